@@ -1,0 +1,1 @@
+"""Benchmarks and evaluation suites for Tacit. Imports tacit; never the reverse."""

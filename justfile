@@ -1,0 +1,30 @@
+# One obvious command per job; `just check` is what CI runs before the end-to-end tests.
+set positional-arguments
+
+default:
+    @just --list
+
+# everything a clone needs for development
+setup:
+    uv sync --all-packages --frozen
+
+# the fast suite (under three minutes)
+test *args:
+    uv run pytest -n 2 -m "not e2e and not slow" "$@"
+
+# format, lint, types, layers
+lint:
+    uv run ruff format --check .
+    uv run ruff check .
+    uv run pyright
+    uv run lint-imports
+
+format:
+    uv run ruff format .
+    uv run ruff check --fix .
+
+check: lint test
+
+# real host clients against the loopback stub model
+e2e *args:
+    uv run pytest -m "e2e or slow" --timeout 300 "$@"

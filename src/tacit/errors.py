@@ -1,0 +1,178 @@
+"""The exception tree. Every error has a stable `code` and a message that says what to do.
+
+TacitError
+ ├── InvalidInput            what the caller gave cannot be used
+ │    ├── UnknownKind        a kind that no registry entry names
+ │    ├── UnknownSetting     a configuration key that does not exist
+ │    ├── InvalidSetting     a configuration value of the wrong type or range
+ │    ├── InvalidScope       a scope that cannot be parsed
+ │    └── InvalidPayload     a host payload that cannot be read
+ ├── NotFound                no such memory, session, trace or preset
+ ├── RefusedByTrust          the trust tier does not allow this
+ ├── RefusedByRedaction      a secret was found and nothing was stored
+ ├── StoreError              the store cannot serve
+ │    ├── StoreCorrupt       the database file is damaged
+ │    ├── StoreFull          no space is left on the device
+ │    ├── StoreReadOnly      the store or its folder cannot be written
+ │    ├── StoreBusy          another writer holds the lock for too long
+ │    └── StoreNewer         the schema was written by a newer Tacit
+ ├── ProviderError           an embedder, reranker or extractor failed
+ │    └── EmbedderMismatch   the stored vectors belong to another embedder
+ ├── DaemonError             the daemon cannot be reached or refuses
+ │    ├── DaemonUnavailable  nothing answers, and it could not be started in time
+ │    └── DaemonNewer        a newer daemon runs; this version steps back
+ ├── DeadlineExceeded        the work did not finish in its time
+ └── HostError               a host's files cannot be read or written as needed
+
+Expected outcomes (skip, drop) are values, never exceptions.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TacitError(Exception):
+    """Base of all errors that Tacit raises on purpose. `hint` says what to do about it."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class InvalidInput(TacitError):
+    """What the caller gave cannot be used."""
+
+    code = "invalid_input"
+
+
+class UnknownKind(InvalidInput):
+    """A kind that no registry entry names."""
+
+    code = "unknown_kind"
+
+
+class UnknownSetting(InvalidInput):
+    """A configuration key that does not exist."""
+
+    code = "unknown_setting"
+
+
+class InvalidSetting(InvalidInput):
+    """A configuration value of the wrong type or range."""
+
+    code = "invalid_setting"
+
+
+class InvalidScope(InvalidInput):
+    """A scope that cannot be parsed."""
+
+    code = "invalid_scope"
+
+
+class InvalidPayload(InvalidInput):
+    """A host payload that cannot be read."""
+
+    code = "invalid_payload"
+
+
+class NotFound(TacitError):
+    """No such memory, session, trace or preset."""
+
+    code = "not_found"
+
+
+class RefusedByTrust(TacitError):
+    """The trust tier does not allow this."""
+
+    code = "refused_by_trust"
+
+
+class RefusedByRedaction(TacitError):
+    """A secret was found and nothing was stored."""
+
+    code = "refused_by_redaction"
+
+
+class StoreError(TacitError):
+    """The store cannot serve."""
+
+    code = "store_error"
+
+
+class StoreCorrupt(StoreError):
+    """The database file is damaged."""
+
+    code = "store_corrupt"
+
+
+class StoreFull(StoreError):
+    """No space is left on the device."""
+
+    code = "store_full"
+
+
+class StoreReadOnly(StoreError):
+    """The store or its folder cannot be written."""
+
+    code = "store_read_only"
+
+
+class StoreBusy(StoreError):
+    """Another writer holds the lock for too long."""
+
+    code = "store_busy"
+
+
+class StoreNewer(StoreError):
+    """The schema was written by a newer Tacit; this one reads nothing."""
+
+    code = "store_newer"
+
+
+class ProviderError(TacitError):
+    """An embedder, reranker or extractor failed."""
+
+    code = "provider_error"
+
+
+class EmbedderMismatch(ProviderError):
+    """The stored vectors belong to another embedder; `tacit reindex` renews them."""
+
+    code = "embedder_mismatch"
+
+
+class DaemonError(TacitError):
+    """The daemon cannot be reached or refuses."""
+
+    code = "daemon_error"
+
+
+class DaemonUnavailable(DaemonError):
+    """Nothing answers on the socket, and a daemon could not be started in time."""
+
+    code = "daemon_unavailable"
+
+
+class DaemonNewer(DaemonError):
+    """A newer daemon runs; this version steps back."""
+
+    code = "daemon_newer"
+
+
+class DeadlineExceeded(TacitError):
+    """The work did not finish in its time."""
+
+    code = "deadline_exceeded"
+
+
+class HostError(TacitError):
+    """A host's files cannot be read or written as needed."""
+
+    code = "host_error"

@@ -1,0 +1,1 @@
+"""The words: frozen values of the standard library only. See docs/glossary.md."""

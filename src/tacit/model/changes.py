@@ -1,0 +1,91 @@
+"""What capture produces before storing (drafts) and what reconciliation decides (changes)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tacit.model.memory import Memory, Provenance, Sensitivity
+from tacit.model.scope import Scope
+from tacit.model.trigger import Trigger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A captured statement before reconciliation. `importance` None = the kind's base importance."""
+
+    content: str
+    kind: str
+    scope: Scope
+    provenance: Provenance
+    at_ms: int
+    importance: float | None = None
+    confidence: float = 1.0
+    explicit: bool = False
+    trigger: Trigger = field(default_factory=Trigger)
+    sensitivity: Sensitivity = Sensitivity.PROJECT
+    files: tuple[str, ...] = ()
+    error_signature: str = ""
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Add:
+    """Store a new memory."""
+
+    memory: Memory
+    reason: str = "new"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """The draft says what a stored memory says; `memory` is the stored one with raised frequency and evidence."""
+
+    memory: Memory
+    reason: str = "duplicate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supersede:
+    """`memory` replaces `old_id`, which stops holding at `at_ms`."""
+
+    memory: Memory
+    old_id: str
+    at_ms: int
+    reason: str = "newer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradict:
+    """`memory` is stored, and the pair is marked for review."""
+
+    memory: Memory
+    other_id: str
+    reason: str = "contradicts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A stored memory was changed by the user; `memory` is the new version under the same id."""
+
+    memory: Memory
+    reason: str = "edited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retire:
+    """A memory stops being recalled at `at_ms`; history keeps it."""
+
+    memory_id: str
+    at_ms: int
+    reason: str = "forgotten"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """Nothing is stored, and why."""
+
+    content: str
+    reason: str
+
+
+Change = Add | Merge | Supersede | Contradict | Edit | Retire | Skip

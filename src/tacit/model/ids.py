@@ -1,0 +1,41 @@
+"""Identifiers and content hashes. In: time, entropy, text. Out: short strings. Never reads a clock itself."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: no i, l, o, u
+_SPACE = re.compile(r"\s+")
+
+
+def encode_base32(value: int, length: int) -> str:
+    """Write `value` as exactly `length` base32 digits, most significant first."""
+    digits: list[str] = []
+    for _ in range(length):
+        value, digit = divmod(value, 32)
+        digits.append(_ALPHABET[digit])
+    return "".join(reversed(digits))
+
+
+def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
+    """Make a sortable id such as `mem_06f3k2v9qhz8w4t1`: nine digits of time, seven of chance.
+
+    Args:
+        prefix: what the id names (`mem`, `trc`, ...).
+        now_ms: milliseconds since the Unix epoch.
+        entropy: at least five random bytes.
+    """
+    chance = int.from_bytes(entropy[:5], "big")
+    return f"{prefix}_{encode_base32(now_ms, 9)}{encode_base32(chance, 8)[1:]}"
+
+
+def normalise_text(text: str) -> str:
+    """Fold Unicode form (NFC), case and white space, for comparison only."""
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", text)).strip().casefold()
+
+
+def content_hash(text: str) -> str:
+    """Hash of the normalised text: 16 hexadecimal digits of SHA-256."""
+    return hashlib.sha256(normalise_text(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,150 @@
+"""The memory and what belongs to it: provenance, validity, trust, relations. Frozen values, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal
+
+from tacit.errors import InvalidInput
+from tacit.model.ids import content_hash
+from tacit.model.scope import Scope
+from tacit.model.trigger import Trigger
+
+
+class TrustTier(IntEnum):
+    """Who vouches for a statement. A lower tier never supersedes a higher one."""
+
+    IMPORT = 0
+    TOOL = 1
+    ASSISTANT = 2
+    USER = 3
+
+
+class Sensitivity(IntEnum):
+    """Second, independent limit on where a memory may appear."""
+
+    PUBLIC = 0
+    PROJECT = 1
+    SESSION = 2
+    RESTRICTED = 3
+
+
+RelationType = Literal["related_to", "updates", "contradicts", "caused_by", "result_of", "part_of"]
+MemoryStatus = Literal["active", "quarantined", "superseded", "retired"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Who said it and where.
+
+    Attributes:
+        tier: the trust tier.
+        source: where it came from in one line, e.g. `CLAUDE.md`, `session`, `cli`, `mcp`.
+        host: host name, or empty.
+        session_id: host session id, or empty.
+        turn: turn in that session, from 1; 0 = unknown.
+        span: the verbatim words it was made from, or empty.
+    """
+
+    tier: TrustTier
+    source: str = ""
+    host: str = ""
+    session_id: str = ""
+    turn: int = 0
+    span: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validity:
+    """When the statement holds in the world; transaction time stands on the memory. Milliseconds since the epoch.
+
+    `valid_to_ms` None = still holds. The interval is half open: from <= t < to.
+    """
+
+    valid_from_ms: int
+    valid_to_ms: int | None = None
+    superseded_by: str | None = None
+
+    def holds_at(self, at_ms: int) -> bool:
+        """Whether the statement holds at `at_ms`."""
+        return self.valid_from_ms <= at_ms and (self.valid_to_ms is None or at_ms < self.valid_to_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A thing a memory names: kind is file, symbol, package, command or error."""
+
+    kind: Literal["file", "symbol", "package", "command", "error"]
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One atomic, self-contained, durable statement.
+
+    Attributes:
+        id: `mem_...`.
+        kind: name of a registered kind.
+        content: the statement, already redacted.
+        scope: who may see it.
+        provenance: who said it.
+        validity: when it holds.
+        created_at_ms, updated_at_ms: transaction time.
+        importance, confidence: 0-1.
+        trigger: when it applies.
+        status: only `active` memories are recalled; `quarantined` ones on demand only.
+        sensitivity: where it may appear.
+        entities: what it names.
+        files: paths it speaks of, relative to the project root.
+        error_signature: for error patterns, the normalised signature, else empty.
+        frequency: how often it was stated (merges raise it).
+        use_count: how often an injection of it was used.
+        tokens: size of `content` as counted at write time (o200k, or the estimate with margin).
+        pinned: packed first where a preset pins.
+        evidence: further verbatim spans, newest last.
+    """
+
+    id: str
+    kind: str
+    content: str
+    scope: Scope
+    provenance: Provenance
+    validity: Validity
+    created_at_ms: int
+    updated_at_ms: int
+    importance: float = 0.5
+    confidence: float = 1.0
+    trigger: Trigger = field(default_factory=Trigger)
+    status: MemoryStatus = "active"
+    sensitivity: Sensitivity = Sensitivity.PROJECT
+    entities: tuple[Entity, ...] = ()
+    files: tuple[str, ...] = ()
+    error_signature: str = ""
+    frequency: int = 1
+    use_count: int = 0
+    tokens: int = 0
+    pinned: bool = False
+    evidence: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.content.strip():
+            raise InvalidInput("A memory needs content; the given text is empty.")
+        for name, value in (("importance", self.importance), ("confidence", self.confidence)):
+            if not 0.0 <= value <= 1.0:
+                raise InvalidInput(f"Memory {self.id}: {name} is {value}, must be between 0 and 1.")
+
+    @property
+    def content_hash(self) -> str:
+        """Hash of the normalised content: changes exactly when the statement changes."""
+        return content_hash(self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A typed, weighted edge from one memory to another."""
+
+    source_id: str
+    target_id: str
+    type: RelationType
+    weight: float = 1.0

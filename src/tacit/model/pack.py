@@ -1,0 +1,63 @@
+"""What is chosen for one surface, and the text it becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.model.evidence import Candidate
+
+
+class Surface(StrEnum):
+    """Where a pack is handed over."""
+
+    START = "start"
+    PROMPT = "prompt"
+    ACTION = "action"
+    FAILURE = "failure"
+    COMPACTION = "compaction"
+    SUBAGENT = "subagent"
+    ON_DEMAND = "on_demand"
+    HOST = "host"
+    """Not ours: the host itself put the text (a rule file) into context. Used in the ledger only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackItem:
+    """One memory as it will stand in the block: `text` may be shortened at a sentence end."""
+
+    candidate: Candidate
+    text: str
+    tokens: int
+    shortened: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """What was chosen for one surface, in rendering order. Empty = silence."""
+
+    surface: Surface
+    items: tuple[PackItem, ...] = ()
+    budget_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all items, without the frame of the block."""
+        return sum(item.tokens for item in self.items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The rendered text of a pack. The same pack renders to the same bytes. Empty text = silence."""
+
+    surface: Surface
+    text: str = ""
+    tokens: int = 0
+    memory_ids: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to hand over."""
+        return not self.text

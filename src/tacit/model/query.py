@@ -1,0 +1,43 @@
+"""What a signal asks of the memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.model.memory import Entity
+from tacit.model.pack import Surface
+from tacit.model.scope import ScopeFilter
+from tacit.model.situation import Situation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """Everything the spaces need to look for candidates.
+
+    Attributes:
+        surface: which surface asks.
+        text: the words to compare with (prompt, command, error, task), possibly enriched for short follow-ups.
+        raw_text: the words as they came.
+        situation: what is about to happen.
+        scope: what may be seen; required, enforced in the query of every space.
+        entities: what the words and recent files name.
+        files: paths at hand, relative to the project root.
+        error_signature: normalised signature of a failure, or empty.
+        at_ms: the moment it is asked for; nothing later may be read.
+        budget_tokens: most that may be handed over.
+        session: `host/id` the query belongs to, or empty for on-demand.
+        task: parent task type of the most probable action, or empty.
+    """
+
+    surface: Surface
+    text: str
+    raw_text: str
+    situation: Situation
+    scope: ScopeFilter
+    at_ms: int
+    budget_tokens: int
+    entities: tuple[Entity, ...] = ()
+    files: tuple[str, ...] = ()
+    error_signature: str = ""
+    session: str = ""
+    task: str = ""

@@ -1,0 +1,93 @@
+"""The live record of one agent session: turn, epoch, ledger. Values only; `tacit.session` changes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tacit.model.pack import Surface
+from tacit.model.situation import Situation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionKey:
+    """A session is known by its host and the host's session id."""
+
+    host: str
+    session_id: str
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.session_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """One ledger entry: this memory, with this content, was handed over then and there.
+
+    Attributes:
+        memory_id: the memory; for a host's rule file the id of the memory imported from it.
+        content_hash: its content when handed over; a changed memory may be handed over again.
+        epoch, turn: when, in the session's own counting.
+        surface: by which surface; `host` = the host itself loaded the rule file.
+        tokens: what it cost.
+        at_ms: milliseconds since the epoch.
+    """
+
+    memory_id: str
+    content_hash: str
+    epoch: int
+    turn: int
+    surface: Surface
+    tokens: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedBlock:
+    """The exact text handed over for one message, for byte-stable replay."""
+
+    message_id: str
+    epoch: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingFailure:
+    """A command or tool that failed and has not succeeded since."""
+
+    tool: str
+    command: str
+    signature: str
+    error: str
+    turn: int
+    edited_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """All that is known of one session. Replaced as a whole, never changed in place."""
+
+    key: SessionKey
+    project_id: str = ""
+    project_root: str = ""
+    cwd: str = ""
+    agent: str = ""
+    parent: SessionKey | None = None
+    turn: int = 0
+    epoch: int = 0
+    started_at_ms: int = 0
+    last_signal_at_ms: int = 0
+    last_message_end: str = ""
+    last_message_situation: Situation | None = None
+    recent_tools: tuple[str, ...] = ()
+    recent_files: tuple[str, ...] = ()
+    recent_prompts: tuple[str, ...] = ()
+    pending_failures: tuple[PendingFailure, ...] = ()
+    muted: bool = False
+    incognito: bool = False
+    ended: bool = False
+    ledger: tuple[Exposure, ...] = ()
+    blocks: tuple[RenderedBlock, ...] = ()
+    seen_signal_keys: tuple[str, ...] = ()
+    host_rule_files: tuple[str, ...] = ()
+    start_announced: bool = False
+    extra: tuple[tuple[str, str], ...] = field(default=())

@@ -1,0 +1,131 @@
+"""What a host tells us, normalised. A closed union: match it exhaustively."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tacit.model.session import SessionKey
+
+StartSource = Literal["startup", "resume", "clear", "compact", "fork"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Common:
+    """What every signal carries.
+
+    Attributes:
+        session: host and session id.
+        key: idempotency key; the same key twice in one session changes nothing the second time.
+        at_ms: when it arrived.
+        cwd: working folder of the agent, absolute, or empty.
+        agent: agent name (`build`, `general`, ...), or empty.
+        agent_id: id of the subagent that sent it, or empty for the main agent.
+        transcript_path: where the host writes the transcript, or empty.
+        parent: session this one was forked or spawned from.
+    """
+
+    session: SessionKey
+    key: str
+    at_ms: int
+    cwd: str = ""
+    agent: str = ""
+    agent_id: str = ""
+    transcript_path: str = ""
+    parent: SessionKey | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStarted(_Common):
+    """A session starts, resumes, clears, forks, or goes on after a compaction."""
+
+    source: StartSource = "startup"
+    rule_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSubmitted(_Common):
+    """The user sent a prompt. `message_id` names it where the host does; `machine` = made by a program."""
+
+    text: str
+    message_id: str = ""
+    previous_message_end: str = ""
+    machine: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool call: host-neutral name (`read`, `edit`, `write`, `bash`, ... else the host's own), and its input."""
+
+    tool: str
+    call_id: str = ""
+    paths: tuple[str, ...] = ()
+    command: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarting(_Common):
+    """A tool is about to run."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished(_Common):
+    """A tool ran without failing."""
+
+    call: ToolCall
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFailed(_Common):
+    """A tool or command failed; `error` is what the model will see."""
+
+    call: ToolCall
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacting(_Common):
+    """The host is about to compact the conversation."""
+
+    automatic: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentStarted(_Common):
+    """A subagent starts; `task` is its prompt where known."""
+
+    agent_type: str = ""
+    task: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageEnded(_Common):
+    """The agent finished a message (a turn); `text` is its end. Nothing may be injected."""
+
+    text: str = ""
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnded(_Common):
+    """The session ended, was cleared or deleted."""
+
+    reason: str = ""
+    deleted: bool = False
+
+
+Signal = (
+    SessionStarted
+    | PromptSubmitted
+    | ToolStarting
+    | ToolFinished
+    | ToolFailed
+    | Compacting
+    | SubagentStarted
+    | MessageEnded
+    | SessionEnded
+)

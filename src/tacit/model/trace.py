@@ -1,0 +1,86 @@
+"""Every stage's keeps and drops with reasons. `why`, the page, evaluation and tests read this same object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.model.pack import Surface
+from tacit.model.situation import Situation
+
+STAGES: tuple[str, ...] = (
+    "signal", "query", "retrieve", "fuse", "score", "guard", "dedupe", "budget", "render", "deliver",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """Why a stage let a memory go (`memory_id` empty = the whole signal)."""
+
+    memory_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRecord:
+    """What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`)."""
+
+    stage: str
+    took_ms: float
+    kept: tuple[str, ...] = ()
+    drops: tuple[Drop, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedCandidate:
+    """A candidate as the trace keeps it, with a redacted, shortened `content`."""
+
+    memory_id: str
+    kind: str
+    content: str
+    scores: tuple[tuple[str, float], ...]
+    fused: float
+    relevance: float
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One recall from signal to delivery.
+
+    Attributes:
+        id: `trc_...`.
+        session: `host/id`, or empty.
+        turn, epoch: in the session's own counting.
+        surface: the surface asked for.
+        at_ms: when.
+        preset: the preset used.
+        text: the redacted, shortened words asked with.
+        situation: what was read.
+        stages: in order, up to where it stopped.
+        candidates: best first, capped.
+        injected: memory ids in the block, in order; empty = silence.
+        silence: why nothing was injected, or empty.
+        threshold: the gate's threshold on relevance for this surface.
+        block: the exact text handed over.
+        tokens: size of the block.
+        took_ms: whole time.
+    """
+
+    id: str
+    session: str
+    turn: int
+    epoch: int
+    surface: Surface
+    at_ms: int
+    preset: str
+    text: str
+    situation: Situation
+    stages: tuple[StageRecord, ...]
+    candidates: tuple[TracedCandidate, ...] = ()
+    injected: tuple[str, ...] = ()
+    silence: str = ""
+    threshold: float = 0.0
+    block: str = ""
+    tokens: int = 0
+    took_ms: float = 0.0

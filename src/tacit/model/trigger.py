@@ -1,0 +1,82 @@
+"""When a memory applies: action classes, objects, patterns and commands, or always. Shared words of both pipelines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tacit.errors import InvalidInput
+
+ACTION_PARENTS: dict[str, str] = {
+    "implement_feature": "feature", "edit_code": "feature", "fix_bug": "fix", "refactor": "refactor",
+    "rename_move": "refactor", "delete_code": "refactor", "new_file": "feature", "add_dependency": "ops",
+    "write_test": "test", "change_test": "test", "run_tests": "test", "run_lint_build": "ops",
+    "debug_investigate": "fix", "reproduce_bug": "fix", "run_command": "ops", "explain_code": "question",
+    "answer_question": "question", "offer_options": "question", "plan_or_spec": "feature",
+    "execute_plan": "feature", "create_task": "ops", "update_task": "ops", "review_code": "review",
+    "address_review": "review", "commit": "ops", "push": "ops", "open_or_update_pr": "ops",
+    "merge_rebase": "ops", "release": "ops", "write_docs": "docs", "edit_rules": "docs",
+    "code_comments": "docs", "error_handling": "feature", "logging_analytics": "feature",
+    "cli_output_ux": "feature", "ui_design": "feature", "config_settings": "ops", "data_storage": "feature",
+    "performance": "refactor", "security_privacy": "feature", "workspace_session": "ops",
+    "ci_pipeline": "ops", "generated_files": "ops", "delegate_agent": "ops", "naming_terms": "refactor",
+    "parsing_formats": "feature",
+}  # fmt: skip
+"""Action class -> parent task type (`model.kinds.TASKS`). Open: settings may add classes."""
+
+ACTIONS: tuple[str, ...] = tuple(ACTION_PARENTS)
+
+TriggerMaker = Literal["user", "agent", "model", "local"]
+MAKER_RANK: dict[str, int] = {"local": 0, "model": 1, "agent": 2, "user": 3}
+"""A trigger is replaced only by one of a maker of equal or higher rank."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """When a memory applies.
+
+    Attributes:
+        always: applies whatever is about to happen.
+        actions: (action class, weight 0-1), highest weight first; 1.0 = exactly then, 0.67 = often, 0.33 = sometimes.
+        objects: lower-case words or paths that the situation must touch; empty = whatever the object is.
+        paths: glob patterns relative to the project root (`src/**/*.go`).
+        languages: lower-case language names.
+        commands: command prefixes (`git commit`, `pytest`).
+        tools: host-neutral tool names (`edit`, `write`, `read`, `bash`).
+        topics: free words.
+        breadth: in how many sessions of the project it matters: 3 almost every, 2 some, 1 few.
+        maker: who made it.
+    """
+
+    always: bool = False
+    actions: tuple[tuple[str, float], ...] = ()
+    objects: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    breadth: float = 1.0
+    maker: TriggerMaker = "local"
+
+    def __post_init__(self) -> None:
+        for name, weight in self.actions:
+            if not 0.0 < weight <= 1.0:
+                raise InvalidInput(
+                    f"Trigger action {name!r} has weight {weight}; it must be above 0 and at most 1."
+                )
+        if not 0.0 <= self.breadth <= 3.0:
+            raise InvalidInput(f"Trigger breadth is {self.breadth}; it must be between 0 and 3.")
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing says when the memory applies."""
+        return not (
+            self.always
+            or self.actions
+            or self.paths
+            or self.languages
+            or self.commands
+            or self.tools
+            or self.topics
+        )

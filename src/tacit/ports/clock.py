@@ -1,0 +1,21 @@
+"""Time and chance as values that can be faked."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where time and randomness come from."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since the Unix epoch. Never goes backwards within one process."""
+        ...
+
+    def monotonic_ms(self) -> float:
+        """Monotonic milliseconds, for durations and deadlines."""
+        ...
+
+    def entropy(self, size: int) -> bytes:
+        """`size` random bytes."""
+        ...

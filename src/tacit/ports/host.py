@@ -1,0 +1,67 @@
+"""A host: the agent program that sends signals and receives blocks. Parses and encodes; decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from tacit.model.pack import Block, Surface
+from tacit.model.signal import Signal
+
+Arrival = Literal["before", "after", "never"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostCapabilities:
+    """What a host can do, measured.
+
+    Attributes:
+        arrival: per surface, whether the block reaches the model before the action it is for.
+        cap_chars: most characters of one block.
+        stored: whether handed-over text stays in the host's history (then the ledger sends only what is new).
+        post_compaction: whether a signal comes after a compaction.
+        loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
+    """
+
+    arrival: tuple[tuple[Surface, Arrival], ...]
+    cap_chars: int
+    stored: bool
+    post_compaction: bool
+    loads_rule_files: tuple[str, ...] = ()
+
+    def arrives(self, surface: Surface) -> Arrival:
+        """When a block of `surface` reaches the model; `never` where not declared."""
+        for name, when in self.arrival:
+            if name is surface:
+                return when
+        return "never"
+
+
+class Host(Protocol):
+    """One host. Pure: payload in, signal out; block in, reply out."""
+
+    @property
+    def name(self) -> str:
+        """The host's name, e.g. `claude-code`."""
+        ...
+
+    @property
+    def capabilities(self) -> HostCapabilities:
+        """What this host can do."""
+        ...
+
+    def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
+        """Read a payload; None = an event that means nothing to us.
+
+        Raises:
+            InvalidPayload: naming the field that is missing or wrong.
+        """
+        ...
+
+    def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
+        """The reply that makes the host hand over `block`; the empty string when there is nothing to say.
+
+        `notice` is one line for the person (not the model), where the host can show one.
+        """
+        ...

@@ -1,0 +1,59 @@
+"""Models that Tacit can use. None of them is a language model on the hook path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderIdentity:
+    """Stored with every vector. Vectors of different identities are never compared.
+
+    `name` includes the version of the weights (`all-minilm-l6-v2-int8@1`), `dimensions` the vector length.
+    """
+
+    name: str
+    dimensions: int
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.dimensions}"
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Which model makes the vectors. Known without loading the model."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return float32 of shape (len(texts), dimensions), every row of Euclidean length 1.
+
+        Order is kept, equal texts give equal rows, an empty sequence gives shape (0, dimensions); lone surrogates
+        and NUL are tolerated. Blocking; safe to call from several threads.
+
+        Raises:
+            ProviderError: if the model cannot be loaded or reached.
+        """
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens of the o200k vocabulary, or an upper estimate."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether counts are exact; an estimate already includes its safety margin."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`, 0 for the empty text, never negative."""
+        ...

@@ -1,0 +1,55 @@
+"""Finding memories. One ranking per space; a search never fuses and never forgets the scope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tacit.model.evidence import Ranking
+from tacit.model.memory import Entity
+from tacit.model.scope import ScopeFilter
+from tacit.ports.models import EmbedderIdentity, Vectors
+
+
+class Search(Protocol):
+    """Ranks active memories that hold now, within the given scope. An empty scope gives an empty ranking.
+
+    Every method returns at most `limit` hits, best first, ties broken by memory id; `limit` <= 0 gives none.
+    """
+
+    def semantic(
+        self, vector: Vectors, *, identity: EmbedderIdentity, scope: ScopeFilter, limit: int
+    ) -> Ranking:
+        """Rank by cosine (-1 to 1) with `vector`, shape (dimensions,), of unit length.
+
+        Memories whose stored vector has another identity are not found; `EmbedderMismatch` is raised when
+        the scope holds vectors but none of this identity.
+        """
+        ...
+
+    def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+        """Rank by BM25 (higher is better, above 0) over stemmed words; the query is bounded by document frequency."""
+        ...
+
+    def code(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+        """Rank by BM25 over identifiers and paths split by case and punctuation."""
+        ...
+
+    def entity(self, entities: Sequence[Entity], *, scope: ScopeFilter, limit: int) -> Ranking:
+        """Rank by idf-weighted overlap (0 to 1) of linked entities: matched idf / idf of all asked-for entities."""
+        ...
+
+    def intent(self, actions: Sequence[tuple[str, float]], *, scope: ScopeFilter, limit: int) -> Ranking:
+        """Rank by the best product of situation probability and trigger weight (0 to 1); `always` counts 0.25.
+
+        Finds only memories with a trigger that is not empty.
+        """
+        ...
+
+    def standing(self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int) -> Ranking:
+        """Memories of these kinds by importance (0 to 1), pinned first; the start pack's pool."""
+        ...
+
+    def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+        """Memories stored for exactly this error signature (score 1)."""
+        ...

@@ -1,0 +1,240 @@
+"""Keeping memories, sessions, traces. All writes are one transaction each; a reader never sees half of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tacit.model.changes import Change
+from tacit.model.memory import Memory, MemoryStatus, Relation
+from tacit.model.pack import Surface
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.trace import Trace
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.ports.search import Search
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFilter:
+    """Which memories to list. None = any. `as_of_ms` = as the store knew and the world was at that time."""
+
+    kinds: tuple[str, ...] | None = None
+    statuses: tuple[MemoryStatus, ...] | None = ("active",)
+    source: str | None = None
+    text: str | None = None
+    as_of_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectRecord:
+    """A project the store has seen. `links` are projects whose memories it may read."""
+
+    id: str
+    name: str
+    root: str
+    remote: str = ""
+    first_seen_ms: int = 0
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    """A transcript handed on by a hook, kept until capture has stored what it found. `key` makes it idempotent."""
+
+    key: str
+    session: SessionKey
+    payload: str
+    at_ms: int
+    attempts: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStats:
+    """Counts for `status` and `doctor`."""
+
+    memories_active: int
+    memories_total: int
+    projects: int
+    sessions: int
+    exposures: int
+    traces: int
+    handovers_pending: int
+    vectors: int
+    vectors_missing: int
+    size_bytes: int
+    schema_version: int
+
+
+class MemoryStore(Protocol):
+    """Memories and their relations."""
+
+    def apply(
+        self,
+        changes: Sequence[Change],
+        *,
+        vectors: Vectors | None = None,
+        identity: EmbedderIdentity | None = None,
+    ) -> None:
+        """Carry out `changes` in one transaction; Skip changes nothing.
+
+        `vectors` has one row per change that carries a memory (Add, Merge, Supersede, Contradict, Edit), in order; a
+        Merge keeps the old vector when `vectors` is None. Every change appends to the history.
+
+        Raises:
+            NotFound: a change names a memory that does not exist; nothing is changed.
+            StoreError: see its subclasses; nothing is changed.
+        """
+        ...
+
+    def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """Memories of `ids` within `scope`, in the order of `ids`; unknown or invisible ones are left out."""
+        ...
+
+    def list_memories(
+        self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
+    ) -> tuple[Memory, ...]:
+        """Memories newest first (created_at_ms, then id), within `scope`."""
+        ...
+
+    def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
+        """The one memory whose id is or begins with `id_or_prefix`.
+
+        Raises:
+            NotFound: if none or several match; the message says which.
+        """
+        ...
+
+    def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """All versions, oldest first."""
+        ...
+
+    def relate(self, relations: Iterable[Relation]) -> None:
+        """Add or re-weigh relations."""
+        ...
+
+    def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
+        """Relations of which both ends are within `scope` and one end is in `memory_ids`."""
+        ...
+
+    def scopes(self) -> ScopeFilter:
+        """Every scope in the store. For the owner's tools (list, backup), never for recall."""
+        ...
+
+    def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
+        """Memories that have no vector of `identity`."""
+        ...
+
+    def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
+        """Store vectors of `ids`, shape (len(ids), dimensions), replacing those of another identity."""
+        ...
+
+    def add_use(self, ids: Sequence[str]) -> None:
+        """Raise the use count of `ids` by one."""
+        ...
+
+
+class SessionStore(Protocol):
+    """Live session records, traces, handed-over transcripts, projects."""
+
+    def load_session(self, key: SessionKey) -> SessionState | None:
+        """The stored record, or None."""
+        ...
+
+    def save_session(self, state: SessionState, *, trace: Trace | None = None) -> None:
+        """Replace the record, append its new exposures, and store the trace, in one transaction."""
+        ...
+
+    def delete_session(self, key: SessionKey) -> None:
+        """Forget the live record; traces and exposures stay for statistics."""
+        ...
+
+    def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
+        """Newest signal first."""
+        ...
+
+    def list_traces(
+        self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
+    ) -> tuple[Trace, ...]:
+        """Newest first."""
+        ...
+
+    def get_trace(self, trace_id: str) -> Trace:
+        """One trace.
+
+        Raises:
+            NotFound: if there is none of this id.
+        """
+        ...
+
+    def prune_traces(self, *, before_ms: int, keep: int) -> int:
+        """Delete traces older than `before_ms` and all but the newest `keep`; return how many went."""
+        ...
+
+    def hand_over(self, handover: Handover) -> bool:
+        """Keep a handover durably; False when its key is known already (pending or done)."""
+        ...
+
+    def pending_handovers(self, *, limit: int) -> tuple[Handover, ...]:
+        """Oldest first."""
+        ...
+
+    def finish_handover(
+        self,
+        key: str,
+        *,
+        changes: Sequence[Change] = (),
+        vectors: Vectors | None = None,
+        identity: EmbedderIdentity | None = None,
+        error: str = "",
+    ) -> None:
+        """Store what was captured and mark the handover done, in one transaction; with `error`, count an attempt."""
+        ...
+
+    def put_project(self, project: ProjectRecord) -> None:
+        """Add or update a project."""
+        ...
+
+    def projects(self) -> tuple[ProjectRecord, ...]:
+        """All projects, by id."""
+        ...
+
+    def get_value(self, name: str) -> str | None:
+        """A small named value (checkpoints, counters), or None."""
+        ...
+
+    def put_value(self, name: str, value: str | None) -> None:
+        """Set or, with None, delete a small named value."""
+        ...
+
+
+class Store(MemoryStore, SessionStore, Protocol):
+    """The whole store. `search` reads the same data."""
+
+    @property
+    def search(self) -> Search:
+        """Rankings over the stored memories."""
+        ...
+
+    def stats(self) -> StoreStats:
+        """Counts; cheap."""
+        ...
+
+    def check(self) -> tuple[str, ...]:
+        """Integrity problems found, as sentences; empty = sound."""
+        ...
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy to `target` while others read and write.
+
+        Raises:
+            StoreError: if `target` exists or cannot be written; nothing half-written stays.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release files and locks. Later calls raise StoreError."""
+        ...
