@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -78,8 +78,11 @@ class MemoryStore(Protocol):
         *,
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
+        values: Mapping[str, str | None] | None = None,
     ) -> None:
         """Carry out `changes` in one transaction; Skip changes nothing.
+
+        `values` are named values (as `put_value`) set in the same transaction: a checkpoint moves with what it covers.
 
         `vectors` has one row per change that carries a memory (Add, Merge, Supersede, Contradict, Edit), in order; a
         Merge keeps the old vector when `vectors` is None. Every change appends to the history.
@@ -190,8 +193,12 @@ class SessionStore(Protocol):
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
         error: str = "",
+        values: Mapping[str, str | None] | None = None,
     ) -> None:
-        """Store what was captured and mark the handover done, in one transaction; with `error`, count an attempt."""
+        """Store what was captured and mark the handover done, in one transaction; with `error`, count an attempt.
+
+        `values` are named values (as `put_value`) set in the same transaction.
+        """
         ...
 
     def put_project(self, project: ProjectRecord) -> None:
