@@ -1,0 +1,80 @@
+"""Time and chance: the machine's own, and a fake that stands still until told otherwise.
+
+In: nothing (the fake: a start time and a seed). Out: milliseconds and random bytes. Never sleeps.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+
+_NS_PER_MS = 1_000_000
+
+
+class SystemClock:
+    """The machine's clock, held still while the machine's clock jumps back. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._latest_ms = 0
+
+    def now_ms(self) -> int:
+        """Milliseconds since the Unix epoch; never less than an earlier answer of this object."""
+        with self._lock:
+            self._latest_ms = max(self._latest_ms, time.time_ns() // _NS_PER_MS)
+            return self._latest_ms
+
+    def monotonic_ms(self) -> float:
+        """Monotonic milliseconds; only differences mean something."""
+        return time.monotonic_ns() / _NS_PER_MS
+
+    def entropy(self, size: int) -> bytes:
+        """`size` bytes from the operating system."""
+        return os.urandom(size)
+
+
+class FakeClock:
+    """A clock that moves only by `advance` and `set`; its randomness follows from `seed`."""
+
+    def __init__(self, now_ms: int = 1_700_000_000_000, *, seed: int = 0) -> None:
+        self._lock = threading.Lock()
+        self._now_ms = now_ms
+        self._monotonic_ms = 0.0
+        self._random = random.Random(seed)
+
+    def now_ms(self) -> int:
+        """The time it was set to, in milliseconds since the Unix epoch."""
+        with self._lock:
+            return self._now_ms
+
+    def monotonic_ms(self) -> float:
+        """Milliseconds advanced so far."""
+        with self._lock:
+            return self._monotonic_ms
+
+    def entropy(self, size: int) -> bytes:
+        """The next `size` bytes of the seeded sequence."""
+        with self._lock:
+            return self._random.randbytes(size)
+
+    def advance(self, ms: float) -> None:
+        """Let `ms` milliseconds pass.
+
+        Raises:
+            ValueError: if `ms` is negative.
+        """
+        if ms < 0:
+            raise ValueError(f"A clock cannot advance by {ms} ms; use set() to begin at an earlier time.")
+        with self._lock:
+            self._monotonic_ms += ms
+            self._now_ms += int(ms)
+
+    def set(self, now_ms: int) -> None:
+        """Continue at `now_ms`. An earlier time is not taken (`now_ms` never goes backwards)."""
+        with self._lock:
+            step = now_ms - self._now_ms
+            if step > 0:
+                self._now_ms = now_ms
+                self._monotonic_ms += step
