@@ -1,0 +1,181 @@
+"""The folder that holds everything Tacit knows.
+
+In: an environment mapping. Out: paths below one root, and the folders themselves, readable by their owner alone.
+Never opens the database, never follows a link into a folder of another user.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.errors import InvalidSetting, StoreReadOnly
+
+HOME_VARIABLE = "TACIT_HOME"
+MAX_SOCKET_BYTES = 100
+"""macOS allows 104 bytes for a socket path and Linux 108, both with the closing NUL."""
+
+_PRIVATE = 0o700
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths of one home. Use `Home.find()`; the constructor takes a root that is absolute already.
+
+    The socket is `<root>/run/daemon.sock`. Where that path is longer than 100 bytes the socket is
+    `/tmp/tacit-<uid>-<hash>/daemon.sock`, with <hash> the first 12 hexadecimal digits of the SHA-256 of the
+    root's bytes. The rule reads no environment beyond TACIT_HOME, because the daemon and the hooks of a host
+    see different ones, and it needs only the standard library, so that the hook client repeats it exactly::
+
+        root = os.path.abspath(os.path.expanduser(os.environ.get("TACIT_HOME") or "~/.tacit"))
+        socket = os.path.join(root, "run", "daemon.sock")
+        if len(os.fsencode(socket)) > 100:
+            digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+            socket = f"/tmp/tacit-{os.getuid()}-{digest}/daemon.sock"
+
+    Before anything is sent to a socket below /tmp, its folder must be a real folder (no link) of this user with
+    no rights for others: `socket_is_private` checks it.
+    """
+
+    root: Path
+
+    @classmethod
+    def find(cls, environ: Mapping[str, str] | None = None) -> Home:
+        """Return the home that TACIT_HOME names, else `~/.tacit`. Touches no file.
+
+        Raises:
+            InvalidSetting: if TACIT_HOME cannot be a path.
+        """
+        named = (os.environ if environ is None else environ).get(HOME_VARIABLE, "")
+        if "\0" in named:
+            raise InvalidSetting(f"{HOME_VARIABLE} holds a NUL byte.", hint="Set it to an absolute path.")
+        return cls(Path(os.path.abspath(os.path.expanduser(named or "~/.tacit"))))  # noqa: PTH100, PTH111 - see the rule
+
+    @property
+    def config_file(self) -> Path:
+        """The user's settings; may be absent."""
+        return self.root / "config.yaml"
+
+    @property
+    def database(self) -> Path:
+        """The store."""
+        return self.root / "tacit.db"
+
+    @property
+    def lock_file(self) -> Path:
+        """The store's writer lock."""
+        return self.root / "tacit.lock"
+
+    @property
+    def index_dir(self) -> Path:
+        """Derived vectors; may be deleted at any time."""
+        return self.root / "index"
+
+    @property
+    def run_dir(self) -> Path:
+        """What the running daemon keeps: lock, facts, and the socket unless its path would be too long."""
+        return self.root / "run"
+
+    @property
+    def socket(self) -> Path:
+        """The daemon's Unix socket; see the class for the rule."""
+        socket = self.run_dir / "daemon.sock"
+        if len(os.fsencode(socket)) <= MAX_SOCKET_BYTES:
+            return socket
+        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
+        return Path("/tmp") / f"tacit-{os.getuid()}-{digest}" / "daemon.sock"  # noqa: S108 - ownership is checked
+
+    @property
+    def daemon_lock(self) -> Path:
+        """Held by the one running daemon."""
+        return self.run_dir / "daemon.lock"
+
+    @property
+    def daemon_file(self) -> Path:
+        """JSON facts of the running daemon: pid, version, started, http port, token."""
+        return self.run_dir / "daemon.json"
+
+    @property
+    def spool_dir(self) -> Path:
+        """Signals and transcripts that wait for a daemon, one file each."""
+        return self.root / "spool"
+
+    @property
+    def start_dir(self) -> Path:
+        """Pre-rendered start blocks, one file per working folder."""
+        return self.root / "start"
+
+    @property
+    def bin_dir(self) -> Path:
+        """Holds the launcher."""
+        return self.root / "bin"
+
+    @property
+    def launcher(self) -> Path:
+        """The command that hosts call."""
+        return self.bin_dir / "tacit-hook"
+
+    @property
+    def log_file(self) -> Path:
+        """The daemon's log."""
+        return self.root / "log" / "daemon.log"
+
+    @property
+    def quarantine_dir(self) -> Path:
+        """Damaged database files, never deleted."""
+        return self.root / "quarantine"
+
+    def ensure(self) -> None:
+        """Make the folders, mode 0700; tighten those that are there. Safe to call again and from several processes.
+
+        Raises:
+            StoreReadOnly: naming the folder that cannot be made, written or trusted, and what to do.
+        """
+        for folder in self._folders():
+            _make_private(folder)
+        if not os.access(self.root, os.W_OK | os.X_OK):
+            raise StoreReadOnly(
+                f"The home {self.root} cannot be written.",
+                hint=f"Make it writable (chmod u+rwx {self.root}), or set {HOME_VARIABLE} to another folder.",
+            )
+        if not self.socket_is_private():
+            raise StoreReadOnly(
+                f"The socket folder {self.socket.parent} belongs to someone else or is open to others.",
+                hint=f"Remove it, or set {HOME_VARIABLE} to a path shorter than 80 characters.",
+            )
+
+    def socket_is_private(self) -> bool:
+        """Whether the socket's folder is a real folder of this user that nobody else may enter."""
+        try:
+            found = self.socket.parent.lstat()
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+    def _folders(self) -> tuple[Path, ...]:
+        below = (self.run_dir, self.index_dir, self.spool_dir, self.start_dir, self.bin_dir)
+        return (self.root, *below, self.log_file.parent, self.quarantine_dir, self.socket.parent)
+
+
+def _make_private(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        found = folder.lstat()
+        # A link, another user's folder or a sticky one such as /tmp is not ours to change; `ensure` judges it.
+        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        if ours and found.st_mode & 0o077 and not found.st_mode & stat.S_ISVTX:
+            folder.chmod(_PRIVATE)
+    except FileExistsError:
+        raise StoreReadOnly(
+            f"{folder} is a file; Tacit needs a folder there.",
+            hint=f"Move the file away, or set {HOME_VARIABLE} to another folder.",
+        ) from None
+    except OSError as error:
+        raise StoreReadOnly(
+            f"The folder {folder} cannot be made: {error.strerror or error}.",
+            hint=f"Make {folder.parent} writable, or set {HOME_VARIABLE} to a folder you own.",
+        ) from error

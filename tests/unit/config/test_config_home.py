@@ -1,0 +1,150 @@
+"""The home: paths, the socket rule that the hook client repeats, folder modes, refusals."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.config.home import MAX_SOCKET_BYTES, Home
+from tacit.errors import InvalidSetting, StoreReadOnly
+
+HOOK_RULE = """
+import hashlib, os
+root = os.path.abspath(os.path.expanduser(os.environ.get("TACIT_HOME") or "~/.tacit"))
+socket = os.path.join(root, "run", "daemon.sock")
+if len(os.fsencode(socket)) > 100:
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+    socket = f"/tmp/tacit-{os.getuid()}-{digest}/daemon.sock"
+print(socket)
+"""
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_variable_names_the_home(tmp_path):
+    assert Home.find({"TACIT_HOME": str(tmp_path / "there")}).root == tmp_path / "there"
+
+
+def test_without_the_variable_the_home_is_below_the_users(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Home.find({}).root == tmp_path / ".tacit"
+    assert Home.find({"TACIT_HOME": ""}).root == tmp_path / ".tacit"
+    assert Home.find({"TACIT_HOME": "~/x"}).root == tmp_path / "x"
+
+
+def test_a_relative_home_becomes_absolute(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert Home.find({"TACIT_HOME": "a/../b"}).root == tmp_path / "b"
+
+
+def test_a_nul_byte_is_refused():
+    with pytest.raises(InvalidSetting, match="TACIT_HOME"):
+        Home.find({"TACIT_HOME": "/a\0b"})
+
+
+def test_every_path_lies_below_the_root(tmp_path):
+    home = Home(tmp_path)
+    paths = [
+        home.config_file, home.database, home.lock_file, home.index_dir, home.daemon_lock, home.daemon_file,
+        home.spool_dir, home.start_dir, home.launcher, home.log_file, home.quarantine_dir,
+    ]  # fmt: skip
+    assert all(path.is_relative_to(tmp_path) for path in paths)
+    assert len(set(paths)) == len(paths)
+
+
+@pytest.mark.parametrize("length", [20, 80, 84, 85, 86, 87, 120, 200])
+def test_the_socket_rule_is_the_hook_clients_rule(length):
+    root = "/" + "x" * (length - 1)
+    home = Home.find({"TACIT_HOME": root})
+    printed = subprocess.run(
+        [sys.executable, "-S", "-E", "-c", HOOK_RULE],
+        env={"TACIT_HOME": root}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert str(home.socket) == printed.stdout.strip()
+    assert len(os.fsencode(home.socket)) <= MAX_SOCKET_BYTES
+
+
+def test_a_path_with_wide_characters_counts_bytes():
+    home = Home(Path("/" + "ä" * 50))
+    assert str(home.socket).startswith("/tmp/tacit-")
+
+
+def test_ensure_makes_private_folders_and_may_run_again(tmp_path):
+    home = Home(tmp_path / "deep" / "home")
+    home.ensure()
+    home.ensure()
+    for folder in (
+        home.root,
+        home.run_dir,
+        home.spool_dir,
+        home.start_dir,
+        home.log_file.parent,
+        home.bin_dir,
+    ):
+        assert mode(folder) == 0o700
+    assert home.socket_is_private()
+
+
+def test_ensure_tightens_an_open_folder(tmp_path):
+    home = Home(tmp_path / "home")
+    home.run_dir.mkdir(parents=True)
+    home.run_dir.chmod(0o755)
+    home.ensure()
+    assert mode(home.run_dir) == 0o700
+
+
+def test_a_long_home_gets_a_private_short_socket_folder(tmp_path):
+    home = Home(tmp_path / ("long" * 30))
+    try:
+        home.ensure()
+        assert home.socket.parent.parent == Path("/tmp")
+        assert mode(home.socket.parent) == 0o700
+        assert home.socket_is_private()
+    finally:
+        home.socket.parent.rmdir()
+
+
+def test_a_link_in_place_of_the_short_socket_folder_is_refused(tmp_path):
+    home = Home(tmp_path / ("link" * 30))
+    trap = tmp_path / "trap"
+    trap.mkdir()
+    home.socket.parent.symlink_to(trap)
+    try:
+        with pytest.raises(StoreReadOnly, match="socket folder"):
+            home.ensure()
+    finally:
+        home.socket.parent.unlink()
+
+
+def test_a_file_in_place_of_the_home_is_named(tmp_path):
+    (tmp_path / "home").write_text("not a folder")
+    with pytest.raises(StoreReadOnly, match="is a file") as caught:
+        Home(tmp_path / "home").ensure()
+    assert str(tmp_path / "home") in caught.value.message
+    assert "TACIT_HOME" in caught.value.hint
+
+
+def test_a_home_that_cannot_be_made_is_named():
+    with pytest.raises(StoreReadOnly) as caught:
+        Home(Path("/proc/tacit-test")).ensure()
+    assert "/proc/tacit-test" in caught.value.message
+    assert "TACIT_HOME" in caught.value.hint
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write into a read-only folder")
+def test_a_read_only_home_is_named(tmp_path):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    home.root.chmod(0o500)
+    try:
+        with pytest.raises(StoreReadOnly, match="cannot be written"):
+            home.ensure()
+    finally:
+        home.root.chmod(0o700)
