@@ -1,0 +1,93 @@
+"""Whether injected text reaches the model through Claude Code. In: the client, the installed settings. Out: a result.
+
+Runs `claude -p` once in a throw-away home against the stub model, with the hooks exactly as the user's settings file
+holds them. The user's files are read, never written; nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from tacit.hosts.probe.process import SEARCH_PATH, clean_environment, run_client
+from tacit.hosts.probe.result import ProbeResult, judge, not_run
+from tacit.hosts.probe.stub_model import StubModel
+
+MODEL = "claude-sonnet-4-5"
+PROMPT = "Say hello in one word."
+
+
+def environment(
+    stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
+) -> dict[str, str]:
+    """Variables that make Claude Code talk to the stub model and to nothing else."""
+    return {
+        **clean_environment(home, tacit_home, search_path=search_path),
+        "ANTHROPIC_BASE_URL": stub_url,
+        "ANTHROPIC_API_KEY": "dummy",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_BUG_COMMAND": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+
+
+def hooks_only(settings: Mapping[str, object]) -> dict[str, object]:
+    """The part of a settings file that a probe reuses: its hooks. Permissions, keys and helpers stay out."""
+    hooks = settings.get("hooks")
+    return {"hooks": hooks} if isinstance(hooks, dict) else {}
+
+
+def probe(
+    executable: Path,
+    *,
+    settings: Path,
+    tacit_home: Path,
+    nonce: str,
+    launcher: Path,
+    search_path: str = SEARCH_PATH,
+    timeout_s: float = 60.0,
+) -> ProbeResult:
+    """Run Claude Code once and look for `nonce` in what it sends to the model.
+
+    Args:
+        executable: the `claude` client.
+        settings: the settings file that holds our hooks (user or project scope). Read only.
+        tacit_home: a throw-away Tacit home whose store holds a memory with `nonce` that every session starts with.
+            The caller ends the daemon that may have been started for it (`process.end_daemon`).
+        nonce: letters and digits that occur nowhere else.
+        launcher: the launcher that the hooks must call, for the advice.
+        search_path: PATH of the client.
+        timeout_s: longest wait for the client.
+    """
+    try:
+        content: object = json.loads(settings.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return not_run(f"{settings} cannot be read ({error}). Run `tacit install claude-code`.")
+    hooks = hooks_only(cast(dict[str, object], content) if isinstance(content, dict) else {})
+    if str(launcher) not in json.dumps(hooks, ensure_ascii=False):
+        return not_run(f"{settings} has no hook that calls {launcher}. Run `tacit install claude-code`.")
+    if not launcher.exists():
+        return not_run(f"The launcher {launcher} is missing. Run `tacit install claude-code` again.")
+    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-"))
+    try:
+        with StubModel() as stub:
+            home, project = folder / "home", folder / "project"
+            (home / ".claude").mkdir(parents=True)
+            project.mkdir()
+            (home / ".claude" / "settings.json").write_text(json.dumps(hooks), encoding="utf-8")
+            finished = run_client(
+                [str(executable), "-p", PROMPT, "--model", MODEL],
+                environment=environment(stub.url, home=home, tacit_home=tacit_home, search_path=search_path),
+                cwd=project,
+                timeout_s=timeout_s,
+            )
+            return judge(finished, stub, nonce=nonce, host="Claude Code")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,108 @@
+"""Whether injected text reaches the model through OpenCode. In: the client, the installed plugin file. Out: a result.
+
+Runs `opencode run` once in a throw-away home against the stub model, with a copy of the plugin file that the user's
+OpenCode loads. The user's files are read, never written; nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from tacit.hosts.probe.process import SEARCH_PATH, clean_environment, run_client
+from tacit.hosts.probe.result import ProbeResult, judge, not_run
+from tacit.hosts.probe.stub_model import StubModel
+
+PROVIDER, MODEL, SMALL_MODEL = "stub", "stub-model", "stub-small"
+PROMPT = "Say hello in one word."
+
+_LIMIT = {"context": 200_000, "output": 8_000}
+
+
+def configuration(stub_url: str, *, provider: str = "@ai-sdk/openai-compatible") -> dict[str, object]:
+    """OpenCode's configuration that knows only the stub model.
+
+    Args:
+        stub_url: base URL of the stub.
+        provider: a provider package that is bundled with OpenCode; nothing is downloaded for it.
+    """
+    return {
+        "model": f"{PROVIDER}/{MODEL}",
+        "small_model": f"{PROVIDER}/{SMALL_MODEL}",
+        "autoupdate": False,
+        "share": "disabled",
+        "enabled_providers": [PROVIDER],
+        "provider": {
+            PROVIDER: {
+                "npm": provider,
+                "options": {"baseURL": f"{stub_url}/v1", "apiKey": "dummy"},
+                "models": {
+                    MODEL: {"tool_call": True, "limit": _LIMIT},
+                    SMALL_MODEL: {"limit": _LIMIT},
+                },
+            }
+        },
+    }
+
+
+def environment(
+    stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
+) -> dict[str, str]:
+    """Variables that make OpenCode talk to the stub model and to nothing else."""
+    return {
+        **clean_environment(home, tacit_home, search_path=search_path),
+        "OPENCODE_CONFIG_CONTENT": json.dumps(configuration(stub_url)),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_CLAUDE_CODE": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_SHARE": "1",
+    }
+
+
+def probe(
+    executable: Path,
+    *,
+    plugin: Path,
+    tacit_home: Path,
+    nonce: str,
+    launcher: Path,
+    search_path: str = SEARCH_PATH,
+    timeout_s: float = 120.0,
+) -> ProbeResult:
+    """Run OpenCode once and look for `nonce` in what it sends to the model.
+
+    Args:
+        executable: the `opencode` client.
+        plugin: the plugin file that the user's OpenCode loads. Read only.
+        tacit_home: a throw-away Tacit home whose store holds a memory with `nonce` that every session starts with.
+            The caller ends the daemon that may have been started for it (`process.end_daemon`).
+        nonce: letters and digits that occur nowhere else.
+        launcher: the launcher that starts a daemon.
+        search_path: PATH of the client.
+        timeout_s: longest wait for the client.
+    """
+    if not plugin.is_file():
+        return not_run(f"The plugin file {plugin} is missing. Run `tacit install opencode`.")
+    if not launcher.exists():
+        return not_run(f"The launcher {launcher} is missing. Run `tacit install opencode` again.")
+    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-"))
+    try:
+        with StubModel() as stub:
+            home, project = folder / "home", folder / "project"
+            plugins = home / ".config" / "opencode" / "plugins"
+            plugins.mkdir(parents=True)
+            project.mkdir()
+            shutil.copyfile(plugin, plugins / plugin.name)
+            finished = run_client(
+                [str(executable), "run", PROMPT],
+                environment=environment(stub.url, home=home, tacit_home=tacit_home, search_path=search_path),
+                cwd=project,
+                timeout_s=timeout_s,
+            )
+            return judge(finished, stub, nonce=nonce, host="OpenCode")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,132 @@
+"""Running a host client in an environment of its own. In: a command, folders. Out: what it printed and its exit code.
+
+The client gets nothing of the caller's environment but what is given here, and its whole process group ends with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where clients find git, node and a shell when the caller names no other folders."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A client that ended. `code` is None when it was ended for taking too long."""
+
+    code: int | None
+    out: str
+    err: str
+    took_ms: float
+
+
+def clean_environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH_PATH) -> dict[str, str]:
+    """The environment every client gets: a home of its own, no proxies, no package registry.
+
+    Args:
+        home: throw-away home folder of the client.
+        tacit_home: the Tacit home that hooks and plugin shall use.
+        search_path: value of PATH.
+    """
+    return {
+        "HOME": str(home),
+        "TACIT_HOME": str(tacit_home),
+        "PATH": search_path,
+        "TERM": "dumb",
+        "LANG": "C.UTF-8",
+        "NO_PROXY": "*",
+        "no_proxy": "*",
+        "npm_config_registry": "http://127.0.0.1:9/",
+        "npm_config_fetch_retries": "0",
+        "npm_config_audit": "false",
+    }
+
+
+def run_client(
+    command: Sequence[str], *, environment: Mapping[str, str], cwd: Path, stdin: str = "", timeout_s: float
+) -> Finished:
+    """Run `command` to its end, or end its whole process group after `timeout_s`."""
+    started = time.monotonic()
+    process = subprocess.Popen(
+        list(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env=dict(environment),
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    )
+    code: int | None
+    try:
+        out, err = process.communicate(stdin, timeout=timeout_s)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        end_group(process.pid)
+        out, err = process.communicate()
+        code = None
+    return Finished(code=code, out=out, err=err, took_ms=(time.monotonic() - started) * 1000)
+
+
+def end_group(pid: int) -> None:
+    """Kill the process group that `pid` leads; nothing happens when it is gone."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def daemon_pid(daemon_file: Path) -> int | None:
+    """Process id of the daemon that wrote `daemon_file`, or None when it is not running."""
+    try:
+        fields: object = json.loads(daemon_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    pid = cast(dict[str, object], fields).get("pid") if isinstance(fields, dict) else None
+    return pid if isinstance(pid, int) and is_running(pid) else None
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of this id lives; one that ended but was not collected yet does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if Path("/proc/self/stat").exists():
+            return False
+    except OSError:
+        return False
+    else:
+        return stat.rpartition(")")[2].split()[0] != "Z"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:
+    """End the daemon that wrote `daemon_file`: ask with SIGTERM, insist with SIGKILL. True when none is left."""
+    pid = daemon_pid(daemon_file)
+    if pid is None:
+        return True
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            if not is_running(pid):
+                return True
+            time.sleep(0.02)
+    return False

@@ -1,0 +1,320 @@
+"""A loopback server that stands in for the model. In: a host's model requests. Out: scripted answers, and a record.
+
+Used by `tacit doctor` on the user's machine and by the end-to-end tests: one mechanism. Binds 127.0.0.1 only, keeps
+credentials out of the record, and never sends anything anywhere.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self, cast
+
+from tacit.hosts.probe import wire
+from tacit.hosts.probe.conversation import (
+    Place,
+    Turn,
+    as_list,
+    as_mapping,
+    find_places,
+    find_text,
+    newest_prompt,
+    read_turns,
+)
+from tacit.hosts.probe.script import (
+    DEFAULT_USAGE_TOKENS,
+    Answer,
+    CallTool,
+    Refuse,
+    Reply,
+    Say,
+    Script,
+    decide,
+    read_usage_directive,
+)
+
+__all__ = [
+    "Answer", "CallTool", "ModelRequest", "Place", "Refuse", "Reply", "Say", "Script", "StubModel", "Turn",
+    "find_places", "find_text",
+]  # fmt: skip
+
+Api = Literal["anthropic", "chat", "responses", "other"]
+
+_SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
+_MAX_BODY_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One recorded request.
+
+    Attributes:
+        number: from 1, in order of arrival.
+        at_ms: milliseconds since the Unix epoch.
+        method, path: of the request line, the path without its query.
+        headers: names in lower case; credentials are replaced by `***`.
+        body: the JSON object sent; empty where there was none.
+    """
+
+    number: int
+    at_ms: int
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, object]
+
+    @property
+    def api(self) -> Api:
+        """Which model API the path belongs to."""
+        if self.path.endswith("/messages"):
+            return "anthropic"
+        if self.path.endswith("/chat/completions"):
+            return "chat"
+        return "responses" if self.path.endswith("/responses") else "other"
+
+    @property
+    def model(self) -> str:
+        """The model asked for, or empty."""
+        return str(self.body.get("model", ""))
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether the model may call tools: true for an agent's own turns, false for titles and summaries."""
+        return bool(as_list(self.body.get("tools")))
+
+    @property
+    def messages(self) -> tuple[object, ...]:
+        """The conversation as sent: `messages`, or `input` of the Responses API."""
+        return tuple(as_list(self.body.get("messages") or self.body.get("input")))
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The conversation, read."""
+        return read_turns(self.body)
+
+    @property
+    def prompt(self) -> str:
+        """The newest text of the user."""
+        return newest_prompt(self.turns)[0]
+
+    def find(self, pattern: str) -> list[str]:
+        """JSON paths of every match of `pattern` in the body."""
+        return find_text(self.body, pattern)
+
+
+class StubModel:
+    """The stub model server as a context manager.
+
+    Args:
+        script: replies tried before the directives in the prompt.
+        record: folder that also receives every request as `NNN.json`; None = memory only.
+        usage_tokens: input tokens reported where no directive says otherwise.
+    """
+
+    def __init__(
+        self,
+        script: Script = (),
+        *,
+        record: Path | None = None,
+        usage_tokens: int = DEFAULT_USAGE_TOKENS,
+    ) -> None:
+        self.script: list[Reply] = list(script)
+        self.usage_tokens = usage_tokens
+        self._record = record
+        self._requests: list[ModelRequest] = []
+        self._arrived = threading.Condition()
+        self._server = _Server(self)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, name="stub-model", daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """Base URL for ANTHROPIC_BASE_URL; OpenAI-compatible clients add `/v1`."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def requests(self) -> tuple[ModelRequest, ...]:
+        """Everything recorded so far, in order of arrival."""
+        with self._arrived:
+            return tuple(self._requests)
+
+    @property
+    def model_requests(self) -> tuple[ModelRequest, ...]:
+        """Recorded requests to a model API (without model lists, token counts and probes)."""
+        return tuple(r for r in self.requests if r.method == "POST" and r.api != "other")
+
+    @property
+    def agent_requests(self) -> tuple[ModelRequest, ...]:
+        """Recorded requests of the agent itself: those that offer tools."""
+        return tuple(r for r in self.model_requests if r.offers_tools)
+
+    def clear(self) -> None:
+        """Forget what was recorded; numbers go on."""
+        with self._arrived:
+            self._requests.clear()
+
+    def wait_for(self, pattern: str, *, timeout_s: float) -> ModelRequest | None:
+        """The first recorded request that matches `pattern`, waiting for it; None after `timeout_s`."""
+        end = time.monotonic() + timeout_s
+        with self._arrived:
+            while True:
+                found = next((r for r in self._requests if r.find(pattern)), None)
+                left = end - time.monotonic()
+                if found is not None or left <= 0:
+                    return found
+                self._arrived.wait(left)
+
+    def keep(
+        self, method: str, path: str, headers: Mapping[str, str], body: Mapping[str, object]
+    ) -> ModelRequest:
+        """Record one request. Called by the server's own threads."""
+        shown = {
+            name.lower(): "***" if name.lower() in _SECRET_HEADERS else text for name, text in headers.items()
+        }
+        with self._arrived:
+            number = self._server.next_number()
+            request = ModelRequest(
+                number=number,
+                at_ms=time.time_ns() // 1_000_000,
+                method=method,
+                path=path,
+                headers=shown,
+                body=body,
+            )
+            self._requests.append(request)
+            self._arrived.notify_all()
+        if self._record is not None:
+            self._record.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({"method": method, "path": path, "headers": shown, "body": body}, indent=1)
+            (self._record / f"{number:03d}.json").write_text(text, encoding="utf-8")
+        return request
+
+    def answer(self, request: ModelRequest) -> tuple[Answer, int]:
+        """What to say to `request`, and the input tokens to report."""
+        prompt, results = newest_prompt(request.turns)
+        answer = decide(self.script, prompt, results, tools=request.offers_tools, number=request.number)
+        usage = read_usage_directive(prompt)
+        return answer, self.usage_tokens if usage == DEFAULT_USAGE_TOKENS else usage
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, stub: StubModel) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.stub = stub
+        self._number = 0
+
+    def next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    @property
+    def stub(self) -> StubModel:
+        return cast(_Server, self.server).stub
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name belongs to the base class
+        """Print nothing: the record is the log."""
+
+    def do_HEAD(self) -> None:
+        self._send(b"", "text/plain")
+
+    def do_GET(self) -> None:
+        path = self.path.split("?")[0]
+        self.stub.keep("GET", path, dict(self.headers.items()), {})
+        if path.endswith("/models"):
+            models = [{"id": "stub-model", "object": "model", "owned_by": "stub"}]
+            self._send_json({"object": "list", "data": models})
+        else:
+            self._send_json(wire.error_object(404), status=404)
+
+    def do_POST(self) -> None:
+        path = self.path.split("?")[0]
+        request = self.stub.keep("POST", path, dict(self.headers.items()), self._read_body())
+        if path.endswith("/count_tokens"):
+            self._send_json({"input_tokens": self.stub.usage_tokens})
+            return
+        if request.api == "other":
+            self._send_json(wire.error_object(404), status=404)
+            return
+        answer, usage = self.stub.answer(request)
+        if isinstance(answer, Refuse):
+            self._send_json(wire.error_object(answer.status), status=answer.status)
+            return
+        self._send_answer(request, answer, usage)
+
+    def _send_answer(self, request: ModelRequest, answer: Say | CallTool, usage: int) -> None:
+        stream = bool(request.body.get("stream"))
+        model, number = request.model, request.number
+        match request.api:
+            case "anthropic":
+                whole, events, named, done = wire.anthropic_message, wire.anthropic_events, True, False
+            case "chat":
+                whole, events, named, done = wire.chat_completion, wire.chat_events, False, True
+            case _:
+                whole, events, named, done = wire.response_object, wire.response_events, True, False
+        if stream:
+            parts = events(answer, model=model, number=number, usage_tokens=usage)
+            self._send(wire.encode_events(parts, named=named, done=done), "text/event-stream")
+        else:
+            self._send_json(whole(answer, model=model, number=number, usage_tokens=usage))
+
+    def _send_json(self, value: Mapping[str, object], *, status: int = 200) -> None:
+        self._send(json.dumps(value).encode(), "application/json", status=status)
+
+    def _send(self, body: bytes, kind: str, *, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _read_body(self) -> Mapping[str, object]:
+        raw = self._read_raw()
+        if self.headers.get("content-encoding", "") == "gzip":
+            raw = gzip.decompress(raw)
+        try:
+            value: object = json.loads(raw) if raw else {}
+        except ValueError:
+            value = {"unreadable": raw[:2000].decode("latin-1")}
+        return as_mapping(value)
+
+    def _read_raw(self) -> bytes:
+        if "chunked" not in self.headers.get("transfer-encoding", "").lower():
+            return self.rfile.read(min(int(self.headers.get("content-length") or 0), _MAX_BODY_BYTES))
+        raw = bytearray()
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            raw += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return bytes(raw)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tacit.hosts.probe.process import clean_environment, daemon_pid, end_daemon, is_running, run_client
+
+
+def test_clients_inherit_nothing_from_the_caller(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "theirs")
+    environment = clean_environment(tmp_path, tmp_path / "tacit")
+    finished = run_client(["env"], environment=environment, cwd=tmp_path, timeout_s=4)
+    names = {line.split("=")[0] for line in finished.out.splitlines()}
+    assert "ANTHROPIC_AUTH_TOKEN" not in names
+    assert {"HOME", "TACIT_HOME"} <= names
+
+
+def test_a_client_that_hangs_ends_with_its_children(tmp_path: Path):
+    code = "import subprocess,sys,time; p=subprocess.Popen(['sleep','60']); print(p.pid,flush=True); time.sleep(60)"
+    environment = clean_environment(tmp_path, tmp_path)
+    finished = run_client([sys.executable, "-c", code], environment=environment, cwd=tmp_path, timeout_s=0.7)
+    assert finished.code is None
+    child = int(finished.out)
+    end = time.monotonic() + 2
+    while is_running(child) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_running(child)
+
+
+def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
+    file = tmp_path / "daemon.json"
+    assert daemon_pid(file) is None
+    assert end_daemon(file)
+    file.write_text("{broken")
+    assert daemon_pid(file) is None
+    with subprocess.Popen(["sleep", "60"]) as process:
+        file.write_text(json.dumps({"pid": process.pid}))
+        assert daemon_pid(file) == process.pid
+        assert end_daemon(file, timeout_s=1)
+        assert daemon_pid(file) is None
+    assert is_running(os.getpid())

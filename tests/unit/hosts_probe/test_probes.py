@@ -1,0 +1,122 @@
+"""The probes against small stand-in clients, so that every advice is shown without a real host."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.hosts.probe import claude_code, opencode
+
+NONCE = "nonce7c1e"
+
+ASK = """#!{python}
+import json, os, pathlib, subprocess, sys, urllib.request
+def ask(url, text):
+    body = json.dumps({{"model": "m", "messages": [{{"role": "user", "content": text}}], "tools": [{{"name": "t"}}]}})
+    urllib.request.urlopen(urllib.request.Request(url, body.encode(), {{"content-type": "application/json"}})).read()
+home = pathlib.Path(os.environ["HOME"])
+"""
+CLAUDE = (
+    ASK
+    + """
+hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
+command = hooks["SessionStart"][0]["hooks"][0]["command"]
+ask(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", subprocess.run([command], capture_output=True, text=True).stdout)
+"""
+)
+OPENCODE = (
+    ASK
+    + """
+config = json.loads(os.environ["OPENCODE_CONFIG_CONTENT"])
+plugin = (home / ".config/opencode/plugins/tacit.js").read_text()
+ask(config["provider"]["stub"]["options"]["baseURL"] + "/chat/completions", plugin)
+"""
+)
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def launcher(tmp_path: Path) -> Path:
+    return script(tmp_path / "tacit-hook", f"#!/bin/sh\necho {NONCE}\n")
+
+
+def claude_settings(tmp_path: Path, command: Path) -> Path:
+    path = tmp_path / "settings.json"
+    hook = {"type": "command", "command": str(command)}
+    path.write_text(json.dumps({"apiKeyHelper": "theirs", "hooks": {"SessionStart": [{"hooks": [hook]}]}}))
+    return path
+
+
+def run_claude(tmp_path: Path, client: str, settings: Path, launcher: Path, *, timeout_s: float = 4.0):
+    return claude_code.probe(
+        script(tmp_path / "claude", client.format(python=sys.executable)),
+        settings=settings,
+        tacit_home=tmp_path / "tacit",
+        nonce=NONCE,
+        launcher=launcher,
+        timeout_s=timeout_s,
+    )
+
+
+def test_claude_probe_finds_what_the_hook_said(tmp_path: Path, launcher: Path):
+    settings = claude_settings(tmp_path, launcher)
+    before = settings.read_bytes()
+    result = run_claude(tmp_path, CLAUDE, settings, launcher)
+    assert (result.ok, result.where, result.advice) == (True, ("messages[0].content",), "")
+    assert settings.read_bytes() == before
+
+
+def test_claude_probe_says_why_there_is_nothing(tmp_path: Path, launcher: Path):
+    silent = script(tmp_path / "silent-hook", "#!/bin/sh\n")
+    settings = claude_settings(tmp_path, silent)
+    result = run_claude(tmp_path, CLAUDE, settings, silent)
+    assert not result.ok
+    assert "without the memory" in result.advice
+    assert result.requests == 1
+    broken = run_claude(tmp_path, "#!/bin/sh\necho no such option; exit 3\n", settings, silent)
+    assert "ended with code 3" in broken.advice
+    assert "no such option" in broken.output_end
+    hung = run_claude(tmp_path, "#!/bin/sh\nsleep 60\n", settings, silent, timeout_s=0.3)
+    assert "did not end in time" in hung.advice
+
+
+def test_claude_probe_names_what_is_not_installed(tmp_path: Path, launcher: Path):
+    other = claude_settings(tmp_path, tmp_path / "foreign")
+    assert "no hook that calls" in run_claude(tmp_path, CLAUDE, other, launcher).advice
+    gone = tmp_path / "gone-hook"
+    settings = claude_settings(tmp_path, gone)
+    assert "is missing" in run_claude(tmp_path, CLAUDE, settings, gone).advice
+    settings.write_text("{broken")
+    assert "cannot be read" in run_claude(tmp_path, CLAUDE, settings, launcher).advice
+
+
+def test_only_hooks_are_taken_from_the_users_settings():
+    assert claude_code.hooks_only({"apiKeyHelper": "x", "env": {"A": "b"}, "hooks": {"Stop": []}}) == {
+        "hooks": {"Stop": []}
+    }
+    assert claude_code.hooks_only({"hooks": "wrong"}) == {}
+
+
+def test_opencode_probe_loads_a_copy_of_the_plugin(tmp_path: Path, launcher: Path):
+    plugin = tmp_path / "tacit.js"
+    plugin.write_text(f"// says {NONCE}")
+    client = script(tmp_path / "opencode", OPENCODE.format(python=sys.executable))
+
+    def run():
+        return opencode.probe(
+            client, plugin=plugin, tacit_home=tmp_path, nonce=NONCE, launcher=launcher, timeout_s=4.0
+        )
+
+    assert run().where == ("messages[0].content",)
+    plugin.write_text("// says nothing")
+    assert "without the memory" in run().advice
+    plugin.unlink()
+    assert "tacit install opencode" in run().advice
