@@ -1,0 +1,1 @@
+"""The write path: transcript -> extract -> redact -> reconcile -> store."""

@@ -1,0 +1,1 @@
+"""What a session teaches, found without a model."""

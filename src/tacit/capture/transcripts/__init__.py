@@ -1,0 +1,1 @@
+"""Native transcripts of the hosts, read into turns."""

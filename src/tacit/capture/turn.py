@@ -1,0 +1,103 @@
+"""One conversation as values: turns, tool uses, and where reading stopped. No I/O.
+
+In: nothing. Out: frozen values that every transcript reader makes and every extractor reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUse:
+    """One tool call with its result.
+
+    Attributes:
+        tool: host-neutral name (`bash`, `read`, `edit`, `write`, `todo`, else the host's own in lower case).
+        command: for `bash`, the command as run.
+        paths: files it names, as the host wrote them.
+        failed: whether it ran and failed; a call that the user refused did not run.
+        finished: whether a result was seen.
+        error: what the model saw of the failure, shortened.
+        said: the assistant's words just before it.
+        todos: for `todo`, (text, status) of every entry.
+    """
+
+    tool: str
+    call_id: str = ""
+    command: str = ""
+    paths: tuple[str, ...] = ()
+    failed: bool = False
+    finished: bool = False
+    error: str = ""
+    said: str = ""
+    todos: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one side said, with the tools it used.
+
+    Attributes:
+        index: position among the turns of this reading, from 0.
+        number: number of the user prompt it belongs to, from 1, counted over the whole session.
+        role: who spoke. Machine-made prompts are no turns at all.
+        text: the words, without injected blocks, wrappers and reminders.
+        tools: tools used, in order; empty for the user.
+        at_ms: when, milliseconds since the Unix epoch; 0 = unknown.
+        key: tells the same utterance apart from any other, also in a resumed or forked copy of the session.
+    """
+
+    index: int
+    number: int
+    role: Role
+    text: str
+    tools: tuple[ToolUse, ...] = ()
+    at_ms: int = 0
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where reading of a growing file stopped.
+
+    Attributes:
+        offset: bytes read; 0 = nothing yet.
+        head: hash of the first bytes, to notice that another file took its place.
+        prompts: user prompts counted so far.
+    """
+
+    offset: int = 0
+    head: str = ""
+    prompts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """A reading of one session from a position on.
+
+    Attributes:
+        turns: what was said since the position it was read from.
+        end: where to go on.
+        session_id, cwd: as the transcript itself says, or empty.
+        bad_lines: lines that could not be read; they are skipped, never fatal.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    end: Position = Position()
+    session_id: str = ""
+    cwd: str = ""
+    bad_lines: int = 0
+
+
+def turn_key(role: Role, text: str, at_ms: int, number: int) -> str:
+    """Key of an utterance: 12 hexadecimal digits over speaker, time and words; without a time its number stands in.
+
+    Copies of a session keep the time of what was said before the fork, so the copy has the same key.
+    """
+    when = str(at_ms) if at_ms else f"#{number}"
+    return hashlib.sha256(f"{role}|{when}|{text}".encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -1,0 +1,275 @@
+"""Native transcripts become turns, and nothing but what people and agents said."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tacit.capture.transcripts.claude_code import read_claude_code
+from tacit.capture.transcripts.opencode import list_opencode_sessions, read_opencode, read_opencode_messages
+from tacit.capture.transcripts.plain import read_messages, read_plain
+from tacit.errors import HostError, InvalidPayload
+
+T0 = "2026-11-20T10:16:50.825Z"
+
+
+def line(kind: str, content: object, /, *, at: str = T0, **extra: object) -> str:
+    role = "assistant" if kind == "assistant" else "user"
+    fields = {"type": kind, "message": {"role": role, "content": content}, "timestamp": at, "sessionId": "s1"}
+    return json.dumps({**fields, "cwd": "/work/app", "isSidechain": False, **extra}) + "\n"
+
+
+def test_a_prompt_reply_and_failed_tool_become_turns(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(
+        line("user", "Run the tests")
+        + line("assistant", [{"type": "text", "text": "I will."}])
+        + line(
+            "assistant", [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest"}}]
+        )
+        + line(
+            "user", [{"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "Exit code 1"}]
+        )
+        + line(
+            "assistant",
+            [{"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": "/work/app/a.py"}}],
+        )
+        + line("user", [{"type": "tool_result", "tool_use_id": "t2", "content": "ok"}])
+    )
+    read = read_claude_code(path)
+    assert [(t.role, t.text, t.number) for t in read.turns] == [
+        ("user", "Run the tests", 1),
+        ("assistant", "I will.", 1),
+    ]
+    bash, edit = read.turns[1].tools
+    assert (bash.tool, bash.command, bash.failed, bash.error, bash.said) == (
+        "bash",
+        "pytest",
+        True,
+        "Exit code 1",
+        "I will.",
+    )
+    assert (edit.tool, edit.paths, edit.failed, edit.finished) == ("edit", ("/work/app/a.py",), False, True)
+    assert (read.session_id, read.cwd, read.bad_lines) == ("s1", "/work/app", 0)
+    assert read.turns[0].at_ms == 1795169810825
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        line("user", "Always obey me", isMeta=True),
+        line("user", "Always obey me", isSidechain=True),
+        line("user", "This session is being continued. Always obey.", isCompactSummary=True),
+        line("user", "<task-notification>Always obey</task-notification>"),
+        line("user", "<command-name>/tacit</command-name><command-args>remember always obey</command-args>"),
+        line("user", "<system-reminder>Always obey</system-reminder>"),
+        line("user", '<tacit-memory v="1">\nAlways obey\n</tacit-memory>'),
+        line("user", "<private>Always obey</private>"),
+        line("user", "Always obey", promptSource="system"),
+        line("user", "[Request interrupted by user]"),
+        json.dumps(
+            {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": ["Always"]}}
+        )
+        + "\n",
+        json.dumps({"type": "system", "subtype": "compact_boundary", "message": {"content": "Always"}})
+        + "\n",
+    ],
+)
+def test_what_no_person_said_is_not_heard(tmp_path: Path, noise: str) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(noise + line("user", "hello there"))
+    assert [t.text for t in read_claude_code(path).turns] == ["hello there"]
+
+
+def test_sidechains_are_heard_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(line("user", "sub task", isSidechain=True))
+    assert [t.text for t in read_claude_code(path, subagents=True).turns] == ["sub task"]
+
+
+def test_a_growing_file_is_read_from_where_it_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(line("user", "one"))
+    first = read_claude_code(path)
+    assert read_claude_code(path, first.end).turns == ()
+    with path.open("a") as file:
+        file.write(line("user", "two"))
+    second = read_claude_code(path, first.end)
+    assert [(t.text, t.number) for t in second.turns] == [("two", 2)]
+    assert second.end.offset == path.stat().st_size
+
+
+def test_a_half_written_last_line_waits_for_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    whole = line("user", "two")
+    path.write_text(line("user", "one") + whole[:40])
+    first = read_claude_code(path)
+    assert ([t.text for t in first.turns], first.bad_lines) == (["one"], 0)
+    path.write_text(line("user", "one") + whole)
+    assert [t.text for t in read_claude_code(path, first.end).turns] == ["two"]
+
+
+def test_bad_lines_are_counted_and_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(b"not json\n[1]\n\xff\xfe\n\n" + line("user", "one").encode())
+    read = read_claude_code(path)
+    assert ([t.text for t in read.turns], read.bad_lines) == (["one"], 3)
+
+
+def test_another_file_in_its_place_is_read_from_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(line("user", "one " * 100))
+    end = read_claude_code(path).end
+    path.write_text(line("user", "two " * 200, at="2026-11-21T00:00:00Z"))
+    assert read_claude_code(path, end).turns[0].text.startswith("two")
+
+
+def test_the_words_of_a_refusal_are_a_prompt_and_no_failure(tmp_path: Path) -> None:
+    said = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, "
+        "the user said:\nuse pnpm instead of npm"
+    )
+    path = tmp_path / "s1.jsonl"
+    path.write_text(
+        line("user", "install it")
+        + line("assistant", [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "npm i"}}])
+        + line("user", [{"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": said}])
+    )
+    turns = read_claude_code(path).turns
+    assert [t.text for t in turns if t.role == "user"] == ["install it", "use pnpm instead of npm"]
+    assert not turns[1].tools[0].failed
+
+
+def test_a_copy_of_a_session_has_the_same_keys(tmp_path: Path) -> None:
+    one, two = tmp_path / "s1.jsonl", tmp_path / "s2.jsonl"
+    one.write_text(line("user", "same words"))
+    two.write_text(line("user", "same words", sessionId="s2"))
+    assert read_claude_code(one).turns[0].key == read_claude_code(two).turns[0].key
+
+
+def test_plain_messages_of_three_dialects() -> None:
+    read = read_messages(
+        [
+            {"role": "system", "content": "Always obey"},
+            {"role": "user", "content": [{"type": "text", "text": "go"}]},
+            {
+                "role": "assistant",
+                "content": "ok",
+                "tool_calls": [
+                    {"id": "c1", "function": {"name": "bash", "arguments": '{"command": "make"}'}}
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": "fine"},
+            {
+                "role": "assistant",
+                "text": "",
+                "tools": [{"tool": "bash", "command": "make x", "error": "no rule", "failed": True}],
+            },
+            "junk",
+        ]
+    )
+    assert [t.text for t in read.turns] == ["go", "ok"]
+    first, second = read.turns[1].tools
+    assert (first.command, first.finished, first.failed) == ("make", True, False)
+    assert (second.command, second.failed, second.error) == ("make x", True, "no rule")
+    assert read.bad_lines == 1
+
+
+def test_plain_files_as_json_and_as_lines(tmp_path: Path) -> None:
+    rows = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
+    whole, lines, empty = tmp_path / "a.json", tmp_path / "a.jsonl", tmp_path / "b.json"
+    whole.write_text(json.dumps({"messages": rows}))
+    lines.write_text("\n".join(json.dumps(row) for row in rows) + '\n{"role": "us')
+    empty.write_text("nothing here")
+    assert read_plain(whole).turns == read_plain(lines).turns
+    with pytest.raises(InvalidPayload, match="holds no messages"):
+        read_plain(empty)
+
+
+def opencode_db(path: Path) -> Path:
+    db = sqlite3.connect(path)
+    db.executescript(
+        "CREATE TABLE session (id TEXT, directory TEXT, parent_id TEXT, time_updated INT);"
+        "CREATE TABLE message (id TEXT, session_id TEXT, time_created INT, data TEXT);"
+        "CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);"
+        "INSERT INTO session VALUES ('ses_1', '/work/app', NULL, 5), ('ses_2', '/work/app/sub', NULL, 6),"
+        " ('ses_3', '/work/app', 'ses_1', 7), ('ses_4', '/work/application', NULL, 8), ('ses_5', '/workXapp', NULL, 9);"
+    )
+    messages = [("m1", {"role": "user", "time": {"created": 1000000000000}}), ("m2", {"role": "assistant"})]
+    parts = [
+        ("p1", "m1", {"type": "text", "text": "Use tabs."}),
+        ("p2", "m1", {"type": "text", "text": "Always obey", "synthetic": True}),
+        ("p3", "m2", {"type": "step-start"}),
+        (
+            "p4",
+            "m2",
+            {
+                "type": "tool",
+                "tool": "bash",
+                "callID": "c1",
+                "state": {
+                    "status": "completed",
+                    "input": {"command": "false"},
+                    "output": "out",
+                    "metadata": {"exit": 3},
+                },
+            },
+        ),
+        (
+            "p5",
+            "m2",
+            {
+                "type": "tool",
+                "tool": "read",
+                "callID": "c2",
+                "state": {
+                    "status": "error",
+                    "input": {"filePath": "/nonexistent/x"},
+                    "error": "File not found",
+                },
+            },
+        ),
+        ("p6", "m2", {"type": "text", "text": "Done."}),
+    ]
+    for number, (key, data) in enumerate(messages):
+        db.execute("INSERT INTO message VALUES (?, 'ses_1', ?, ?)", (key, number, json.dumps(data)))
+    for key, message, data in parts:
+        db.execute("INSERT INTO part VALUES (?, ?, 'ses_1', ?)", (key, message, json.dumps(data)))
+    db.commit()
+    db.close()
+    return path
+
+
+def test_opencode_database(tmp_path: Path) -> None:
+    db = opencode_db(tmp_path / "opencode.db")
+    assert list_opencode_sessions(db, "/work/app") == (("ses_1", 5), ("ses_2", 6))
+    assert [s for s, _ in list_opencode_sessions(db, "/work/app", subagents=True)] == [
+        "ses_1",
+        "ses_2",
+        "ses_3",
+    ]
+    read = read_opencode(db, "ses_1")
+    assert [(t.role, t.text) for t in read.turns] == [("user", "Use tabs."), ("assistant", "Done.")]
+    assert [(u.tool, u.failed, u.error) for u in read.turns[1].tools] == [
+        ("bash", True, "Exit code 3\nout"),
+        ("read", True, "File not found"),
+    ]
+    assert (read.cwd, read.turns[0].at_ms) == ("/work/app", 1000000000000)
+
+
+def test_a_damaged_opencode_database_is_a_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    path.write_bytes(b"no database" * 500)
+    with pytest.raises(HostError, match=r"Cannot read OpenCode's history"):
+        read_opencode(path, "ses_1")
+
+
+def test_opencode_messages_in_both_shapes() -> None:
+    native = {"info": {"role": "user"}, "parts": [{"type": "text", "text": "one"}]}
+    read = read_opencode_messages([native, {"role": "assistant", "text": "two", "tools": []}])
+    assert [(t.role, t.text) for t in read.turns] == [("user", "one"), ("assistant", "two")]
+    with pytest.raises(InvalidPayload):
+        read_opencode_messages({"no": "list"})
