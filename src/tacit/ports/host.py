@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from tacit.model.pack import Block, Surface
+from tacit.model.session import SessionKey
 from tacit.model.signal import Signal
 
 Arrival = Literal["before", "after", "never"]
@@ -22,6 +23,7 @@ class HostCapabilities:
         stored: whether handed-over text stays in the host's history (then the ledger sends only what is new).
         post_compaction: whether a signal comes after a compaction.
         loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
+        rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
     """
 
     arrival: tuple[tuple[Surface, Arrival], ...]
@@ -29,6 +31,7 @@ class HostCapabilities:
     stored: bool
     post_compaction: bool
     loads_rule_files: tuple[str, ...] = ()
+    rule_file_fallbacks: tuple[str, ...] = ()
 
     def arrives(self, surface: Surface) -> Arrival:
         """When a block of `surface` reaches the model; `never` where not declared."""
@@ -64,4 +67,32 @@ class Host(Protocol):
 
         `notice` is one line for the person (not the model), where the host can show one.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRequest:
+    """A host lost its copy of what was handed over in this epoch and asks for the same bytes again."""
+
+    session: SessionKey
+    message_ids: tuple[str, ...]
+
+
+@runtime_checkable
+class ReplayingHost(Protocol):
+    """A host that keeps handed-over text only in the memory of our plugin.
+
+    After a restart the plugin asks for the bytes kept in `SessionState.blocks`; that changes nothing in the record.
+    """
+
+    def parse_replay(self, payload: Mapping[str, object]) -> ReplayRequest | None:
+        """Read a request for a replay; None = the payload is something else.
+
+        Raises:
+            InvalidPayload: naming the field that is missing or wrong.
+        """
+        ...
+
+    def encode_replay(self, texts: Mapping[str, str]) -> str:
+        """The reply: message id -> exact text, only those of the request that are known and not empty."""
         ...

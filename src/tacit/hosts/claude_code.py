@@ -1,0 +1,306 @@
+"""Claude Code: hook payloads to signals, blocks to hook replies (measured on 2.1.328; docs/guide/claude-code.md).
+
+In: the JSON that Claude Code writes to a hook's standard input. Out: one signal, or none; the JSON of a hook's answer,
+or nothing. Never: an answer to Stop (text there makes Claude take another turn), a decision, a permission.
+
+Idempotency keys are made of what the host repeats when one event reaches us twice (a hook in user and in project
+settings): `tool_use_id`, `prompt_id` with the words, `agent_id`. Where the host names nothing (start, resume, clear,
+compaction, end, and prompts of versions without `prompt_id`) the key holds the time of arrival in steps of five
+seconds instead: twins arrive milliseconds apart, true repetitions do not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import get_args
+
+from tacit.errors import InvalidInput
+from tacit.hosts.payload import (
+    MAX_OUTPUT_CHARS,
+    Fields,
+    bounded,
+    digest,
+    flatten,
+    relative_paths,
+)
+from tacit.model.pack import Block, Surface
+from tacit.model.session import SessionKey
+from tacit.model.signal import (
+    Compacting,
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    StartSource,
+    SubagentStarted,
+    ToolCall,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.ports.host import HostCapabilities
+
+NAME = "claude-code"
+CAP_CHARS = 9_500
+"""Claude Code keeps 10,000 characters of one context and puts longer ones into a file (measured: 9,996 kept)."""
+_HARD_CAP = 9_990
+TWIN_WINDOW_MS = 5_000
+
+_TAKES_CONTEXT = frozenset(
+    {
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "SubagentStart",
+    }
+)
+_TOOLS = {
+    "Read": "read", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Write": "write", "Bash": "bash",
+    "Grep": "grep", "Glob": "glob", "Task": "task", "Agent": "task", "WebFetch": "webfetch", "WebSearch": "websearch",
+}  # fmt: skip
+_MACHINE_SOURCES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
+_MACHINE_PROMPT = re.compile(
+    r"\s*(?:<(?:task-notification|system-reminder|command-(?:name|message|args)|local-command-[a-z]+|bash-[a-z]+"
+    r"|user-memory-input|teammate-message)\b|\[Request interrupted|Caveat: The messages below were generated"
+    r"|This session is being continued from a previous conversation|/tacit\b)"
+)
+
+
+class ClaudeCode:
+    """The `Host` for Claude Code."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """`claude-code`."""
+        return NAME
+
+    @property
+    def capabilities(self) -> HostCapabilities:
+        """Context of tool hooks reaches the model with the result of the call; all context stays in the history."""
+        return HostCapabilities(
+            arrival=(
+                (Surface.START, "before"),
+                (Surface.PROMPT, "before"),
+                (Surface.ACTION, "after"),
+                (Surface.FAILURE, "before"),
+                (Surface.COMPACTION, "before"),
+                (Surface.SUBAGENT, "before"),
+                (Surface.ON_DEMAND, "before"),
+            ),
+            cap_chars=CAP_CHARS,
+            stored=True,
+            post_compaction=True,
+            loads_rule_files=("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"),
+            rule_file_fallbacks=("AGENTS.md",),
+        )
+
+    def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
+        """Read a hook payload; None for events that mean nothing to us.
+
+        Raises:
+            InvalidPayload: naming the field that is missing or wrong.
+        """
+        fields = Fields(NAME, payload)
+        event = fields.needed_identifier("hook_event_name")
+        match event:
+            case "SessionStart":
+                return _session_start(fields, at_ms)
+            case "UserPromptSubmit":
+                return _prompt(fields, at_ms)
+            case "PreToolUse" | "PostToolUse" | "PostToolUseFailure":
+                return _tool(fields, event, at_ms)
+            case "SubagentStart" | "SubagentStop":
+                return _subagent(fields, event, at_ms)
+            case "Stop" | "StopFailure":
+                return _stop(fields, event, at_ms)
+            case "PreCompact":
+                return _compacting(fields, at_ms)
+            case "SessionEnd":
+                return _session_end(fields, at_ms)
+            case _:
+                return None
+
+    def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
+        """A hook answer with `additionalContext` and `systemMessage`; "" when both are empty or the event takes none.
+
+        Raises:
+            InvalidInput: if the block is longer than Claude Code keeps.
+        """
+        event = payload.get("hook_event_name")
+        if event not in _TAKES_CONTEXT:
+            return ""
+        answer: dict[str, object] = {}
+        if not block.empty:
+            _check_length(block.text)
+            answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": block.text}
+        if notice:
+            answer["systemMessage"] = notice
+        return json.dumps(answer) if answer else ""
+
+
+def _check_length(text: str) -> None:
+    units = len(text.encode("utf-16-le", "surrogatepass")) // 2  # the client counts UTF-16 units
+    if units > _HARD_CAP:
+        raise InvalidInput(
+            f"A block of {units} characters is too long for Claude Code, which keeps 10,000.",
+            hint=f"Cut packs to `capabilities.cap_chars` ({CAP_CHARS}) before rendering.",
+        )
+
+
+def _session(fields: Fields) -> SessionKey:
+    return SessionKey(host=NAME, session_id=fields.needed_identifier("session_id"))
+
+
+def _moment(at_ms: int) -> int:
+    """Number of the five-second step, for events that the host does not name."""
+    return at_ms // TWIN_WINDOW_MS
+
+
+def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
+    source = fields.needed_identifier("source")
+    known: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
+    if source not in known:
+        raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(known)}")
+    prompt_id = fields.identifier("prompt_id")
+    return SessionStarted(
+        session=_session(fields),
+        key=f"start:{source}:{digest(prompt_id, _moment(at_ms))}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        agent=fields.identifier("agent_type"),
+        transcript_path=fields.path("transcript_path"),
+        source=known[source],
+    )
+
+
+def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
+    text = fields.needed_text("prompt")
+    prompt_id = fields.identifier("prompt_id")
+    source = fields.identifier("source")
+    name = prompt_id or str(_moment(at_ms))
+    return PromptSubmitted(
+        session=_session(fields),
+        key=f"prompt:{digest(name, text)}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        agent=fields.identifier("agent_type"),
+        agent_id=fields.identifier("agent_id"),
+        transcript_path=fields.path("transcript_path"),
+        text=text,
+        message_id=prompt_id,
+        machine=source in _MACHINE_SOURCES or _MACHINE_PROMPT.match(text) is not None,
+    )
+
+
+def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
+    session = _session(fields)
+    call = _call(fields)
+    moment = call.call_id or digest(call.tool, call.paths, call.command, call.text, _moment(at_ms))
+    key = f"{event}:{moment}"
+    cwd = fields.path("cwd")
+    agent, agent_id = fields.identifier("agent_type"), fields.identifier("agent_id")
+    transcript = fields.path("transcript_path")
+    if event == "PreToolUse":
+        return ToolStarting(
+            session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, agent_id=agent_id,
+            transcript_path=transcript, call=call,
+        )  # fmt: skip
+    if event == "PostToolUse":
+        return ToolFinished(
+            session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, agent_id=agent_id,
+            transcript_path=transcript, call=call, output=flatten(fields.raw("tool_response")),
+        )  # fmt: skip
+    return ToolFailed(
+        session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, agent_id=agent_id,
+        transcript_path=transcript, call=call, error=fields.needed_text("error", limit=MAX_OUTPUT_CHARS),
+    )  # fmt: skip
+
+
+def _call(fields: Fields) -> ToolCall:
+    given = fields.child("tool_input")
+    name = fields.needed_identifier("tool_name")
+    paths = [_loose(given, key) for key in ("file_path", "notebook_path", "path")]
+    words = [
+        _loose(given, key)
+        for key in ("new_string", "new_source", "content", "prompt", "pattern", "query", "url")
+    ]
+    if isinstance(given.raw("edits"), list):
+        words += [_loose(edit, "new_string") for edit in given.children("edits")]
+    return ToolCall(
+        tool=_TOOLS.get(name, name),
+        call_id=fields.identifier("tool_use_id"),
+        paths=relative_paths(paths, cwd=fields.path("cwd")),
+        command=_loose(given, "command"),
+        text=bounded("\n".join(word for word in words if word), MAX_OUTPUT_CHARS),
+    )
+
+
+def _loose(given: Fields, name: str) -> str:
+    """A text of a tool's input; "" where the model gave something else (the host will refuse the call itself)."""
+    value = given.raw(name)
+    return given.text(name, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
+
+
+def _subagent(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded | None:
+    session = _session(fields)
+    agent = fields.identifier("agent_type")
+    if not agent:  # the host's own agents: the two of a compaction have no type
+        return None
+    agent_id = fields.needed_identifier("agent_id")
+    cwd = fields.path("cwd")
+    if event == "SubagentStart":
+        return SubagentStarted(
+            session=session, key=f"subagent:{agent_id}", at_ms=at_ms, cwd=cwd, agent=agent, agent_id=agent_id,
+            transcript_path=fields.path("transcript_path"), agent_type=agent,
+        )  # fmt: skip
+    text = fields.text("last_assistant_message")
+    return MessageEnded(
+        session=session, key=f"subagent-stop:{digest(agent_id, text)}", at_ms=at_ms, cwd=cwd, agent=agent,
+        agent_id=agent_id, transcript_path=fields.path("agent_transcript_path"), text=text, final=True,
+    )  # fmt: skip
+
+
+def _stop(fields: Fields, event: str, at_ms: int) -> MessageEnded:
+    text = fields.text("last_assistant_message")
+    prompt_id = fields.identifier("prompt_id")
+    return MessageEnded(
+        session=_session(fields),
+        key=f"{event}:{digest(prompt_id or _moment(at_ms), text)}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        agent=fields.identifier("agent_type"),
+        agent_id=fields.identifier("agent_id"),
+        transcript_path=fields.path("transcript_path"),
+        text=text,
+        final=True,
+    )
+
+
+def _compacting(fields: Fields, at_ms: int) -> Compacting:
+    return Compacting(
+        session=_session(fields),
+        key=f"compacting:{digest(fields.identifier('prompt_id'), _moment(at_ms))}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        transcript_path=fields.path("transcript_path"),
+        automatic=fields.identifier("trigger") == "auto",
+    )
+
+
+def _session_end(fields: Fields, at_ms: int) -> SessionEnded:
+    reason = fields.identifier("reason")
+    return SessionEnded(
+        session=_session(fields),
+        key=f"end:{digest(reason, fields.identifier('prompt_id'), _moment(at_ms))}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        transcript_path=fields.path("transcript_path"),
+        reason=reason,
+    )

@@ -1,0 +1,194 @@
+"""Reading what a host sent. In: JSON of unknown shape. Out: typed, bounded, clean values, or `InvalidPayload`.
+
+Never: a KeyError or TypeError, a value of the wrong type, a lone surrogate. Knows no particular host.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from tacit.errors import InvalidPayload
+from tacit.session.projects import relative_path
+
+MAX_TEXT_CHARS = 400_000
+"""Longest prompt or message kept; the middle of a longer one is left out."""
+MAX_OUTPUT_CHARS = 16_000
+"""Longest tool output, error or edit text kept."""
+MAX_ID_CHARS = 512
+MAX_PATH_CHARS = 4096
+
+_MISSING = "it is missing"
+
+
+def _wrong(host: str, name: str, problem: str, wanted: str) -> InvalidPayload:
+    return InvalidPayload(
+        f"Payload of {host}: field {name!r} is wrong: {problem}.",
+        hint=f"It must be {wanted}. Run `tacit doctor {host}` to see what this version of the host sends.",
+    )
+
+
+def _kind(value: object) -> str:
+    return f"it is of type {type(value).__name__}"
+
+
+def clean(text: str) -> str:
+    """Replace what UTF-8 cannot carry (lone surrogates) and NUL by U+FFFD."""
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        text = "".join("\ufffd" if 0xD800 <= ord(char) <= 0xDFFF else char for char in text)
+    return text
+
+
+def bounded(text: str, limit: int) -> str:
+    """Keep the first and the last half of `limit` characters; say how many were left out between them."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+class Fields:
+    """Typed access to the fields of one payload; errors name the host and the field.
+
+    A field that is absent or null counts as missing.
+    """
+
+    __slots__ = ("_host", "_prefix", "_values")
+
+    def __init__(self, host: str, values: object, *, prefix: str = "") -> None:
+        if not isinstance(values, Mapping):
+            raise _wrong(host, prefix.rstrip(".") or "(payload)", _kind(values), "an object")
+        self._host = host
+        self._prefix = prefix
+        self._values = cast("Mapping[object, object]", values)
+
+    def raw(self, name: str) -> object:
+        """The value as it came, or None."""
+        return self._values.get(name)
+
+    def wrong(self, name: str, problem: str, wanted: str) -> InvalidPayload:
+        """An error about field `name`."""
+        return _wrong(self._host, self._prefix + name, problem, wanted)
+
+    def text(self, name: str, *, limit: int = MAX_TEXT_CHARS) -> str:
+        """An optional text, cleaned and bounded; "" where missing."""
+        value = self.raw(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self.wrong(name, _kind(value), "a text")
+        return bounded(clean(value), limit)
+
+    def needed_text(self, name: str, *, limit: int = MAX_TEXT_CHARS) -> str:
+        """A text that must be there; it may be empty."""
+        if self.raw(name) is None:
+            raise self.wrong(name, _MISSING, "a text")
+        return self.text(name, limit=limit)
+
+    def identifier(self, name: str) -> str:
+        """An optional short text without surrogates or control characters; "" where missing."""
+        value = self.raw(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self.wrong(name, _kind(value), "a short text")
+        if len(value) > MAX_ID_CHARS:
+            raise self.wrong(name, f"it has {len(value)} characters", f"at most {MAX_ID_CHARS} characters")
+        if clean(value) != value or any(ord(char) < 0x20 for char in value):
+            raise self.wrong(name, "it holds control characters or lone surrogates", "plain text")
+        return value
+
+    def needed_identifier(self, name: str) -> str:
+        """A short text that must be there and not be empty."""
+        value = self.identifier(name)
+        if not value:
+            problem = _MISSING if self.raw(name) is None else "it is empty"
+            raise self.wrong(name, problem, "a text that is not empty")
+        return value
+
+    def path(self, name: str) -> str:
+        """An optional file path, cleaned; "" where missing."""
+        value = self.text(name)
+        if len(value) > MAX_PATH_CHARS:
+            raise self.wrong(name, f"it has {len(value)} characters", f"at most {MAX_PATH_CHARS} characters")
+        return value
+
+    def whole(self, name: str) -> int | None:
+        """An optional whole number."""
+        value = self.raw(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.wrong(name, _kind(value), "a whole number")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """An optional truth value; False where missing."""
+        value = self.raw(name)
+        if value is None:
+            return False
+        if not isinstance(value, bool):
+            raise self.wrong(name, _kind(value), "true or false")
+        return value
+
+    def child(self, name: str) -> Fields:
+        """The fields of an optional object; no fields where missing."""
+        value = self.raw(name)
+        return Fields(self._host, {} if value is None else value, prefix=f"{self._prefix}{name}.")
+
+    def children(self, name: str) -> tuple[Fields, ...]:
+        """The objects of an optional list; what is no object is left out."""
+        value = self.raw(name)
+        if value is None:
+            return ()
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+            raise self.wrong(name, _kind(value), "a list")
+        items = cast("Sequence[object]", value)
+        prefix = f"{self._prefix}{name}[]."
+        objects = [cast("object", item) for item in items if isinstance(item, Mapping)]
+        return tuple(Fields(self._host, item, prefix=prefix) for item in objects)
+
+    def texts(self, name: str, *, most: int) -> tuple[str, ...]:
+        """The short texts of an optional list, the last `most` of them; what is no text is left out."""
+        value = self.raw(name)
+        if value is None:
+            return ()
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+            raise self.wrong(name, _kind(value), "a list of texts")
+        items = cast("Sequence[object]", value)
+        found = [item for item in items if isinstance(item, str) and len(item) <= MAX_ID_CHARS]
+        return tuple(clean(item) for item in found[-most:])
+
+
+def digest(*parts: object) -> str:
+    """Sixteen hexadecimal digits over `parts`; equal parts in any process give equal digits."""
+    blob = json.dumps(parts, sort_keys=True, default=str)  # ASCII: lone surrogates are escaped
+    return hashlib.sha256(blob.encode("ascii")).hexdigest()[:16]
+
+
+def relative_paths(paths: Sequence[str], *, cwd: str) -> tuple[str, ...]:
+    """Paths relative to `cwd` where they lie inside it, each once, in order."""
+    return tuple(dict.fromkeys(relative_path(path, root=cwd) for path in paths if path))
+
+
+def flatten(value: object, *, limit: int = MAX_OUTPUT_CHARS) -> str:
+    """All texts of a tool's answer, depth first, one per line, bounded."""
+    found: list[str] = []
+    room = limit * 2
+    stack: list[object] = [value]
+    while stack and room > 0:
+        item = stack.pop()
+        if isinstance(item, str):
+            found.append(item)
+            room -= len(item)
+        elif isinstance(item, Mapping):
+            stack.extend(reversed(list(cast("Mapping[object, object]", item).values())))
+        elif isinstance(item, Sequence) and not isinstance(item, bytes):
+            stack.extend(reversed(cast("Sequence[object]", item)))
+    return bounded(clean("\n".join(text for text in found if text)), limit)
