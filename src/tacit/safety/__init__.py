@@ -1,0 +1,1 @@
+"""What may be stored and shown: redaction, escaping, trust. Used by both pipelines."""

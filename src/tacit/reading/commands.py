@@ -1,0 +1,280 @@
+"""Shell commands, normalised: `cd x && ENV=1 git -C y commit -m z | cat` is `git commit` and `cat`.
+
+In: a command line. Out: its simple commands as `program subcommand`, and the action classes they certainly are.
+Never runs anything; odd quoting never raises.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SEPARATOR = re.compile(r"&&|\|\||[;\n|&]")
+_QUOTED = re.compile(
+    r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$",
+    re.DOTALL | re.MULTILINE,
+)
+_ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=\S*$")
+_WRAPPERS = frozenset(
+    [
+        "sudo",
+        "env",
+        "time",
+        "nohup",
+        "command",
+        "exec",
+        "builtin",
+        "nice",
+        "timeout",
+        "stdbuf",
+        "doas",
+        "xvfb-run",
+        "caffeinate",
+        "watch",
+        "then",
+        "do",
+        "else",
+        "!",
+        "{",
+        "(",
+    ]
+)
+_RUNNERS = {
+    ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("pdm", "run"), ("rye", "run"), ("bundle", "exec"), ("npm", "exec"),
+    ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("bun", "x"), ("mise", "exec"), ("nix", "develop"), ("direnv", "exec"),
+}  # fmt: skip
+_RUNNER_ONE = frozenset(["npx", "bunx", "uvx", "pipx", "dotenv", "cross-env"])
+_SUBCOMMANDS = frozenset(
+    [
+        "git",
+        "gh",
+        "glab",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "deno",
+        "pip",
+        "pip3",
+        "uv",
+        "poetry",
+        "pipenv",
+        "pdm",
+        "hatch",
+        "cargo",
+        "go",
+        "rustup",
+        "docker",
+        "podman",
+        "docker-compose",
+        "kubectl",
+        "helm",
+        "terraform",
+        "aws",
+        "gcloud",
+        "az",
+        "dotnet",
+        "mvn",
+        "gradle",
+        "gradlew",
+        "make",
+        "just",
+        "task",
+        "rake",
+        "bundle",
+        "gem",
+        "composer",
+        "brew",
+        "apt",
+        "apt-get",
+        "conda",
+        "mix",
+        "flutter",
+        "dart",
+        "swift",
+        "terragrunt",
+        "pulumi",
+        "heroku",
+        "fly",
+        "vercel",
+        "netlify",
+        "supabase",
+        "prisma",
+        "alembic",
+        "rails",
+        "django-admin",
+        "systemctl",
+        "nx",
+        "turbo",
+        "lerna",
+        "ruff",
+        "cdk",
+        "sam",
+        "ansible",
+        "tox",
+        "nox",
+        "pre-commit",
+        "changeset",
+        "stripe",
+    ]
+)
+_THIRD = {("gh", "pr"), ("gh", "issue"), ("gh", "release"), ("gh", "run"), ("gh", "repo"), ("glab", "mr"), ("docker", "compose"), ("npm", "run"), ("pnpm", "run"),
+          ("yarn", "run"), ("bun", "run"), ("deno", "task"), ("uv", "pip"), ("git", "stash"), ("git", "worktree"), ("aws", "s3"), ("go", "mod"), ("dotnet", "ef")}  # fmt: skip
+_VALUE_OPTIONS = frozenset(
+    [
+        "-C",
+        "-c",
+        "--git-dir",
+        "--work-tree",
+        "--prefix",
+        "--cwd",
+        "--dir",
+        "--filter",
+        "-w",
+        "--workspace",
+        "-n",
+        "--namespace",
+        "--context",
+        "-f",
+        "--file",
+        "--project",
+        "-p",
+        "--directory",
+        "--manifest-path",
+    ]
+)
+_SKIPPED = frozenset(
+    [
+        "cd",
+        "pushd",
+        "popd",
+        "export",
+        "set",
+        "source",
+        ".",
+        "echo",
+        "true",
+        "false",
+        ":",
+        "exit",
+        "printf",
+        "sleep",
+        "test",
+        "[",
+        "[[",
+        "if",
+        "for",
+        "while",
+        "fi",
+        "done",
+        "unset",
+        "alias",
+    ]
+)
+_CUT = 4_000
+
+
+def split_commands(command: str) -> tuple[str, ...]:
+    """Simple commands of a command line, normalised, in order, without repeats; shell noise (`cd`, `echo`) is left out."""
+    if not command.strip():
+        return ()
+    plain = _QUOTED.sub(" '' ", command[:_CUT])
+    found: dict[str, None] = {}
+    for part in _SEPARATOR.split(plain):
+        name = _normalise(part.split())
+        if name:
+            found.setdefault(name)
+    return tuple(found)
+
+
+def main_command(command: str) -> str:
+    """The command that matters: the first one that is no mere filter of another's output, or the empty string."""
+    names = split_commands(command)
+    return names[0] if names else ""
+
+
+def _normalise(words: list[str]) -> str:
+    words = [word for word in words if not word.startswith((">", "<", "2>", "1>", "&>"))]
+    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
+        timeout = words[0] in ("timeout", "nice", "env", "sudo", "watch", "stdbuf")
+        words = words[1:]
+        while timeout and words and (words[0].startswith("-") or words[0][:1].isdigit()):
+            words = words[1:]
+    if not words:
+        return ""
+    program = words[0].strip("\"'(){}`").replace("\\", "/").rsplit("/", 1)[-1]
+    program = program.removesuffix(".exe").removesuffix(".cmd")
+    rest = words[1:]
+    if program in _SKIPPED or not program or not re.match(r"[A-Za-z0-9_.@+-]+$", program):
+        return ""
+    if re.fullmatch(r"python[\d.]*|py", program):
+        return _python(rest)
+    if program in _RUNNER_ONE:
+        return _normalise(_drop_options(rest)) or program
+    if program not in _SUBCOMMANDS:
+        return program.lower()
+    arguments = _drop_options(rest)
+    if not arguments:
+        return program
+    if (program, arguments[0]) in _RUNNERS:
+        return _normalise(_drop_options(arguments[1:])) or f"{program} {arguments[0]}"
+    if (program, arguments[0]) in _THIRD and len(arguments) > 1:
+        inner = _drop_options(arguments[1:])
+        if inner:
+            return f"{program} {arguments[0]} {inner[0]}"
+    return f"{program} {arguments[0]}"
+
+
+def _python(rest: list[str]) -> str:
+    for i, word in enumerate(rest):
+        if word == "-m" and i + 1 < len(rest):
+            return _normalise(rest[i + 1 :])
+        if word.startswith("-m") and len(word) > 2:
+            return _normalise([word[2:], *rest[i + 1 :]])
+        if not word.startswith("-"):
+            if not word.endswith("manage.py"):
+                return "python"
+            return " ".join(["python manage.py", *rest[i + 1 : i + 2]])
+    return "python"
+
+
+def _drop_options(words: list[str]) -> list[str]:
+    kept = list(words)
+    while kept and kept[0].startswith("-"):
+        takes_value = kept[0] in _VALUE_OPTIONS and len(kept) > 1
+        kept = kept[2:] if takes_value else kept[1:]
+    return [word for word in kept if word != "''"] if kept else kept
+
+
+_TABLE: tuple[tuple[str, str], ...] = (
+    (r"git commit", "commit"), (r"git push", "push"), (r"git (?:merge|rebase|cherry-pick|pull)", "merge_rebase"), (r"git mv", "rename_move"),
+    (r"git (?:checkout|switch|worktree.*|branch|stash.*|clone|init)", "workspace_session"), (r"git tag|gh release.*|(?:npm|yarn|pnpm|cargo|poetry|uv|hatch|flit|lerna) publish|twine|goreleaser|semantic-release|changeset.*|cargo release|npm version", "release"),
+    (r"gh pr (?:create|edit|ready|merge|comment)|glab mr .*", "open_or_update_pr"), (r"gh pr (?:view|diff|checks|review)", "review_code"),
+    (r"gh issue (?:create|edit|close|comment)", "create_task"), (r"gh run.*|gh workflow.*|act", "ci_pipeline"),
+    (r"pytest|tox.*|nox.*|unittest|jest|vitest|mocha|ava|playwright|cypress|rspec|phpunit|ctest|go test|cargo (?:test|nextest)|(?:npm|yarn|pnpm|bun|deno|dotnet|mvn|gradle|gradlew|make|just|task|mix|flutter|dart|swift|rake|rails|composer) (?:run )?(?:test|tests|check|t|e2e|unit)\S*|python manage\.py test", "run_tests"),
+    (r"ruff.*|flake8|pylint|black|isort|mypy|pyright|basedpyright|eslint|prettier|biome|tsc|golangci-lint|gofmt|goimports|staticcheck|go (?:build|vet|fmt|generate|install)|cargo (?:build|clippy|fmt|check)|rustfmt|shellcheck|stylelint|markdownlint\S*|pre-commit.*|lint-imports|clang-\w+|cmake|ninja|webpack|vite|rollup|esbuild|swiftlint|rubocop|ktlint|tslint|oxlint|vale|(?:npm|yarn|pnpm|bun|make|just|task|dotnet|mvn|gradle|gradlew|nx|turbo|flutter|dart|swift|docker|uv|poetry|hatch|mix) (?:run )?(?:lint|build|format|fmt|typecheck|type-check|compile|check-types|package|analyze)\S*|make", "run_lint_build"),
+    (r"(?:npm|pnpm|yarn|bun) (?:install|i|add|remove|uninstall|upgrade|update|ci)|pip3? (?:install|uninstall)|uv (?:add|remove|sync|lock|pip .*)|poetry (?:add|remove|update|lock|install)|pipenv install|pdm add|cargo (?:add|remove|update)|go (?:get|mod.*)|bundle (?:add|install|update)|gem install|composer (?:require|install|update)|dotnet add|brew install|apt(?:-get)? install|conda install|mix deps\.get|flutter pub", "add_dependency"),
+    (r"rm|rmdir|git rm|unlink", "delete_code"), (r"mv", "rename_move"), (r"touch|mkdir", "new_file"),
+    (r"python manage\.py (?:make)?migrat\w+|psql|mysql|sqlite3|mongo(?:sh)?|redis-cli|prisma.*|alembic.*|supabase.*|dotnet ef.*|rails db:.*", "data_storage"),
+    (r"docker.*|podman.*|kubectl.*|helm.*|terraform.*|pulumi.*|ansible.*|aws.*|gcloud.*|az .*|fly.*|vercel.*|netlify.*|heroku.*|systemctl.*|curl|wget|ssh|scp|rsync", "run_command"),
+    (r"git (?:log|show|blame|diff|bisect|status|grep)|grep|rg|ag|find|ls|cat|head|tail|tree|sed|awk|jq|wc|less|strace|gdb|lldb|dlv", "debug_investigate"),
+    (r"codex|claude|gemini|aider|opencode", "delegate_agent"), (r"perf|hyperfine|py-spy|cargo bench|go tool|wrk|ab|k6", "performance"),
+)  # fmt: skip
+_RULES = tuple((re.compile(f"(?:{pattern})$"), action) for pattern, action in _TABLE)
+_WEAK = {
+    "debug_investigate": 0.3,
+    "run_command": 0.9,
+    "new_file": 0.6,
+    "delete_code": 0.5,
+    "rename_move": 0.7,
+}
+
+
+def command_actions(name: str) -> tuple[tuple[str, float], ...]:
+    """Action classes of one normalised command with their probability; an unknown program is `run_command`."""
+    for pattern, action in _RULES:
+        if pattern.match(name):
+            weight = _WEAK.get(action, 1.0)
+            return (
+                ((action, weight),) if action == "run_command" else ((action, weight), ("run_command", 0.4))
+            )
+    return (("run_command", 0.7),)

@@ -1,0 +1,189 @@
+"""A stable signature for an error, so that the same failure is recognised when it comes again.
+
+In: error text (tool output, stack trace, message) and the command that failed. Out: one short lower-case line.
+Never keeps a path, number, address, time or quoted value; never longer than `MAX_CHARS`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tacit.reading.commands import main_command
+
+MAX_CHARS = 200
+_HEAD = 6_000
+_TAIL = 14_000
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CLASS = re.compile(
+    r"(?<![\w.])(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Interrupt|Timeout|Refused|NotFound|Panic|Exit)\b"
+)
+_CODE = re.compile(
+    r"(?<![\w-])(?:TS\d{4}|E\d{4}|CS\d{4}|C\d{4}|[EFWBSDNRUPLTCI]{1,3}\d{3,4}|SC\d{4}|ERR_[A-Z_]+|E[A-Z]{4,14}|SQLITE_[A-Z]+|ORA-\d+|P\d{4}"
+    r"|SIG[A-Z]{3,6}|[45]\d\d (?=[A-Z]))(?![\w-])"
+)
+_EXIT = re.compile(
+    r"(?:exit(?:ed)?(?: with)?(?: (?:code|status))?|returned|status code|exit status)[ :=]*(-?\d{1,3})\b",
+    re.IGNORECASE,
+)
+_IMPORTANT = re.compile(
+    r"\b(?:error|errors|exception|fatal|failed|failure|fail|panic|panicked|cannot|can't|could not|couldn't|unable|undefined|not found|no such|denied|refused"
+    r"|invalid|unexpected|unknown|missing|unresolved|timed? ?out|conflict|rejected|unsupported|unrecognized|aborted|segmentation|traceback|assert\w*"
+    r"|expected|mismatch|not (?:a|an|installed|defined|allowed|supported|exist)|already|must|forbidden|unauthori[sz]ed|overflow|deadlock|locked)\b",
+    re.IGNORECASE,
+)
+_NOISE_LINE = re.compile(
+    r"^\s*(?:at .+\(.*\)|at \S+:\d+|File \".*\", line|Traceback|\.\.\. \d+ more|\^+\s*$|~+\s*$|-{3,}|={3,}|\d+ \||npm (?:err|error)! (?:a complete log|code|errno|path|syscall)"
+    r"|note: run with|goroutine \d+|stack backtrace|node:internal|caused by:?\s*$|info\b|debug\b)",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,200}\"|(?<!\w)'[^'\n]{1,200}'(?!\w)|`[^`\n]{1,200}`|“[^”\n]{1,200}”|‘[^’\n]{1,200}’"
+)
+_STAMP = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\s?(?:am|pm)?\b",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
+_PATH = re.compile(
+    r"(?:(?:[A-Za-z]:)?[\\/]|\.{1,2}[\\/]|~[\\/])[^\s:;,\"'()<>\]]*|\b[\w@.-]+(?:[\\/][\w@.+-]+)+|\b[\w-]+\.[a-z][a-z0-9]{0,4}(?=[:,\s)]|$)(?::\d+)*"
+)
+_HEX = re.compile(
+    r"\b0x[0-9a-f]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\b\d[\d.,_]*(?:ms|s|m|h|kb|mb|gb|b|%|px)?\b|(?<=[a-z_-])\d+\b", re.IGNORECASE)
+_WORD = re.compile(r"[a-z][a-z_-]*[a-z]|[a-z]")
+_FILLER = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "to",
+        "of",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "from",
+        "with",
+        "and",
+        "or",
+        "as",
+        "it",
+        "its",
+        "this",
+        "that",
+        "these",
+        "those",
+        "your",
+        "you",
+        "we",
+        "i",
+        "has",
+        "have",
+        "had",
+        "do",
+        "does",
+        "did",
+        "line",
+        "lines",
+        "column",
+        "col",
+        "file",
+        "error",
+        "errors",
+        "err",
+        "warning",
+        "please",
+        "see",
+        "run",
+        "try",
+        "help",
+        "more",
+        "info",
+        "about",
+        "using",
+        "use",
+        "while",
+        "when",
+        "during",
+        "because",
+        "got",
+        "there",
+        "here",
+        "s",
+        "t",
+        "re",
+        "at",
+        "com",
+        "org",
+    ]
+)
+
+
+def error_signature(error_text: str, *, command: str = "") -> str:
+    """Reduce a failure to `tool | class or code | essential words`.
+
+    Args:
+        error_text: what the tool said; may be very long or empty.
+        command: the command line that failed, where known.
+
+    Returns:
+        At most `MAX_CHARS` characters, the same for the same failure with other paths, numbers, times or quoted
+        values; the empty string when there is neither text nor command.
+    """
+    text = _ANSI.sub("", error_text)
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    tool = main_command(command)
+    marks = _marks(text)
+    words = _essential_words(text, skip={part for mark in marks for part in mark.split()})
+    if not marks and not words and not tool:
+        return ""
+    parts = [part for part in (tool, " ".join(marks), " ".join(words)) if part]
+    return _cut(" | ".join(parts))
+
+
+def _marks(text: str) -> list[str]:
+    found: dict[str, None] = {}
+    classes = _CLASS.findall(text)
+    for name in classes[-1:] or []:
+        found.setdefault(name.rsplit(".", 1)[-1].lower())
+    for code in _CODE.findall(text)[:2]:
+        found.setdefault(code.strip().lower())
+    exits = _EXIT.findall(text)
+    if exits and exits[-1] not in ("0", "1"):
+        found.setdefault(f"exit {exits[-1]}")
+    return list(found)
+
+
+def _essential_words(text: str, *, skip: set[str]) -> list[str]:
+    lines = [line for line in text.splitlines() if line.strip() and not _NOISE_LINE.match(line)]
+    classed = [line for line in lines if _CLASS.search(line)]
+    important = [line for line in lines if _IMPORTANT.search(line)]
+    chosen = classed[-1:] or important[:2] or lines[-1:]
+    found: dict[str, None] = {}
+    for line in chosen:
+        plain = line[:600]
+        for pattern in (_URL, _QUOTED, _STAMP, _PATH, _CLASS, _CODE, _HEX, _EXIT, _NUMBER):
+            plain = pattern.sub(" ", plain)
+        for word in _WORD.findall(plain.lower()):
+            if word not in _FILLER and word not in skip and len(word) > 1:
+                found.setdefault(word)
+        if len(found) >= 14:
+            break
+    return list(found)[:14]
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_CHARS:
+        return text
+    return text[: text.rfind(" ", 0, MAX_CHARS)].rstrip(" |")

@@ -1,0 +1,170 @@
+"""Cut text at sentence ends, never inside a word, a code fence, a file name or an abbreviation.
+
+In: prose or Markdown. Out: its sentences in order, or the longest run of whole ones that fits. Never rewrites.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_ABBREVIATIONS = frozenset(
+    [
+        "e.g",
+        "i.e",
+        "etc",
+        "vs",
+        "cf",
+        "al",
+        "approx",
+        "resp",
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "st",
+        "no",
+        "nos",
+        "fig",
+        "eq",
+        "sec",
+        "ch",
+        "vol",
+        "pp",
+        "p",
+        "ed",
+        "eds",
+        "inc",
+        "ltd",
+        "co",
+        "corp",
+        "dept",
+        "est",
+        "min",
+        "max",
+        "avg",
+        "ver",
+        "v",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "mon",
+        "tue",
+        "wed",
+        "thu",
+        "fri",
+        "sat",
+        "sun",
+        "a.k.a",
+        "aka",
+        "w.r.t",
+        "wrt",
+        "ca",
+        "bzw",
+        "z.b",
+        "u.a",
+        "d.h",
+    ]
+)
+_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_LIST = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-zA-Z][.)])[ \t]+\S|^[ \t]*(?:#{1,6} |>|\|)")
+_END = re.compile(r"[.!?…](?:[.!?…]*)[\"'”’»)\]*_`]*(?=\s|$)|[。！？](?:[\"'”’」』）]*)")
+_LAST_WORD = re.compile(r"(\S+)$")
+
+
+def split_sentences(text: str) -> tuple[str, ...]:
+    """Sentences of `text`, stripped, in order, none empty. A code fence, a heading and a list item stand alone."""
+    sentences: list[str] = []
+    position = 0
+    for fence in _FENCE.finditer(text):
+        _split_prose(text[position : fence.start()], sentences)
+        sentences.append(fence[0].strip())
+        position = fence.end()
+    _split_prose(text[position:], sentences)
+    return tuple(sentence for sentence in sentences if sentence)
+
+
+def shorten_at_sentence(text: str, fits: Callable[[str], bool]) -> str:
+    """The longest prefix of whole sentences of `text` that fits; the empty string if not even the first one does.
+
+    Args:
+        text: what is to be shortened.
+        fits: says whether a text is small enough; must hold for every prefix of a text it holds for.
+    """
+    text = text.strip()
+    if text and fits(text):
+        return text
+    ends = _sentence_ends(text)
+    low, high = 0, len(ends)  # the first `low` sentences fit, the first `high + 1` do not
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(text[: ends[middle - 1]]):
+            low = middle
+        else:
+            high = middle - 1
+    return text[: ends[low - 1]] if low else ""
+
+
+def _sentence_ends(text: str) -> list[int]:
+    ends: list[int] = []
+    position = 0
+    for sentence in split_sentences(text):
+        words = sentence.split()
+        for word in words:  # a sentence may span line breaks that joining folded into one space
+            position = text.index(word, position) + len(word)
+        ends.append(position)
+    return ends
+
+
+def _split_prose(text: str, sentences: list[str]) -> None:
+    paragraph: list[str] = []
+    for line in text.split("\n"):
+        if not line.strip():
+            _split_paragraph(paragraph, sentences)
+        elif _LIST.match(line):
+            _split_paragraph(paragraph, sentences)
+            paragraph.append(line)
+            if line.lstrip().startswith(("#", "|")):
+                _split_paragraph(paragraph, sentences)
+        else:
+            paragraph.append(line)
+    _split_paragraph(paragraph, sentences)
+
+
+def _split_paragraph(lines: list[str], sentences: list[str]) -> None:
+    text = " ".join(line.strip() for line in lines).strip()
+    lines.clear()
+    start = 0
+    for end in _END.finditer(text):
+        if _is_sentence_end(text, start, end):
+            sentences.append(text[start : end.end()].strip())
+            start = end.end()
+    sentences.append(text[start:].strip())
+
+
+def _is_sentence_end(text: str, start: int, end: re.Match[str]) -> bool:
+    if end[0][0] in "。！？":
+        return True
+    if text.count("`", start, end.start()) % 2 and "`" in text[end.start() : end.end() + 80]:
+        return False  # inside a code span
+    following = text[end.end() :].lstrip()
+    if not following:
+        return True
+    if end[0][0] == ".":
+        before = _LAST_WORD.search(text[start : end.start()])
+        word = before[1].lstrip("(\"'*_[").lower() if before else ""
+        if word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha()):
+            return False
+        if word.isdigit() and not text[start : end.start() - len(word)].strip():
+            return False  # the number of a list item
+    return not (following[0].islower() and end[0][0] in ".…")

@@ -1,0 +1,111 @@
+"""Keep memory text inside its block, and our own blocks out of what we read.
+
+In: text of a memory, or a transcript, or a prompt. Out: text that cannot close a block, pose as system text or hide
+characters; or the text without anything that Tacit once put there. Never changes what an ordinary sentence says.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+OPEN_TAG = "tacit-memory"
+"""Name of the element that frames a block: `<tacit-memory ...>` to `</tacit-memory>`."""
+OPEN_SECTION = "[MEMORY]"
+CLOSE_SECTION = "[/MEMORY]"
+
+_SHORT = 1_000_000  # longer texts are never escaped whole: a memory is far below it
+
+# Every element a host or a chat template uses to speak in another voice. A memory may name them, not write them.
+_TAG_NAMES = (
+    r"tacit[-_]\w+|system[-_]?\w*|hook[-_]?\w*|user|human|assistant|developer|tool[-_]?\w*|function[-_]?\w*"
+    r"|instructions?|memor(?:y|ies)|environment_details|antml:\w+|command-\w+|local-command-\w+|claude[-_]\w+|private"
+)
+_TAG = re.compile(rf"<(?=\s*[/!?]?\s*(?:{_TAG_NAMES})\b)", re.IGNORECASE)
+_CLOSING = re.compile(r"<(?=\s*/)")
+_TEMPLATE = re.compile(r"<(?=\s*\|)|(?<=\|)>|<<(?=\s*/?\s*SYS)|(?<=SYS)>>", re.IGNORECASE)
+_SECTION = re.compile(r"\[(?=\s*/?\s*(?:MEMORY|INST|SYS(?:TEM)?)\b)", re.IGNORECASE)
+_ROLE = re.compile(
+    r"(^|[.!?:;|)\]\"'\u2029-]\s*|\s{2,})(human|assistant|system|user|developer|tool)(\s*):", re.IGNORECASE
+)
+_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
+_SPACES = re.compile(r"\s+")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_UNSEEN = re.compile(
+    # control characters but white space; soft hyphen; bidi and zero-width marks; invisible operators; tag characters
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+_ANGLES = str.maketrans({"\uff1c": "<", "\uff1e": ">", "\ufe64": "<", "\ufe65": ">", "\u2329": "\u2039"})
+
+
+def clean_characters(text: str) -> str:
+    """Remove what a reader cannot see: NUL, control, bidi and zero-width characters; replace lone surrogates.
+
+    White space is kept. The result can always be encoded as UTF-8.
+    """
+    text = _UNSEEN.sub("", text)
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def escape_text(text: str) -> str:
+    """Make `text` safe to stand as one line inside any of our blocks.
+
+    Line breaks become one space, unseen characters go, and whatever could close a block, open a host's own element
+    or start another speaker's turn is written with look-alike brackets or a full-width colon, so that it still reads
+    the same. Escaping twice changes nothing.
+    """
+    text = clean_characters(text[:_SHORT].translate(_ANGLES))
+    text = _BREAKS.sub("\u2029", text)  # remembered as line starts for the role rule, one space in the end
+    text = _ROLE.sub(lambda m: f"{m[1]}{m[2]}{m[3]}\uff1a", text)
+    text = _SPACES.sub(" ", text).strip()
+    text = _TEMPLATE.sub(lambda m: "\u2039" * len(m[0]) if "<" in m[0] else "\u203a" * len(m[0]), text)
+    text = _CLOSING.sub("\u2039", text)
+    text = _TAG.sub("\u2039", text)
+    return _SECTION.sub("\u27e6", text)
+
+
+def escape_attribute(text: str) -> str:
+    """Make `text` safe inside a double-quoted attribute of our opening tag."""
+    return (
+        escape_text(text)
+        .replace("&", "&amp;")
+        .replace('"', "'")
+        .replace("<", "\u2039")
+        .replace(">", "\u203a")
+    )
+
+
+# A block that was cut off runs to the end, but only where it begins a line: prose may name the delimiters.
+_BLOCK = r"<tacit-memory\b[^>]*>.*?</tacit-memory\s*>|^<tacit-memory\b[^>]*>.*\Z"
+_SECTION_BLOCK = r"\[MEMORY\](?=\s).*?\[/MEMORY\]|^\[MEMORY\]\s*\n.*\Z"
+_HOOK_REMINDER = (
+    r"<system-reminder>\s*[A-Z]\w+(?::[^\s<]*)? hook additional context:(?:(?!</system-reminder>).)*"
+    r"(?:</system-reminder>|\Z)"
+)
+_BLOCKS = re.compile(f"{_BLOCK}|{_SECTION_BLOCK}", re.DOTALL | re.MULTILINE)
+_WRAPPED = re.compile(_HOOK_REMINDER, re.DOTALL)
+_HOOK_CONTEXT = re.compile(r"<hook_context>(?:(?!</hook_context>).)*(?:</hook_context>|\Z)", re.DOTALL)
+_EMPTY_WRAPPER = re.compile(r"<(system-reminder|hook_context)>\s*</\1>")
+_GAPS = re.compile(r"\n{3,}")
+
+
+def strip_blocks(text: str) -> str:
+    """Remove what Tacit (or any hook) put into a transcript or prompt; everything else stays as it is.
+
+    Goes: `<tacit-memory>` and `[MEMORY]` blocks, also cut-off ones up to the end; the wrappers in which Claude Code
+    (`<system-reminder>... hook additional context: ...`) and Gemini CLI (`<hook_context>`) carry hook output.
+    """
+    if "<" not in text and OPEN_SECTION not in text:
+        return text
+    found = _BLOCKS.sub("", text)
+    found = _WRAPPED.sub("", found)
+    found = _HOOK_CONTEXT.sub("", found)
+    found = _EMPTY_WRAPPER.sub("", found)
+    return text if found == text else _GAPS.sub("\n\n", found).strip()
+
+
+def is_printable(text: str) -> bool:
+    """Whether `text` holds only characters a reader can see (white space included)."""
+    return all(ch.isspace() or unicodedata.category(ch)[0] != "C" for ch in text)

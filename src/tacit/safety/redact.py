@@ -1,0 +1,239 @@
+"""Take secrets and personal data out of text, before it is stored and again before it is rendered.
+
+In: any text. Out: the text with every find replaced by `[redacted:kind]`, and the kinds found, never the values.
+Never guesses from randomness alone: hashes, UUIDs and commit ids stay, unless a secret-like name stands beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit.config.settings import PrivacySettings
+from tacit.errors import InvalidSetting
+from tacit.safety.secret_shapes import SHAPES, Shape
+
+PERSONAL = frozenset({"email", "home_path", "private", "credit_card", "iban"})
+"""Kinds that are personal data rather than keys to something."""
+
+_Judge = Callable[[str], bool]
+_MARK = re.compile(r"\[redacted:[a-z0-9_]+\]")
+_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+_EMAIL = re.compile(
+    r"(?<![\w.+%/-])[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.)+[A-Za-z]{2,24}\b(?![\w-]*[:/@])"
+)
+_NO_PERSON = re.compile(
+    r"^(?:git|noreply|no-reply|user(?:name)?|you|your[\w.-]*|me|foo|bar|test(?:er|user)?|example|name|someone|\w)@"
+    r"|@(?:[\w-]+\.)*(?:example\.(?:com|org|net)|[\w-]+\.(?:invalid|test|example|local|localhost)"
+    r"|users\.noreply\.github\.com|noreply\.github\.com)$"
+    r"|\.(?:py|js|ts|tsx|md|json|ya?ml|go|rs|sh|png|jpe?g|svg|toml|lock)$",
+    re.IGNORECASE,
+)
+_HOME = re.compile(
+    r"(?<![\w.~-])(?:/(?:home|Users)/(?!Shared\b|runner\b|you\b|user\b|username\b|me\b|<|\$|\{)[A-Za-z0-9._-]+"
+    r"|[A-Za-z]:\\{1,2}Users\\{1,2}(?!Public\b|Default\b|<|%)[A-Za-z0-9._ -]+?(?=\\|$|[\s\"'`])|/root(?=/))"
+)
+_CARD = re.compile(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
+_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
+_TEST_CARDS = frozenset(
+    [
+        "4242424242424242",
+        "4000056655665556",
+        "5555555555554444",
+        "2223003122003222",
+        "5200828282828210",
+        "5105105105105100",
+        "378282246310005",
+        "371449635398431",
+        "6011111111111117",
+        "6011000990139424",
+        "6011981111111113",
+        "3056930009020004",
+        "36227206271667",
+        "6555900000604105",
+        "3566002020360505",
+        "6200000000000005",
+        "4111111111111111",
+        "4012888888881881",
+        "4222222222222",
+        "30569309025904",
+        "38520000023237",
+        "3530111333300000",
+        "4000000000000002",
+        "4000000000009995",
+        "4917610000000000",
+        "6759649826438453",
+        "4000002500003155",
+        "4000000000003220",
+        "5454545454545454",
+        "4444333322221111",
+        "4000000000000077",
+        "4000000000000341",
+        "4000002760003184",
+        "6304000000000000",
+        "4988438843884305",
+        "2222400070000005",
+        "5577000055770004",
+        "370000000000002",
+        "6771798021000008",
+        "4917484589897107",
+        "4166676667666746",
+        "5136333333333335",
+    ]
+)
+_TEST_IBANS = frozenset({"GB82WEST12345698765432", "DE89370400440532013000", "FR1420041010050500013M02606"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One kind of secret that was found, and how often. Never the value."""
+
+    kind: str
+    count: int
+
+    @property
+    def secret(self) -> bool:
+        """Whether it is a key to something, rather than personal data."""
+        return self.kind not in PERSONAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """The cleaned text and what was found in it, sorted by kind."""
+
+    text: str
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether a key, password or token was found (personal data alone does not count)."""
+        return any(finding.secret for finding in self.findings)
+
+
+class Redactor:
+    """Applies the rule pack under the user's privacy settings. Safe to call from several threads."""
+
+    __slots__ = ("_allow", "_deny", "_settings")
+
+    def __init__(self, settings: PrivacySettings) -> None:
+        """Compile the user's own patterns.
+
+        Raises:
+            InvalidSetting: if a `deny` pattern is no regular expression or matches the empty text.
+        """
+        self._settings = settings
+        self._allow = tuple(text for text in settings.allow if text)
+        self._deny = tuple(_compiled(pattern) for pattern in settings.deny)
+
+    def redact(self, text: str) -> Redaction:
+        """Replace every secret in `text`. With `redact` off only the user's `deny` patterns and <private> apply."""
+        found: Counter[str] = Counter()
+        text = self._sub(_PRIVATE, text, "private", found) if "<" in text else text
+        for pattern in self._deny:
+            text = self._sub(pattern, text, "denied", found)
+        if self._settings.redact:
+            lower = text.lower()
+            for shape in SHAPES:
+                if not shape.keywords or any(word in lower for word in shape.keywords):
+                    text = self._apply(shape, text, found)
+            text = self._personal(text, found)
+        findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
+        return Redaction(text=text, findings=findings)
+
+    def _personal(self, text: str, found: Counter[str]) -> str:
+        if "@" in text and self._settings.emails == "redact":
+            text = self._sub(
+                _EMAIL, text, "email", found, innocent=lambda value: bool(_NO_PERSON.search(value))
+            )
+        if _CARD.search(text):
+            text = self._sub(_CARD, text, "credit_card", found, innocent=lambda value: not _is_card(value))
+        if _IBAN.search(text):
+            text = self._sub(_IBAN, text, "iban", found, innocent=lambda value: not _is_iban(value))
+        if self._settings.home_paths == "shorten":
+            text = _HOME.sub("~", text)
+        return text
+
+    def _apply(self, shape: Shape, text: str, found: Counter[str]) -> str:
+        group = "secret" if "secret" in shape.pattern.groupindex else 0
+
+        def replace(match: re.Match[str]) -> str:
+            whole, value = match[0], match[group]
+            if (
+                value is None
+                or not value
+                or _MARK.search(value)
+                or self._allowed(value)
+                or shape.innocent(value)
+            ):
+                return whole
+            found[shape.kind] += 1
+            start, end = match.start(group) - match.start(), match.end(group) - match.start()
+            return f"{whole[:start]}[redacted:{shape.kind}]{whole[end:]}"
+
+        return shape.pattern.sub(replace, text)
+
+    def _sub(
+        self,
+        pattern: re.Pattern[str],
+        text: str,
+        kind: str,
+        found: Counter[str],
+        innocent: _Judge = lambda _: False,
+    ) -> str:
+        def replace(match: re.Match[str]) -> str:
+            if not match[0] or _MARK.fullmatch(match[0]) or self._allowed(match[0]) or innocent(match[0]):
+                return match[0]
+            found[kind] += 1
+            return f"[redacted:{kind}]"
+
+        return pattern.sub(replace, text)
+
+    def _allowed(self, value: str) -> bool:
+        return any(value in text or text == value for text in self._allow)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise InvalidSetting(
+            f"privacy.deny holds {pattern!r}, which is not a regular expression: {error}.",
+            hint="Correct the pattern or remove it from the list.",
+        ) from None
+    if compiled.match(""):
+        raise InvalidSetting(
+            f"privacy.deny holds {pattern!r}, which matches the empty text and so everything.",
+            hint="Make the pattern match at least one character.",
+        )
+    return compiled
+
+
+def _is_card(text: str) -> bool:
+    """Luhn check (ISO/IEC 7812-1) over 13-19 digits of a known first digit; published test cards are innocent."""
+    digits = [int(ch) for ch in text if ch.isdigit()]
+    joined = "".join(map(str, digits))
+    if not 13 <= len(digits) <= 19 or digits[0] not in (2, 3, 4, 5, 6) or joined in _TEST_CARDS:
+        return False
+    if len(set(digits)) < 4:
+        return False
+    total = sum(
+        digit if i % 2 == 0 else (digit * 2 - 9 if digit > 4 else digit * 2)
+        for i, digit in enumerate(reversed(digits))
+    )
+    return total % 10 == 0
+
+
+def _is_iban(text: str) -> bool:
+    """Check digits by mod 97 (ISO 13616): country and check moved to the end, letters as 10-35, remainder 1."""
+    compact = text.replace(" ", "")
+    if not 15 <= len(compact) <= 34 or compact in _TEST_IBANS:
+        return False
+    number = "".join(str(int(ch, 36)) for ch in compact[4:] + compact[:4])
+    return int(number) % 97 == 1

@@ -1,0 +1,157 @@
+"""The rule pack: what secrets look like. Data only; `redact` applies it in this order.
+
+In: nothing. Out: `SHAPES`. A shape has a kind, words of which one must be in the (lower-case) text before its
+pattern is tried, the pattern (group `secret` = the part that goes, else all of it) and a judge of innocent values.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_PLACEHOLDER = re.compile(
+    r"""^(?:
+      [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$\{?\w+.*| \{\{?.*\}?\} | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
+    | (?:your|my|the|some|a|an|any|new|old|dummy|fake|mock|sample|example|placeholder|test(?:ing)?|demo|insert|enter|replace|put|todo)
+        (?:[\s_\-.].*|\d*)?
+    | .*(?:change[_-]?me|changeit|example|placeholder|redacted|dummy|fake[_-]|[_-]fake|xxxx|\*\*\*|\.\.\.|_here\b|-here\b|your[_-]).*
+    | (?:none|null|nil|undefined|true|false|empty|string|str|int|bool|bytes|any|text|password|passwd|pass|secret|token|api[_-]?key|key|value
+        |foo|bar|baz|qux|foobar|hunter2|username|user|admin|root|default|required|optional|env|unset|hidden|masked|is|not|to|in|for|and|or
+        |with|of|from|on|at|by|was|are|has|must|should|via|when|will|can|as|it|be|been|using|used|only|missing|invalid|expired|wrong|incorrect
+        |stored|set|sent|passed|kept|lives?|comes?|goes|read|loaded|generated|rotated|hashed|encrypted|never|always|also|then|now|here|there)
+    | (?:process\.env|os\.environ|os\.getenv|env|config|settings|self|this|req(?:uest)?|args|options|opts|params|secrets|vars|import\.meta|System)\b[.(\[].*
+    | \w+\(.*
+    )[\s.,;:'"`)]*$""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_CODE_NAME = re.compile(
+    r"^(?:[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\(\))?|[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:_[a-z]+)+)[,;)]*$"
+)
+_HEX_HASH = re.compile(r"^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{7,12})$")
+_UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
+_WORD = re.compile(r"^[A-Za-z]+$")
+
+
+def entropy(text: str) -> float:
+    """Shannon entropy of the characters of `text`, in bits per character."""
+    total = len(text)
+    return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if total else 0.0
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether `value` stands for a secret without being one (`changeme`, `${VAR}`, `<token>`, `xxx`)."""
+    return bool(_PLACEHOLDER.match(value.strip().strip("\"'`")))
+
+
+def _never(_: str) -> bool:
+    return False
+
+
+def _not_secret_like(value: str) -> bool:
+    """For values named by a secret-like word: innocent are placeholders, names in code and plain words."""
+    value = value.strip().strip("\"'`,;")
+    if len(value) < 6 or is_placeholder(value) or _CODE_NAME.match(value):
+        return True
+    return bool(_WORD.match(value)) and (value.islower() or value.istitle() or value.isupper())
+
+
+def _not_prose_secret(value: str) -> bool:
+    """Stricter, for `the password is ...`: at least two classes of characters, or a rare look."""
+    value = value.strip().rstrip(".,;:!?").strip("\"'`")
+    if len(value) < 6 or is_placeholder(value) or _CODE_NAME.match(value):
+        return True
+    return not (any(ch.isdigit() for ch in value) and any(ch.isalpha() for ch in value)) and not re.search(
+        r"[^\w\s.,;:'\"()/-]", value
+    )
+
+
+def _low_entropy(value: str) -> bool:
+    """For bare strings beside a secret-like name: hashes and ids of known forms are innocent, as is low entropy."""
+    return is_placeholder(value) or bool(_UUID.match(value)) or entropy(value) < 3.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How one kind of secret looks. `innocent` judges the matched value."""
+
+    kind: str
+    keywords: tuple[str, ...]
+    pattern: re.Pattern[str]
+    innocent: Callable[[str], bool] = _never
+
+
+def _shape(
+    kind: str, keywords: str, pattern: str, innocent: Callable[[str], bool] = is_placeholder, flags: int = 0
+) -> Shape:
+    return Shape(
+        kind=kind, keywords=tuple(keywords.split()), pattern=re.compile(pattern, flags), innocent=innocent
+    )
+
+
+_NAME = (
+    r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|apikey|auth[_-]?key|access[_-]?key"
+    r"|private[_-]?key|client[_-]?secret|credentials?|encryption[_-]?key|signing[_-]?key|webhook[_-]?secret|dsn)(?:[_-]?(?:key|value|id|prod|dev|test|live|staging|\d+))?)"
+)
+_NAME_WORDS = "pass pwd secret token key credential dsn"
+_B = r"(?<![A-Za-z0-9_])"  # a token starts here
+_E = r"(?![A-Za-z0-9_-])"  # and ends here
+
+SHAPES: tuple[Shape, ...] = (
+    _shape(
+        "private_key", "-----begin",
+        r"-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----|\Z)",
+        _never, re.DOTALL,
+    ),
+    _shape("putty_key", "putty-user-key-file", r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: ?\w+|\Z)", _never, re.DOTALL),
+    _shape("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[0-9A-Z]{20,}", flags=re.IGNORECASE),
+    _shape("url_credentials", "://", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@\"'<>]*:(?P<secret>[^\s/@\"'<>]{3,}|[^\s@\"'<>]{3,}(?=@[\w.-]+))@"),
+    _shape("url_token", "://", r"https?://(?P<secret>[A-Za-z0-9_-]{20,})@"),
+    _shape("aws_access_key", "akia asia abia acca agpa aida aroa", rf"{_B}(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{{16}}{_E}"),
+    _shape("aws_secret_key", "aws", r"(?i:aws[\w .-]{0,30}?(?:secret|key|sk)[\w .\"'-]{0,20}?)\s*[:=]?\s*[\"'`]?(?P<secret>(?=[A-Za-z0-9/+]*[0-9])(?=[A-Za-z0-9/+]*[A-Z])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
+    _shape("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_B}gh[pousr]_[A-Za-z0-9]{{20,255}}"),
+    _shape("github_token", "github_pat_", rf"{_B}github_pat_[A-Za-z0-9_]{{20,255}}"),
+    _shape("gitlab_token", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- gloas- glagent-", rf"{_B}gl(?:pat|dt|rt|cbt|ptt|ft|soat|oas|agent)-[A-Za-z0-9_.-]{{16,}}"),
+    _shape("slack_token", "xox xapp-", rf"{_B}(?:xox[abeoprs]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9-]{{10,}}"),
+    _shape("slack_webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_+-]{20,})"),
+    _shape("discord_webhook", "/api/webhooks/", r"discord(?:app)?\.com/api(?:/v\d+)?/webhooks/\d+/(?P<secret>[\w-]{30,})"),
+    _shape("stripe_key", "sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ whsec_", rf"{_B}(?:(?:sk|rk)_(?:live|test)|pk_live)_[A-Za-z0-9]{{10,}}|{_B}whsec_[A-Za-z0-9+/=]{{16,}}"),
+    _shape("google_api_key", "aiza", rf"{_B}AIza[A-Za-z0-9_-]{{30,}}"),
+    _shape("google_oauth", "gocspx- ya29. 1//0", rf"{_B}(?:GOCSPX-[A-Za-z0-9_-]{{20,}}|ya29\.[A-Za-z0-9_.-]{{20,}}|1//0[A-Za-z0-9_-]{{30,}})"),
+    _shape("anthropic_key", "sk-ant-", rf"{_B}sk-ant-[A-Za-z0-9_-]{{16,}}"),
+    _shape("openrouter_key", "sk-or-", rf"{_B}sk-or-[A-Za-z0-9_-]{{16,}}"),
+    _shape("openai_key", "sk- sess-", rf"{_B}(?:sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{{16,}}|sk-[A-Za-z0-9]{{20,}}|sess-[A-Za-z0-9]{{30,}})"),
+    _shape("huggingface_token", "hf_ api_org_", rf"{_B}(?:hf|api_org)_[A-Za-z0-9]{{20,}}"),
+    _shape("groq_key", "gsk_ xai- pplx- r8_ nvapi- fw_ csk- tvly-", rf"{_B}(?:gsk_|xai-|pplx-|r8_|nvapi-|fw_|csk-|tvly-)[A-Za-z0-9_-]{{20,}}"),
+    _shape("npm_token", "npm_ _authtoken", rf"{_B}npm_[A-Za-z0-9]{{20,}}|_authToken\s*=\s*(?P<secret>[^\s\"'$]{{8,}})"),
+    _shape("pypi_token", "pypi-", rf"{_B}pypi-[A-Za-z0-9_-]{{16,}}"),
+    _shape("package_token", "rubygems_ dckr_pat_ dckr_oat_ cio oy2", rf"{_B}(?:rubygems_[a-f0-9]{{40,}}|dckr_[po]at_[A-Za-z0-9_-]{{20,}}|cio[A-Za-z0-9]{{32}}|oy2[a-z0-9]{{43}}){_E}"),
+    _shape("azure_key", "accountkey sharedaccesskey", r"(?i:AccountKey|SharedAccessKey)\s*=\s*(?P<secret>[A-Za-z0-9+/=]{20,})"),
+    _shape("azure_sas", "sig=", r"[?&;]?\bsig=(?P<secret>[A-Za-z0-9%+/=_-]{20,})"),
+    _shape("azure_secret", "8q~ 7q~", r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}"),
+    _shape("sendgrid_key", "sg.", rf"{_B}SG\.[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{10,}}"),
+    _shape("mail_key", "key- xkeysib- mailgun -us", rf"{_B}(?:key-[a-f0-9]{{32}}|xkeysib-[a-f0-9]{{40,}}(?:-[A-Za-z0-9]+)?|[a-f0-9]{{32}}-us\d{{1,2}}){_E}"),
+    _shape("twilio_key", "twilio sk ac auth", rf"{_B}SK[a-f0-9]{{32}}{_E}|(?i:twilio)[^\n]{{0,40}}?(?P<secret>(?<![0-9A-Za-z])[a-f0-9]{{32}}){_E}"),
+    _shape("telegram_token", ":a", r"(?<![\w-])(?:bot)?(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,33})(?![\w-])"),
+    _shape("discord_token", "discord mt nt od", r"(?<![\w.-])[MNO][A-Za-z\d_-]{22,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}(?![\w-])"),
+    _shape("jwt", "eyj", r"(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?"),
+    _shape("digitalocean_token", "dop_v1_ doo_v1_ dor_v1_", rf"{_B}do[opr]_v1_[a-f0-9]{{32,}}"),
+    _shape("shopify_token", "shpat_ shpss_ shpca_ shppa_", rf"{_B}shp(?:at|ss|ca|pa)_[A-Fa-f0-9]{{20,}}"),
+    _shape("vault_token", "hvs. hvb. hvr. s.", rf"{_B}hv[sbr]\.[A-Za-z0-9_-]{{20,}}"),
+    _shape("service_token", "lin_api_ figd_ ntn_ secret_ glsa_ pul- dapi phc_ phx_ pscale_ sntry sbp_ sb_secret_ fo1_ rnd_ dp. eaac nrak- nfp_ atatt3 at3 patk exavault", rf"{_B}(?:lin_(?:api|oauth)_[A-Za-z0-9]{{20,}}|figd_[\w-]{{20,}}|ntn_[A-Za-z0-9]{{30,}}|secret_[A-Za-z0-9]{{32,}}|glsa_[A-Za-z0-9_]{{20,}}|pul-[a-f0-9]{{40}}|dapi[a-f0-9]{{32}}(?:-\d)?|ph[cx]_[A-Za-z0-9]{{30,}}|pscale_(?:tkn|oauth|pw)_[\w.=-]{{20,}}|sntry[su]_[A-Za-z0-9+/=_]{{20,}}|sb(?:p|_secret)_[A-Za-z0-9_]{{20,}}|fo1_[\w-]{{20,}}|rnd_[A-Za-z0-9]{{20,}}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.]{{20,}}|EAAC[A-Za-z0-9]{{20,}}|NRAK-[A-Z0-9]{{20,}}|nfp_[A-Za-z0-9]{{30,}}|ATATT3[A-Za-z0-9_=-]{{20,}}){_E}"),
+    _shape("auth_header", "authorization bearer basic", r"(?i:authorization[\"']?\s*[:=]\s*[\"']?\s*(?:bearer|basic|token|digest|apikey)?\s+|\b(?:bearer|basic)\s+)(?P<secret>(?=[A-Za-z0-9._~+/=-]*[0-9A-Z])[A-Za-z0-9._~+/=-]{12,})"),
+    _shape("api_header", "x- api-key apikey", r"(?i:\bx-[\w-]*(?:key|token|secret|auth)[\w-]*[\"']?\s*:\s*[\"']?)(?P<secret>[^\s\"',;]{8,})", _not_secret_like),
+    _shape("cookie", "cookie", r"(?i:(?:set-)?cookie:\s*[\w.-]+=)(?P<secret>[^\s;\"']{16,})"),
+    _shape("cli_password", "-u --user", r"(?:^|(?<=[\s;&|]))(?:-u|--user|--proxy-user)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"'@]{3,})"),
+    _shape("cli_password", "mysql mariadb sshpass mongo redis-cli psql 7z zip openssl docker", r"(?:\b(?:mysql\w*|mariadb\w*)\b[^\n|;]*?\s-p|\bsshpass\s+-p\s*|\bredis-cli\b[^\n|;]*?\s-a\s*|\bmongo\w*\b[^\n|;]*?\s-p\s+|\bdocker login\b[^\n|;]*?\s-p\s+|\b7z\b[^\n|;]*?\s-p)[\"']?(?P<secret>[^\s\"'-][^\s\"']{2,})"),
+    _shape("cli_password", "--pass --token --secret --api --auth --key", r"--(?:[\w-]*(?:password|passwd|passphrase|pass|token|secret|api-?key|auth-?key|access-?key))[ =][\"']?(?P<secret>[^\s\"'-][^\s\"']{5,})", _not_secret_like),
+    _shape("cli_password", "pass:", r"\bpass:(?P<secret>[^\s\"']{4,})", _not_secret_like),
+    _shape("netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<secret>\S{3,})"),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}})", _not_secret_like),
+    _shape("spoken_secret", "pass pin secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret),
+    _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)\b\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret),
+    _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy),
+)  # fmt: skip
