@@ -1,0 +1,199 @@
+"""What a list of changes means for stored memories, decided once for every backend. Pure: no storage, no clock.
+
+In: changes, a way to look up a stored memory, the vectors that came along, the time. Out: the memories to put, in order,
+and the relations to add. Never writes; a change that cannot be carried out raises before anything is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from tacit.backends.text import clean_value
+from tacit.errors import InvalidInput, NotFound
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.memory import Memory, Relation
+from tacit.ports.models import EmbedderIdentity, Vectors
+
+VectorFate = Literal["given", "kept", "dropped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Put:
+    """One memory as it must stand afterwards.
+
+    Attributes:
+        memory: the new version.
+        reason: the change's reason, kept in the history.
+        vector: `given` = row `vector_row` of the vectors; `kept` = as stored; `dropped` = none fits the new words.
+        vector_row: index into the given vectors.
+    """
+
+    memory: Memory
+    reason: str
+    vector: VectorFate
+    vector_row: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything one transaction must write."""
+
+    puts: tuple[Put, ...]
+    relations: tuple[Relation, ...]
+
+
+def check_vectors(vectors: Vectors, identity: EmbedderIdentity | None, rows: int) -> EmbedderIdentity:
+    """Check that `vectors` is finite, of shape (`rows`, identity's dimensions), and return the identity.
+
+    Raises:
+        InvalidInput: naming the shape that was expected.
+    """
+    if identity is None:
+        raise InvalidInput("Vectors were given without the identity of their embedder.")
+    expected = (rows, identity.dimensions)
+    if vectors.shape != expected:
+        raise InvalidInput(f"The vectors have shape {vectors.shape}; {identity} needs {expected}.")
+    if not np.isfinite(vectors).all():
+        raise InvalidInput(f"The vectors of {identity} hold values that are no finite numbers.")
+    return identity
+
+
+def carries_memory(change: Change) -> bool:
+    """Whether the change brings a memory along (and so has a row in the vectors)."""
+    return not isinstance(change, Retire | Skip)
+
+
+def plan_changes(
+    changes: Sequence[Change],
+    *,
+    find: Callable[[str], Memory | None],
+    vectors: Vectors | None,
+    identity: EmbedderIdentity | None,
+    now_ms: int,
+) -> Plan:
+    """Work out what `changes` write, in order; later changes see what earlier ones did.
+
+    Args:
+        changes: what reconciliation decided.
+        find: returns the stored memory of an id, or None.
+        vectors: one row per change that carries a memory, or None.
+        identity: whose vectors these are.
+        now_ms: transaction time of the memories that a change ends (superseded, retired).
+
+    Raises:
+        NotFound: a change names a memory that does not exist.
+        InvalidInput: a new memory has the id of a stored one, or the vectors have the wrong shape.
+    """
+    if vectors is not None:
+        check_vectors(vectors, identity, sum(carries_memory(change) for change in changes))
+    return _Planner(find, with_vectors=vectors is not None, now_ms=now_ms).plan(changes)
+
+
+def check_outcome(changes: Sequence[Change], error: str) -> None:
+    """Refuse a handover that is said to have failed and to have brought changes.
+
+    Raises:
+        InvalidInput: if both are given.
+    """
+    if error and changes:
+        raise InvalidInput("A handover that failed brings no changes; give either `error` or `changes`.")
+
+
+def not_resolved(wanted: str, found: Sequence[str]) -> NotFound:
+    """The error for an id or prefix that names no memory, or several."""
+    if not found:
+        return NotFound(f"No memory is called {wanted!r}.", hint="`tacit list` shows what there is.")
+    some = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+    return NotFound(
+        f"Several memories begin with {wanted!r}: {some}.", hint="Give more characters of the id."
+    )
+
+
+class _Planner:
+    def __init__(self, find: Callable[[str], Memory | None], *, with_vectors: bool, now_ms: int) -> None:
+        self._find = find
+        self._with_vectors = with_vectors
+        self._now_ms = now_ms
+        self._overlay: dict[str, Memory] = {}
+        self._puts: list[Put] = []
+        self._relations: list[Relation] = []
+        self._next_row = 0
+
+    def plan(self, changes: Sequence[Change]) -> Plan:
+        for change in changes:
+            self._take(clean_value(change))
+        return Plan(puts=tuple(self._puts), relations=tuple(self._relations))
+
+    def _take(self, change: Change) -> None:
+        match change:
+            case Add():
+                self._insert(change.memory, change.reason)
+            case Merge() | Edit():
+                self._rewrite(change.memory, change.reason)
+            case Supersede():
+                old = self._stored(change.old_id)
+                self._insert(change.memory, change.reason)
+                self._end(old, at_ms=change.at_ms, superseded_by=change.memory.id, reason=change.reason)
+                self._relate(change.memory.id, change.old_id, "updates")
+            case Contradict():
+                self._stored(change.other_id)
+                self._insert(change.memory, change.reason)
+                self._relate(change.memory.id, change.other_id, "contradicts")
+            case Retire():
+                old = self._stored(change.memory_id)
+                self._end(old, at_ms=change.at_ms, superseded_by=None, reason=change.reason)
+            case Skip():
+                pass
+
+    def _lookup(self, memory_id: str) -> Memory | None:
+        return self._overlay.get(memory_id) or self._find(memory_id)
+
+    def _stored(self, memory_id: str) -> Memory:
+        memory = self._lookup(memory_id)
+        if memory is None:
+            raise NotFound(
+                f"No memory {memory_id!r}; nothing was changed.", hint="`tacit list` shows what there is."
+            )
+        return memory
+
+    def _insert(self, memory: Memory, reason: str) -> None:
+        if self._lookup(memory.id) is not None:
+            raise InvalidInput(
+                f"A memory {memory.id!r} is stored already; nothing was changed.",
+                hint="Use Edit or Merge to change a stored memory.",
+            )
+        fate: VectorFate = "given" if self._with_vectors else "dropped"
+        self._put(memory, reason, fate)
+
+    def _rewrite(self, memory: Memory, reason: str) -> None:
+        stored = self._stored(memory.id)
+        # The store counts uses itself; a caller's copy may be older than the last count.
+        current = replace(memory, use_count=max(memory.use_count, stored.use_count))
+        fate: VectorFate = "kept" if current.content_hash == stored.content_hash else "dropped"
+        self._put(current, reason, "given" if self._with_vectors else fate)
+
+    def _end(self, old: Memory, *, at_ms: int, superseded_by: str | None, reason: str) -> None:
+        before = old.validity.valid_to_ms
+        validity = replace(
+            old.validity,
+            valid_to_ms=at_ms if before is None else min(before, at_ms),
+            superseded_by=superseded_by or old.validity.superseded_by,
+        )
+        status = "superseded" if superseded_by else "retired"
+        ended = replace(old, validity=validity, status=status, updated_at_ms=self._now_ms)
+        self._overlay[ended.id] = ended
+        self._puts.append(Put(memory=ended, reason=reason, vector="kept"))
+
+    def _put(self, memory: Memory, reason: str, fate: VectorFate) -> None:
+        row = -1
+        if fate == "given":
+            row, self._next_row = self._next_row, self._next_row + 1
+        self._overlay[memory.id] = memory
+        self._puts.append(Put(memory=memory, reason=reason, vector=fate, vector_row=row))
+
+    def _relate(self, source: str, target: str, kind: Literal["updates", "contradicts"]) -> None:
+        self._relations.append(Relation(source_id=source, target_id=target, type=kind))

@@ -1,0 +1,478 @@
+"""A store in memory: plain Python, obviously right, for tests and for a throw-away run. It passes the same contract suite.
+
+In: changes, session records, traces, handovers. Out: the same. Never writes a file except a backup; forgets everything
+when the process ends.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from tacit.backends.changes import check_outcome, check_vectors, not_resolved, plan_changes
+from tacit.backends.fake_search import FakeSearch
+from tacit.backends.text import clean_text, clean_value
+from tacit.errors import NotFound, StoreError
+from tacit.model.changes import Change
+from tacit.model.memory import Memory, Relation
+from tacit.model.pack import Surface
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import Exposure, SessionKey, SessionState
+from tacit.model.trace import Trace
+from tacit.ports.clock import Clock
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.ports.search import Search
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, StoreStats
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _blank() -> StoreError:
+    return StoreError("The store is closed.", hint="Open it again.")
+
+
+@dataclass
+class _Tables:
+    """Everything stored. A write works on a copy, which replaces the whole when it has succeeded."""
+
+    memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
+    versions: dict[str, tuple[tuple[int, Memory], ...]] = field(
+        default_factory=dict[str, tuple[tuple[int, Memory], ...]]
+    )
+    vectors: dict[str, tuple[EmbedderIdentity, Vectors]] = field(
+        default_factory=dict[str, tuple[EmbedderIdentity, Vectors]]
+    )
+    relations: dict[tuple[str, str, str], Relation] = field(
+        default_factory=dict[tuple[str, str, str], Relation]
+    )
+    sessions: dict[SessionKey, SessionState] = field(default_factory=dict[SessionKey, SessionState])
+    exposures: dict[tuple[SessionKey, Exposure], None] = field(
+        default_factory=dict[tuple[SessionKey, Exposure], None]
+    )
+    traces: dict[str, Trace] = field(default_factory=dict[str, Trace])
+    handovers: dict[str, Handover] = field(default_factory=dict[str, Handover])
+    done: frozenset[str] = frozenset()
+    projects: dict[str, ProjectRecord] = field(default_factory=dict[str, ProjectRecord])
+    values: dict[str, str] = field(default_factory=dict[str, str])
+
+    def copied(self) -> _Tables:
+        """A copy whose tables can be changed without touching this one (the values themselves are frozen)."""
+        return _Tables(**{name: copy(table) for name, table in vars(self).items()})
+
+
+def _locked(
+    method: Callable[Concatenate[FakeStore, _P], _R],
+) -> Callable[Concatenate[FakeStore, _P], _R]:
+    """Run a method alone, and only while the store is open."""
+
+    @wraps(method)
+    def run(store: FakeStore, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with store.lock:
+            if store.closed:
+                raise _blank()
+            return method(store, *args, **kwargs)
+
+    return run
+
+
+class FakeStore:
+    """The Store port in memory. Safe to share between threads."""
+
+    def __init__(self, *, clock: Clock) -> None:
+        self.lock = threading.RLock()
+        self.closed = False
+        self._clock = clock
+        self._tables = _Tables()
+        self._search = FakeSearch(self)
+
+    # --- what the search reads
+
+    @_locked
+    def active(self, scope: ScopeFilter) -> list[Memory]:
+        """Active memories in scope."""
+        visible = set(clean_value(scope.scopes))
+        return [m for m in self._tables.memories.values() if m.status == "active" and m.scope in visible]
+
+    @_locked
+    def vectors(self) -> Mapping[str, tuple[EmbedderIdentity, Vectors]]:
+        """Stored vectors by memory id."""
+        return dict(self._tables.vectors)
+
+    def now_ms(self) -> int:
+        """The clock's time."""
+        return self._clock.now_ms()
+
+    @property
+    def search(self) -> Search:
+        """Rankings over the stored memories."""
+        return self._search
+
+    # --- memories
+
+    @_locked
+    def apply(
+        self,
+        changes: Sequence[Change],
+        *,
+        vectors: Vectors | None = None,
+        identity: EmbedderIdentity | None = None,
+        values: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """See the port. The time of the transaction is the clock's."""
+        tables = self._tables.copied()
+        self._apply(tables, changes, vectors, identity)
+        _set_values(tables, values or {})
+        self._tables = tables
+
+    def _apply(
+        self,
+        tables: _Tables,
+        changes: Sequence[Change],
+        vectors: Vectors | None,
+        identity: EmbedderIdentity | None,
+    ) -> None:
+        now_ms = self._clock.now_ms()
+        plan = plan_changes(
+            changes, find=tables.memories.get, vectors=vectors, identity=identity, now_ms=now_ms
+        )
+        for put in plan.puts:
+            memory = put.memory
+            tables.memories[memory.id] = memory
+            tables.versions[memory.id] = (*tables.versions.get(memory.id, ()), (now_ms, memory))
+            if put.vector == "given" and vectors is not None and identity is not None:
+                tables.vectors[memory.id] = (identity, np.array(vectors[put.vector_row], dtype=np.float32))
+            elif put.vector == "dropped":
+                tables.vectors.pop(memory.id, None)
+        for relation in plan.relations:
+            tables.relations[(relation.source_id, relation.target_id, relation.type)] = relation
+
+    @_locked
+    def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """See the port. Any status."""
+        visible = set(clean_value(scope.scopes))
+        found = (self._tables.memories.get(clean_text(name)) for name in ids)
+        return tuple(memory for memory in found if memory is not None and memory.scope in visible)
+
+    @_locked
+    def list_memories(
+        self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
+    ) -> tuple[Memory, ...]:
+        """See the port."""
+        visible = set(clean_value(scope.scopes))
+        known = self._known(where.as_of_ms)
+        found = [memory for memory in known if memory.scope in visible and _passes(memory, where)]
+        found.sort(key=lambda memory: (-memory.created_at_ms, memory.id))
+        start = max(offset, 0)
+        return tuple(found[start : start + max(limit, 0)])
+
+    def _known(self, as_of_ms: int | None) -> list[Memory]:
+        if as_of_ms is None:
+            return list(self._tables.memories.values())
+        known: list[Memory] = []
+        for versions in self._tables.versions.values():
+            then = [memory for recorded_ms, memory in versions if recorded_ms <= as_of_ms]
+            if then and then[-1].validity.holds_at(as_of_ms):
+                known.append(then[-1])
+        return known
+
+    @_locked
+    def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
+        """See the port."""
+        wanted = clean_text(id_or_prefix)
+        visible = set(clean_value(scope.scopes))
+        found = [
+            memory
+            for name, memory in sorted(self._tables.memories.items())
+            if name.startswith(wanted) and memory.scope in visible
+        ]
+        exact = [memory for memory in found if memory.id == wanted]
+        if exact:
+            return exact[0]
+        if len(found) == 1:
+            return found[0]
+        raise not_resolved(id_or_prefix, [memory.id for memory in found])
+
+    @_locked
+    def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """See the port. A version written under a scope outside the filter is left out."""
+        visible = set(clean_value(scope.scopes))
+        versions = self._tables.versions.get(clean_text(memory_id), ())
+        return tuple(memory for _, memory in versions if memory.scope in visible)
+
+    @_locked
+    def relate(self, relations: Iterable[Relation]) -> None:
+        """See the port.
+
+        Raises:
+            NotFound: a relation names a memory that does not exist; nothing is changed.
+        """
+        tables = self._tables.copied()
+        for relation in clean_value(tuple(relations)):
+            for end in (relation.source_id, relation.target_id):
+                if end not in tables.memories:
+                    raise NotFound(f"No memory {end!r} to relate; nothing was changed.")
+            tables.relations[(relation.source_id, relation.target_id, relation.type)] = relation
+        self._tables = tables
+
+    @_locked
+    def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
+        """See the port. Ordered by source, target, type."""
+        visible = set(clean_value(scope.scopes))
+        wanted = {clean_text(name) for name in memory_ids}
+        seen = {name for name, memory in self._tables.memories.items() if memory.scope in visible}
+        return tuple(
+            relation
+            for (source, target, _), relation in sorted(self._tables.relations.items())
+            if {source, target} <= seen and {source, target} & wanted
+        )
+
+    @_locked
+    def scopes(self) -> ScopeFilter:
+        """See the port. Scopes of stored memories, whatever their status."""
+        return ScopeFilter.of(*(memory.scope for memory in self._tables.memories.values()))
+
+    @_locked
+    def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
+        """See the port. Active and quarantined memories, in the order they were stored."""
+        missing = [
+            memory
+            for memory in self._tables.memories.values()
+            if memory.status in {"active", "quarantined"}
+            and self._tables.vectors.get(memory.id, (None,))[0] != identity
+        ]
+        return tuple(missing[: max(limit, 0)])
+
+    @_locked
+    def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
+        """See the port.
+
+        Raises:
+            NotFound: an id names no memory; nothing is changed.
+        """
+        check_vectors(vectors, identity, len(ids))
+        tables = self._tables.copied()
+        for name, vector in zip(ids, vectors, strict=True):
+            if clean_text(name) not in tables.memories:
+                raise NotFound(f"No memory {name!r} to store a vector for; nothing was changed.")
+            tables.vectors[clean_text(name)] = (identity, np.array(vector, dtype=np.float32))
+        self._tables = tables
+
+    @_locked
+    def add_use(self, ids: Sequence[str]) -> None:
+        """See the port. Unknown ids are passed over; a use is no change and makes no history."""
+        for name in dict.fromkeys(clean_text(name) for name in ids):
+            memory = self._tables.memories.get(name)
+            if memory is not None:
+                self._tables.memories[name] = replace(memory, use_count=memory.use_count + 1)
+
+    # --- sessions and traces
+
+    @_locked
+    def load_session(self, key: SessionKey) -> SessionState | None:
+        """See the port."""
+        return self._tables.sessions.get(clean_value(key))
+
+    @_locked
+    def save_session(self, state: SessionState, *, trace: Trace | None = None) -> None:
+        """See the port."""
+        tables = self._tables.copied()
+        state = clean_value(state)
+        tables.sessions[state.key] = state
+        for exposure in state.ledger:
+            tables.exposures[(state.key, exposure)] = None
+        if trace is not None:
+            tables.traces[clean_value(trace).id] = clean_value(trace)
+        self._tables = tables
+
+    @_locked
+    def delete_session(self, key: SessionKey) -> None:
+        """See the port."""
+        self._tables.sessions.pop(clean_value(key), None)
+
+    @_locked
+    def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
+        """See the port."""
+        found = sorted(
+            self._tables.sessions.values(), key=lambda s: (-s.last_signal_at_ms, s.key.host, s.key.session_id)
+        )
+        return tuple(found[: max(limit, 0)])
+
+    @_locked
+    def list_traces(
+        self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
+    ) -> tuple[Trace, ...]:
+        """See the port."""
+        wanted = None if session is None else clean_text(session)
+        found = [
+            trace
+            for trace in self._newest_traces()
+            if wanted in (None, trace.session) and surface in (None, trace.surface)
+        ]
+        return tuple(found[: max(limit, 0)])
+
+    def _newest_traces(self) -> list[Trace]:
+        return sorted(self._tables.traces.values(), key=lambda trace: (trace.at_ms, trace.id), reverse=True)
+
+    @_locked
+    def get_trace(self, trace_id: str) -> Trace:
+        """See the port."""
+        trace = self._tables.traces.get(clean_text(trace_id))
+        if trace is None:
+            raise NotFound(f"No trace {trace_id!r}.", hint="`tacit why` lists the newest.")
+        return trace
+
+    @_locked
+    def prune_traces(self, *, before_ms: int, keep: int) -> int:
+        """See the port."""
+        kept = [trace for trace in self._newest_traces()[: max(keep, 0)] if trace.at_ms >= before_ms]
+        gone = len(self._tables.traces) - len(kept)
+        self._tables.traces = {trace.id: trace for trace in kept}
+        return gone
+
+    # --- handovers, projects, values
+
+    @_locked
+    def hand_over(self, handover: Handover) -> bool:
+        """See the port."""
+        handover = clean_value(handover)
+        if handover.key in self._tables.handovers or handover.key in self._tables.done:
+            return False
+        self._tables.handovers[handover.key] = handover
+        return True
+
+    @_locked
+    def pending_handovers(self, *, limit: int) -> tuple[Handover, ...]:
+        """See the port."""
+        found = sorted(self._tables.handovers.values(), key=lambda handover: (handover.at_ms, handover.key))
+        return tuple(found[: max(limit, 0)])
+
+    @_locked
+    def finish_handover(
+        self,
+        key: str,
+        *,
+        changes: Sequence[Change] = (),
+        vectors: Vectors | None = None,
+        identity: EmbedderIdentity | None = None,
+        error: str = "",
+        values: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """See the port. A handover that is done already changes nothing.
+
+        Raises:
+            NotFound: if the key is unknown.
+            InvalidInput: if both `error` and `changes` are given.
+        """
+        key = clean_text(key)
+        check_outcome(changes, error)
+        if key in self._tables.done:
+            return
+        handover = self._tables.handovers.get(key)
+        if handover is None:
+            raise NotFound(f"No handover {key!r}.")
+        tables = self._tables.copied()
+        if error:
+            tables.handovers[key] = replace(handover, attempts=handover.attempts + 1, error=clean_text(error))
+        else:
+            self._apply(tables, changes, vectors, identity)
+            del tables.handovers[key]
+            tables.done |= {key}
+        _set_values(tables, values or {})
+        self._tables = tables
+
+    @_locked
+    def put_project(self, project: ProjectRecord) -> None:
+        """See the port."""
+        project = clean_value(project)
+        self._tables.projects[project.id] = project
+
+    @_locked
+    def projects(self) -> tuple[ProjectRecord, ...]:
+        """See the port."""
+        return tuple(project for _, project in sorted(self._tables.projects.items()))
+
+    @_locked
+    def get_value(self, name: str) -> str | None:
+        """See the port."""
+        return self._tables.values.get(clean_text(name))
+
+    @_locked
+    def put_value(self, name: str, value: str | None) -> None:
+        """See the port."""
+        _set_values(self._tables, {name: value})
+
+    # --- the whole
+
+    @_locked
+    def stats(self) -> StoreStats:
+        """See the port."""
+        tables = self._tables
+        kept = {m.id for m in tables.memories.values() if m.status in {"active", "quarantined"}}
+        return StoreStats(
+            memories_active=sum(m.status == "active" for m in tables.memories.values()),
+            memories_total=len(tables.memories),
+            projects=len(tables.projects),
+            sessions=len(tables.sessions),
+            exposures=len(tables.exposures),
+            traces=len(tables.traces),
+            handovers_pending=len(tables.handovers),
+            vectors=len(tables.vectors),
+            vectors_missing=len(kept - set(tables.vectors)),
+            size_bytes=0,
+            schema_version=0,
+        )
+
+    @_locked
+    def check(self) -> tuple[str, ...]:
+        """See the port."""
+        return ()
+
+    @_locked
+    def backup(self, target: Path) -> None:
+        """Write every memory as text to `target`, for a person to read; the fake cannot read it back."""
+        lines = "".join(f"{memory!r}\n" for _, memory in sorted(self._tables.memories.items()))
+        partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            partial.write_text(lines, encoding="utf-8")
+            os.link(partial, target)
+        except OSError as error:
+            raise StoreError(
+                f"The backup {target} cannot be written: {error.strerror or error}.",
+                hint="Choose a file that does not exist, in a folder that can be written.",
+            ) from error
+        finally:
+            with suppress(OSError):
+                partial.unlink()
+
+    def close(self) -> None:
+        """See the port. Closing twice is allowed."""
+        with self.lock:
+            self.closed = True
+            self._tables = _Tables()
+
+
+def _passes(memory: Memory, where: MemoryFilter) -> bool:
+    return (
+        (where.kinds is None or memory.kind in where.kinds)
+        and (where.statuses is None or memory.status in where.statuses)
+        and (where.source is None or memory.provenance.source == clean_text(where.source))
+        and (where.text is None or clean_text(where.text).casefold() in memory.content.casefold())
+    )
+
+
+def _set_values(tables: _Tables, values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            tables.values.pop(clean_text(name), None)
+        else:
+            tables.values[clean_text(name)] = clean_text(value)

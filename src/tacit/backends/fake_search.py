@@ -1,0 +1,179 @@
+"""Search over plain Python values: slow, short and obviously right. Used by `FakeStore`, and to judge other backends.
+
+In: the fake store's memories and vectors. Out: rankings. Never caches, never approximates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Protocol, cast
+
+import numpy as np
+import snowballstemmer
+
+from tacit.backends.text import (
+    STOPWORDS,
+    clean_text,
+    clean_value,
+    code_query_words,
+    fold_word,
+    memory_code_words,
+    words,
+)
+from tacit.errors import EmbedderMismatch, InvalidInput
+from tacit.model.evidence import Hit, Ranking
+from tacit.model.memory import Entity, Memory
+from tacit.model.scope import ScopeFilter
+from tacit.ports.models import EmbedderIdentity, Vectors
+
+ALWAYS_SCORE = 0.25
+"""What a trigger that always applies scores in the intent space."""
+
+_K1, _B = 1.2, 0.75
+
+
+class _Data(Protocol):
+    """What the fake search reads."""
+
+    def active(self, scope: ScopeFilter) -> list[Memory]:
+        """Active memories in scope, whether or not they hold now."""
+        ...
+
+    def vectors(self) -> Mapping[str, tuple[EmbedderIdentity, Vectors]]:
+        """Stored vectors by memory id."""
+        ...
+
+    def now_ms(self) -> int:
+        """The time at which memories must hold."""
+        ...
+
+
+class _Stemmer(Protocol):
+    def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802 - the library's name
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> _Stemmer:
+    return cast(_Stemmer, snowballstemmer.stemmer("porter"))  # pyright: ignore[reportUnknownMemberType]
+
+
+def _stems(text: str) -> list[str]:
+    return _stemmer().stemWords([fold_word(word) for word in words(text)])
+
+
+class FakeSearch:
+    """The Search port in memory."""
+
+    def __init__(self, data: _Data) -> None:
+        self._data = data
+
+    def semantic(
+        self, vector: Vectors, *, identity: EmbedderIdentity, scope: ScopeFilter, limit: int
+    ) -> Ranking:
+        """See the port."""
+        if vector.shape != (identity.dimensions,):
+            raise InvalidInput(
+                f"The vector has shape {vector.shape}; {identity} needs ({identity.dimensions},)."
+            )
+        stored = self._data.vectors()
+        in_scope = [memory for memory in self._data.active(scope) if memory.id in stored]
+        fitting = [memory for memory in in_scope if stored[memory.id][0] == identity]
+        if in_scope and not fitting:
+            other = stored[in_scope[0].id][0]
+            raise EmbedderMismatch(
+                f"The stored vectors belong to {other}, the query to {identity}.",
+                hint="Run `tacit reindex` to renew them.",
+            )
+        scores = {memory.id: float(np.dot(stored[memory.id][1], vector)) for memory in fitting}
+        return self._rank("semantic", fitting, scores, limit)
+
+    def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+        """See the port."""
+        asked = {
+            stem
+            for word in words(clean_text(text))
+            if fold_word(word) not in STOPWORDS
+            for stem in _stems(word)
+        }
+        found = self._data.active(scope)
+        documents = {memory.id: _stems(memory.content) for memory in found}
+        return self._rank("lexical", found, _bm25(asked, documents), limit)
+
+    def code(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+        """See the port."""
+        asked = set(code_query_words(clean_text(text)))
+        found = self._data.active(scope)
+        documents = {memory.id: list(memory_code_words(memory)) for memory in found}
+        return self._rank("code", found, _bm25(asked, documents), limit)
+
+    def entity(self, entities: Sequence[Entity], *, scope: ScopeFilter, limit: int) -> Ranking:
+        """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
+        asked = set(clean_value(tuple(entities)))
+        found = self._data.active(scope)
+        counts = Counter(entity for memory in found for entity in set(memory.entities) & asked)
+        idf = {entity: math.log(1 + len(found) / (1 + counts[entity])) for entity in asked}
+        whole = math.fsum(idf.values())
+        scores: dict[str, float] = {}
+        for memory in found:
+            matched = set(memory.entities) & asked
+            if matched:
+                scores[memory.id] = math.fsum(idf[entity] for entity in matched) / whole
+        return self._rank("entity", found, scores, limit)
+
+    def intent(self, actions: Sequence[tuple[str, float]], *, scope: ScopeFilter, limit: int) -> Ranking:
+        """See the port."""
+        probability: dict[str, float] = {}
+        for name, value in actions:
+            probability[name] = max(value, probability.get(name, 0.0))
+        found = self._data.active(scope)
+        scores: dict[str, float] = {}
+        for memory in found:
+            products = [weight * probability.get(name, 0.0) for name, weight in memory.trigger.actions]
+            best = max([*products, ALWAYS_SCORE if memory.trigger.always else 0.0])
+            if best > 0:
+                scores[memory.id] = best
+        return self._rank("intent", found, scores, limit)
+
+    def standing(self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int) -> Ranking:
+        """See the port."""
+        found = [m for m in self._data.active(scope) if m.kind in set(kinds) and self._holds(m)]
+        found.sort(key=lambda memory: (not memory.pinned, -memory.importance, memory.id))
+        hits = tuple(Hit(memory_id=m.id, score=m.importance) for m in found[: max(limit, 0)])
+        return Ranking(space="standing", hits=hits)
+
+    def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+        """See the port."""
+        wanted = clean_text(signature)
+        found = [m for m in self._data.active(scope) if wanted and m.error_signature == wanted]
+        return self._rank("error", found, {memory.id: 1.0 for memory in found}, limit)
+
+    def _holds(self, memory: Memory) -> bool:
+        return memory.validity.holds_at(self._data.now_ms())
+
+    def _rank(self, space: str, found: Iterable[Memory], scores: Mapping[str, float], limit: int) -> Ranking:
+        hits = [Hit(memory_id=m.id, score=scores[m.id]) for m in found if m.id in scores and self._holds(m)]
+        hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
+        return Ranking(space=space, hits=tuple(hits[: max(limit, 0)]))
+
+
+def _bm25(asked: Iterable[str], documents: Mapping[str, list[str]]) -> dict[str, float]:
+    """Okapi BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75) with the idf that is never negative.
+
+    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)); documents without any asked-for term get no score.
+    """
+    total = sum(len(terms) for terms in documents.values())
+    mean = total / len(documents) if total else 1.0
+    counts = {name: Counter(terms) for name, terms in documents.items()}
+    scores: dict[str, float] = {}
+    for term in sorted(set(asked)):
+        frequency = sum(1 for count in counts.values() if term in count)
+        idf = math.log(1 + (len(documents) - frequency + 0.5) / (frequency + 0.5))
+        for name, count in counts.items():
+            if term in count:
+                length = len(documents[name]) / mean
+                part = count[term] * (_K1 + 1) / (count[term] + _K1 * (1 - _B + _B * length))
+                scores[name] = scores.get(name, 0.0) + idf * part
+    return scores
