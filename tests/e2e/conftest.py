@@ -1,0 +1,48 @@
+"""Fixtures of the end-to-end tests. Each test gets a sandbox of its own and real clients in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.drivers.clients import require_client
+from e2e.drivers.sandbox import Sandbox
+
+MEASURED = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def sandbox():
+    with Sandbox() as machine:
+        yield machine
+
+
+@pytest.fixture
+def report(record_property, request):
+    """Say a measured value: shown in the closing lines of the run and kept in the junit file."""
+
+    def say(name: str, value: str) -> None:
+        record_property(name, value)
+        request.config.stash.setdefault(MEASURED, []).append(f"{request.node.name}: {name} = {value}")
+
+    return say
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if measured := config.stash.get(MEASURED, []):
+        terminalreporter.section("measured with real clients")
+        for line in measured:
+            terminalreporter.line(line)
+
+
+@pytest.fixture
+def claude(sandbox):
+    from e2e.drivers.claude import ClaudeCode
+
+    return ClaudeCode(sandbox, require_client("claude"))
+
+
+@pytest.fixture
+def opencode(sandbox):
+    from e2e.drivers.opencode import OpenCode
+
+    return OpenCode(sandbox, require_client("opencode"))

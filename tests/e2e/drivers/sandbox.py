@@ -1,0 +1,177 @@
+"""One throw-away machine for a person: home, Tacit home, git project, stub model. Everything in it ends with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from tacit.hosts.probe import process
+from tacit.hosts.probe.stub_model import StubModel
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+class Sandbox:
+    """A person's machine. Paths are short: a Unix socket below them has to fit into 104 bytes."""
+
+    def __init__(self, script=()) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="te-", dir="/tmp")).resolve()
+        self.home = self.root / "home"
+        self.tacit_home = self.root / "t"
+        self.project = self.root / "shop"
+        for folder in (self.home, self.project):
+            folder.mkdir()
+        self.stub = StubModel(script, record=self.root / "requests")
+        self._groups: list[subprocess.Popen] = []
+        self._daemons: set[int] = set()
+        self.git("init", "-q", "-b", "main")
+
+    def __enter__(self) -> Self:
+        self.stub.__enter__()
+        return self
+
+    def __exit__(self, *error) -> None:
+        for started in self._groups:
+            process.end_group(started.pid)
+            started.wait(5)
+        self._note_daemon()
+        ended = process.end_daemon(self.daemon_file)
+        left = [pid for pid in self._daemons if process.is_running(pid)]
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.stub.__exit__(*error)
+        if not os.environ.get("TACIT_E2E_KEEP"):
+            shutil.rmtree(self.root, ignore_errors=True)
+        assert ended, "a daemon survived SIGTERM and SIGKILL"
+        assert not left, f"orphan daemons: {left}"
+
+    # files ------------------------------------------------------------------------------------------
+
+    def write(self, relative: str, text: str) -> Path:
+        """Write a file of the project."""
+        path = self.project / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def git(self, *args: str) -> None:
+        subprocess.run(
+            ["git", *args], cwd=self.project, env=self.environment(), check=True, capture_output=True
+        )
+
+    def configure(self, text: str) -> None:
+        """Write the user's settings file."""
+        self.tacit_home.mkdir(mode=0o700, exist_ok=True)
+        (self.tacit_home / "config.yaml").write_text(text, encoding="utf-8")
+
+    # tacit ------------------------------------------------------------------------------------------
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """What every program on this machine sees."""
+        return {**process.clean_environment(self.home, self.tacit_home), **more}
+
+    def tacit(
+        self, *args: str, check: bool = True, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command line as the person would."""
+        finished = subprocess.run(
+            [sys.executable, "-m", "tacit.cli.main", *args],
+            cwd=cwd or self.project,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
+        if check:
+            assert finished.returncode == 0, f"tacit {' '.join(args)}\n{finished.stdout}\n{finished.stderr}"
+        return finished
+
+    def tacit_json(self, *args: str):
+        """Run a command with --json and read what it prints."""
+        return json.loads(self.tacit(*args, "--json").stdout)
+
+    def engine(self):
+        """The engine on this machine's store, to seed and to look; close it after use."""
+        from tacit.app.wiring import open_engine
+
+        return open_engine(self.tacit_home)
+
+    def remember(self, *statements: str, **how) -> list[str]:
+        """Store statements for the project; return the ids of what was stored."""
+        from contextlib import closing
+
+        with closing(self.engine()) as engine:
+            changes = [c for text in statements for c in engine.remember(text, cwd=str(self.project), **how)]
+        ids = [change.memory.id for change in changes if hasattr(change, "memory")]
+        assert len(ids) >= len(statements), f"not everything was stored: {changes}"
+        return ids
+
+    def contents(self) -> list[str]:
+        """The content of every active memory."""
+        from contextlib import closing
+
+        from tacit.ports.store import MemoryFilter
+
+        with closing(self.engine()) as engine:
+            return [memory.content for memory in engine.list_memories(MemoryFilter(), limit=500)]
+
+    def wait_for_memory(self, word: str, *, timeout_s: float = 20.0) -> list[str]:
+        """Contents once one of them holds `word`: capture runs after the session."""
+        end = time.monotonic() + timeout_s
+        while True:
+            found = self.contents()
+            if any(word in text for text in found) or time.monotonic() > end:
+                return found
+            time.sleep(0.3)
+
+    # processes --------------------------------------------------------------------------------------
+
+    @property
+    def daemon_file(self) -> Path:
+        return self.tacit_home / "run" / "daemon.json"
+
+    def daemon_pid(self) -> int | None:
+        """Process id of the running daemon, or None."""
+        self._note_daemon()
+        return process.daemon_pid(self.daemon_file)
+
+    def wait_for_daemon(self, *, timeout_s: float = 10.0) -> int:
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            if pid := self.daemon_pid():
+                return pid
+            time.sleep(0.05)
+        raise AssertionError("no daemon came up")
+
+    def kill_daemon(self) -> int:
+        """End the daemon the hard way (SIGKILL) and wait until it is gone."""
+        pid = self.wait_for_daemon()
+        os.kill(pid, signal.SIGKILL)
+        end = time.monotonic() + 5
+        while process.is_running(pid) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not process.is_running(pid)
+        return pid
+
+    def start(self, command: list[str], environment: dict[str, str], **how) -> subprocess.Popen:
+        """Start a long-lived program; it ends with the sandbox."""
+        started = subprocess.Popen(
+            command, env=environment, cwd=self.project, start_new_session=True, text=True, **how
+        )
+        self._groups.append(started)
+        return started
+
+    def _note_daemon(self) -> None:
+        if pid := process.daemon_pid(self.daemon_file):
+            self._daemons.add(pid)
