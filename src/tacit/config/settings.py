@@ -5,10 +5,13 @@ In: plain mappings from layers. Out: frozen settings. A function receives its ow
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+SpaceName = Literal["semantic", "lexical", "code", "entity", "character", "recent", "intent"]
+"""The spaces that are built; a further one is added here together with its module in `recall/spaces/`."""
 
 
 class _Section(BaseModel):
@@ -16,7 +19,7 @@ class _Section(BaseModel):
 
 
 class Budgets(_Section):
-    """Most tokens a surface may hand over (o200k, or the estimate with its margin)."""
+    """Most tokens a surface may hand over (o200k, or the estimate with its margin); 0 = the surface stays silent."""
 
     start: int = Field(default=2000, ge=0, le=20_000)
     prompt: int = Field(default=800, ge=0, le=20_000)
@@ -44,7 +47,7 @@ class RecallSettings(_Section):
 
     enabled: bool = True
     shadow: bool = Field(default=False, description="score and log without injecting")
-    spaces: tuple[str, ...] = ("semantic", "lexical", "code", "entity", "character", "recent", "intent")
+    spaces: tuple[SpaceName, ...] = ("semantic", "lexical", "code", "entity", "character", "recent", "intent")
     candidates_per_space: int = Field(default=48, ge=1, le=1000)
     shortlist: int = Field(default=40, ge=1, le=1000)
     max_items: int = Field(default=8, ge=1, le=200, description="most memories in one prompt pack")
@@ -56,9 +59,13 @@ class RecallSettings(_Section):
     refresh_similarity_later: float = Field(default=0.55, ge=0.0, le=1.0)
     refresh_top: int = Field(default=3, ge=0, le=50)
     recency_weight: float = Field(default=0.0, ge=0.0, le=1.0)
-    reinject_after: int = Field(default=0, ge=0, description="turns after which a memory may come again; 0 = never")
+    reinject_after: int = Field(
+        default=0, ge=0, description="turns after which a memory may come again; 0 = never"
+    )
     pinned_kinds: tuple[str, ...] = ()
-    opt_out_token: str = Field(default="#notacit", min_length=2, description="in a prompt: no injection for it")
+    opt_out_token: str = Field(
+        default="#notacit", min_length=2, description="in a prompt: no injection for it"
+    )
     deadline_ms: int = Field(default=400, ge=10, le=60_000)
     budgets: Budgets = Budgets()
     thresholds: Thresholds = Thresholds()
@@ -68,7 +75,9 @@ class CaptureSettings(_Section):
     """The write path."""
 
     enabled: bool = True
-    explicit: bool = Field(default=True, description="capture 'remember that ...' and 'always ..., never ...' at once")
+    explicit: bool = Field(
+        default=True, description="capture 'remember that ...' and 'always ..., never ...' at once"
+    )
     at_session_end: bool = True
     subagents: bool = Field(default=False, description="also learn from subagent transcripts")
     rule_files: bool = Field(default=True, description="import and follow the project's rule files")
@@ -79,7 +88,9 @@ class EmbedderSettings(_Section):
     """Which model makes the vectors. `minilm` is shipped and works offline."""
 
     provider: Literal["minilm", "onnx", "openai", "ollama", "fastembed", "fake"] = "minilm"
-    model: str = Field(default="", description="model name, or the folder of a sentence-transformers ONNX model")
+    model: str = Field(
+        default="", description="model name, or the folder of a sentence-transformers ONNX model"
+    )
     endpoint: str = Field(default="", description="base URL of an OpenAI-compatible or Ollama server")
     api_key_env: str = Field(default="OPENAI_API_KEY", description="name of the variable that holds the key")
     cache_entries: int = Field(default=2048, ge=0)
@@ -93,7 +104,9 @@ class DaemonSettings(_Section):
     idle_minutes: float = Field(default=30.0, gt=0.0, description="exits after so long without a request")
     threads: int = Field(default=4, ge=1, le=64)
     queue: int = Field(default=64, ge=1, le=10_000)
-    http_port: int = Field(default=0, ge=0, le=65_535, description="loopback HTTP port; 0 = off unless asked for")
+    http_port: int = Field(
+        default=0, ge=0, le=65_535, description="loopback HTTP port; 0 = off unless asked for"
+    )
     log_bytes: int = Field(default=2_000_000, ge=10_000)
     log_files: int = Field(default=3, ge=1, le=100)
 
@@ -108,6 +121,16 @@ class PrivacySettings(_Section):
     home_paths: Literal["shorten", "keep"] = "shorten"
     incognito: bool = Field(default=False, description="inject as usual, store nothing")
 
+    @field_validator("deny")
+    @classmethod
+    def _deny_compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"a list of regular expressions; {pattern!r} is none ({error})") from error
+        return patterns
+
 
 class RetentionSettings(_Section):
     """How long records of what happened are kept. Memories are kept until someone forgets them."""
@@ -119,13 +142,19 @@ class RetentionSettings(_Section):
 class KindSettings(_Section):
     """A kind added or changed in configuration; see docs/reference/settings.md."""
 
-    label: str
-    prefix: str
-    importance: float = Field(default=0.5, ge=0.0, le=1.0)
-    half_life_days: float | None = Field(default=None, gt=0.0)
-    relevance_floor: float = Field(default=0.0, ge=0.0, le=1.0)
-    standing: bool = False
-    episodic: bool = False
+    label: str = Field(min_length=1, max_length=40, description="the word shown to people")
+    prefix: str = Field(pattern="^[A-Z][A-Z0-9]{1,7}$", description="the short code in rendered lines")
+    importance: float = Field(default=0.5, ge=0.0, le=1.0, description="base importance")
+    half_life_days: float | None = Field(default=None, gt=0.0, description="days; null = never ages")
+    relevance_floor: float = Field(default=0.0, ge=0.0, le=1.0, description="below it never injected")
+    standing: bool = Field(default=False, description="a rule that holds until it is superseded")
+    episodic: bool = Field(default=False, description="tells what happened, and ages")
+
+    @model_validator(mode="after")
+    def _one_nature(self) -> Self:
+        if self.standing and self.episodic:
+            raise ValueError("either standing or episodic, not both")
+        return self
 
 
 class ProjectSettings(_Section):

@@ -1,0 +1,280 @@
+"""What settings there are: dotted names, nested values to flat ones and back, and the check of one layer.
+
+In: the nested values of one layer. Out: flat, valid values, and a problem for every key that is not. Pure: reads no
+file and no environment; a problem is a value here, and `layers` decides whether to raise it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, cast, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from tacit.config.settings import KindSettings, Settings
+from tacit.errors import InvalidSetting, TacitError, UnknownSetting
+from tacit.model.kinds import BUILTIN
+
+Flat = dict[str, object]
+"""Dotted key -> value. A kind is one value, `kinds.<name>`, because its fields make sense only together."""
+
+_KIND_FIELDS = tuple(KindSettings.model_fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One option.
+
+    Attributes:
+        key: dotted name, e.g. `recall.budgets.start`.
+        field: pydantic's description of it.
+        section: the class it belongs to.
+    """
+
+    key: str
+    field: FieldInfo
+    section: type[BaseModel]
+
+    @property
+    def takes_list(self) -> bool:
+        """Whether the value is a list."""
+        return get_origin(self.field.annotation) is tuple
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One layer after its check: what is valid, and what is wrong with the rest, by dotted key."""
+
+    values: Flat
+    problems: tuple[tuple[str, TacitError], ...] = ()
+
+
+@cache
+def settings_by_key() -> dict[str, Setting]:
+    """Every option except the kinds a user adds, in the order of the model."""
+    return {setting.key: setting for setting in _walk(Settings, "")}
+
+
+def default_values() -> Flat:
+    """The shipped value of every option."""
+    return {
+        key: setting.field.get_default(call_default_factory=True)
+        for key, setting in settings_by_key().items()
+    }
+
+
+def check_layer(
+    values: Mapping[str, object], *, place: Callable[[str], str], from_text: bool = False
+) -> Checked:
+    """Check the nested `values` of one layer.
+
+    Args:
+        values: nested mappings as a file or a caller gives them.
+        place: names the place of a dotted key for messages.
+        from_text: values are texts of environment variables: `"1500"` is a number, commas part a list.
+    """
+    problems: list[tuple[str, TacitError]] = []
+    cleaned = _clean(values, Settings, "", place, problems)
+    if from_text:
+        cleaned = _from_text(cleaned)
+    while True:
+        try:
+            checked = _validate(cleaned, strict=not from_text)
+        except ValidationError as error:
+            for detail in error.errors():
+                location = tuple(str(part) for part in detail["loc"])
+                key = _known_part(location)
+                problems.append((key, _wrong_value(key, dict(detail), cleaned.get(key), place)))
+                cleaned.pop(key, None)
+            continue
+        return Checked(values={key: _value_at(checked, key) for key in cleaned}, problems=tuple(problems))
+
+
+def build(values: Mapping[str, object]) -> Settings:
+    """Make settings of flat values that were checked layer by layer."""
+    return Settings.model_validate(nest(values))
+
+
+def nest(values: Mapping[str, object]) -> dict[str, object]:
+    """Flat values to nested ones."""
+    nested: dict[str, object] = {}
+    for key, value in values.items():
+        *parents, last = key.split(".")
+        at = nested
+        for parent in parents:
+            at = cast(dict[str, object], at.setdefault(parent, {}))
+        at[last] = value
+    return nested
+
+
+def unknown_setting(key: str, where: str) -> UnknownSetting:
+    """The error for a key that does not exist, with the nearest name that does."""
+    near = nearest_key(key)
+    hint = f"Did you mean `{near}`?" if near else "docs/reference/settings.md lists every setting."
+    return UnknownSetting(f"{where}: there is no setting `{key}`.", hint=hint)
+
+
+def nearest_key(key: str) -> str:
+    """The existing dotted name or section nearest to `key`, or the empty string."""
+    known = list(settings_by_key())
+    sections = sorted({name.rpartition(".")[0] for name in known if "." in name} | {"kinds"})
+    ending = [name for name in (*sections, *known) if name.endswith(f".{key}")]
+    if ending:
+        return ending[0]
+    for pool in (known, sections):
+        near = get_close_matches(key, pool, n=1, cutoff=0.75)
+        if near:
+            return near[0]
+    parent, _, last = key.rpartition(".")
+    siblings = [name for name in known if name.rpartition(".")[0] == parent]
+    near = get_close_matches(last, [name.rpartition(".")[2] for name in siblings], n=1, cutoff=0.6)
+    return f"{parent}.{near[0]}".removeprefix(".") if near else ""
+
+
+def section_of(annotation: object) -> type[BaseModel] | None:
+    """The section class that an annotation names, or None for a plain value."""
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def _walk(model: type[BaseModel], prefix: str) -> Iterator[Setting]:
+    for name, field in model.model_fields.items():
+        section = section_of(field.annotation)
+        if section is not None:
+            yield from _walk(section, f"{prefix}{name}.")
+        elif name != "kinds":
+            yield Setting(key=prefix + name, field=field, section=model)
+
+
+def _clean(
+    values: Mapping[str, object],
+    model: type[BaseModel],
+    prefix: str,
+    place: Callable[[str], str],
+    problems: list[tuple[str, TacitError]],
+) -> Flat:
+    """Flatten what the model knows; note unknown keys and sections that are no mapping."""
+    flat: Flat = {}
+    for name, value in values.items():
+        key = f"{prefix}{name}"
+        field = model.model_fields.get(str(name))
+        if field is None:
+            problems.append((key, unknown_setting(key, place(key))))
+            continue
+        section = section_of(field.annotation)
+        if section is None and key != "kinds":
+            flat[key] = value
+        elif value is None:  # `recall:` with nothing but comments below it
+            continue
+        elif not isinstance(value, Mapping):
+            problems.append((key, InvalidSetting(
+                f"{place(key)}: `{key}` is {_shown(value)}; expected a mapping.",
+                hint=f"Write `{key}:` and its settings below it, indented.",
+            )))  # fmt: skip
+        elif section is not None:
+            flat.update(_clean(cast(Mapping[str, object], value), section, f"{key}.", place, problems))
+        else:
+            flat.update(_clean_kinds(cast(Mapping[str, object], value), place, problems))
+    return flat
+
+
+def _clean_kinds(
+    kinds: Mapping[str, object], place: Callable[[str], str], problems: list[tuple[str, TacitError]]
+) -> Flat:
+    flat: Flat = {}
+    built_in = {kind.name: {name: asdict(kind)[name] for name in _KIND_FIELDS} for kind in BUILTIN}
+    for name, value in kinds.items():
+        key = f"kinds.{name}"
+        if not str(name).isascii() or not str(name).isidentifier() or str(name) != str(name).lower():
+            problems.append((key, InvalidSetting(
+                f"{place(key)}: {name!r} cannot name a kind.", hint="Use lower-case letters, digits and _.",
+            )))  # fmt: skip
+            continue
+        if not isinstance(value, Mapping):
+            problems.append((key, InvalidSetting(
+                f"{place(key)}: `{key}` is {_shown(value)}; expected a mapping.",
+                hint="Write at least `label` and `prefix` below it, indented.",
+            )))  # fmt: skip
+            continue
+        given = cast(Mapping[str, object], value)
+        unknown = [field for field in given if field not in _KIND_FIELDS]
+        if unknown:
+            where = f"{key}.{unknown[0]}"
+            problems.append((where, UnknownSetting(
+                f"{place(where)}: a kind has no field `{unknown[0]}`.",
+                hint=f"Its fields are {', '.join(_KIND_FIELDS)}.",
+            )))  # fmt: skip
+            continue
+        flat[key] = {**built_in.get(str(name), {}), **given}
+    return flat
+
+
+def _validate(flat: Flat, *, strict: bool) -> Settings:
+    nested = nest(flat)
+    if not strict:
+        return Settings.model_validate(nested)
+    try:
+        # JSON mode: strict about `true` for a number or "1500" in quotes, yet a list may fill a tuple.
+        text = json.dumps(nested)
+    except TypeError:  # a caller's own values: tuples of enums, for one
+        return Settings.model_validate(nested)
+    return Settings.model_validate_json(text, strict=True)
+
+
+def _value_at(settings: Settings, key: str) -> object:
+    at: object = settings
+    for part in key.split("."):
+        at = cast(dict[str, object], at)[part] if isinstance(at, dict) else getattr(at, part)
+    return at
+
+
+def _known_part(location: tuple[str, ...]) -> str:
+    if location[:1] == ("kinds",):
+        return ".".join(location[:2])
+    known = settings_by_key()
+    for end in range(len(location), 0, -1):
+        if ".".join(location[:end]) in known:
+            return ".".join(location[:end])
+    # A check of a whole section names the section; the first setting in it stands for it.
+    return next(name for name in known if name.startswith(".".join(location)))
+
+
+def _wrong_value(
+    key: str, detail: dict[str, Any], given: object, place: Callable[[str], str]
+) -> InvalidSetting:
+    location = ".".join(str(part) for part in detail["loc"] if not isinstance(part, int))
+    name = location if location.startswith(key) else key
+    expected = str(detail["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    if detail["type"] == "missing":
+        return InvalidSetting(
+            f"{place(key)}: `{key}` lacks `{name.rpartition('.')[2]}`.",
+            hint="A new kind needs label and prefix.",
+        )
+    value: object = given if name == key else detail["input"]
+    if name.startswith("kinds.") and name != key and isinstance(given, dict):
+        value = cast(Flat, given).get(name.rpartition(".")[2], value)
+    return InvalidSetting(f"{place(name)}: `{name}` is {_shown(value)}; expected {_lower_first(expected)}.")
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _from_text(flat: Flat) -> Flat:
+    known = settings_by_key()
+    return {key: _read_text(known[key], value) if key in known else value for key, value in flat.items()}
+
+
+def _read_text(setting: Setting, value: object) -> object:
+    if isinstance(value, str) and setting.takes_list:
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value

@@ -1,0 +1,349 @@
+"""Settings from all their layers: defaults < preset < user < project < agent < environment < call.
+
+In: a home, a project root, an agent, an environment, a caller's own values. Out: settings, with the layer that each
+value came from and whatever was wrong on the way. The only reader of settings files and of the environment. A wrong
+file never breaks an agent's turn: its wrong keys are left out and reported, and when what protects people's privacy
+cannot be read, nothing is stored until it can. `strict=True` (the command line) raises the first problem instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal, cast
+
+from tacit.config.environment import read_environment
+from tacit.config.fields import (
+    Checked,
+    Flat,
+    build,
+    check_layer,
+    default_values,
+    settings_by_key,
+    unknown_setting,
+)
+from tacit.config.home import Home
+from tacit.config.kinds import kind_registry
+from tacit.config.preset_files import preset_file, preset_names
+from tacit.config.project_rules import judge
+from tacit.config.settings import Settings
+from tacit.config.yaml_file import SettingsFile, read_settings_file
+from tacit.errors import InvalidSetting, TacitError, UnknownKind
+
+LayerName = Literal["default", "preset", "user", "project", "agent", "safety", "environment", "call"]
+AGENT_SECTIONS = ("preset", "recall", "capture", "privacy", "project")
+"""What a section `agents.<name>` of the user's file may hold; the rest belongs to the process, not to an agent."""
+PROJECT_FILE = Path(".tacit") / "config.yaml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a value came from: the layer, and the file, line or variable."""
+
+    layer: LayerName
+    place: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsWarning:
+    """Something wrong with a setting that was left out. `note` = allowed, but without effect here."""
+
+    layer: LayerName
+    key: str
+    error: TacitError
+    note: bool = False
+
+    def __str__(self) -> str:
+        return str(self.error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsReport:
+    """Settings with their history.
+
+    Attributes:
+        settings: what holds.
+        warnings: what was left out, and why.
+        origins: dotted key -> every layer that gave a value, lowest first; the last one holds.
+    """
+
+    settings: Settings
+    warnings: tuple[SettingsWarning, ...] = ()
+    origins: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict[str, tuple[Origin, ...]])
+
+    @property
+    def sound(self) -> bool:
+        """Whether every layer was read whole."""
+        return all(warning.note for warning in self.warnings)
+
+    @property
+    def user_sound(self) -> bool:
+        """Whether the user's own layers were read whole, whatever a project's file says."""
+        return all(warning.note or warning.layer == "project" for warning in self.warnings)
+
+    def explain(self, key: str) -> tuple[Origin, ...]:
+        """Every layer that gives `key` a value, lowest first; the last one holds.
+
+        Raises:
+            UnknownSetting: if there is no such setting; names the nearest one.
+        """
+        if key not in self.origins:
+            raise unknown_setting(key, "settings")
+        return self.origins[key]
+
+
+def load_settings(
+    home: Home,
+    project_root: Path | None = None,
+    *,
+    agent: str = "",
+    overrides: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Settings:
+    """The settings that hold; `read_settings` also says what was wrong and where each value came from."""
+    report = read_settings(
+        home, project_root, agent=agent, overrides=overrides, environ=environ, strict=strict
+    )
+    return report.settings
+
+
+def read_settings(
+    home: Home,
+    project_root: Path | None = None,
+    *,
+    agent: str = "",
+    overrides: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> SettingsReport:
+    """Read every layer.
+
+    Args:
+        home: whose `config.yaml` is the user's layer.
+        project_root: folder whose `.tacit/config.yaml` is the project's layer; None = no project.
+        agent: name whose section `agents.<name>` of the user's file is the agent's layer.
+        overrides: nested values of the caller, the topmost layer.
+        environ: the environment; None = the process's own.
+        strict: raise the first problem instead of reporting it. Notes are never raised.
+
+    Raises:
+        InvalidSetting, UnknownSetting: with `strict`, and always for `overrides`: those are the caller's own.
+    """
+    reading = _Reading()
+    user_file = reading.file("user", home.config_file)
+    project_file = reading.file("project", project_root / PROJECT_FILE) if project_root is not None else None
+    values = dict(user_file.values) if user_file else {}
+    agents = values.pop("agents", None)
+    at_user = user_file.at if user_file else str
+    user = reading.layer("user", values, place=at_user)
+    mine = _agent_values(agents, agent, at_user, reading)
+    agent_layer = reading.layer("agent", mine, place=lambda key: at_user(f"agents.{agent}.{key}"))
+    project = reading.layer("project", reading.project_values(project_file), place=_at(project_file))
+    safety: Flat = {"privacy.incognito": True} if reading.privacy_is_uncertain else {}
+    from_environment = read_environment(os.environ if environ is None else environ)
+    environment = reading.layer(
+        "environment",
+        from_environment.values,
+        place=from_environment.at,
+        from_text=True,
+        guards_privacy=False,
+    )
+    call = _call_layer(overrides or {})
+    chosen = next(
+        (
+            layer.values["preset"]
+            for layer in (call, environment, agent_layer, user)
+            if "preset" in layer.values
+        ),
+        Settings().preset,
+    )
+    stack = _Stack()
+    stack.put("default", default_values(), place=lambda _: "defaults")
+    stack.put("preset", _preset_values(str(chosen)), place=preset_file(str(chosen)).at)
+    stack.put("user", user.values, place=at_user)
+    reading.restrict(stack, project.values, place=_at(project_file))
+    stack.put("agent", agent_layer.values, place=lambda key: at_user(f"agents.{agent}.{key}"))
+    stack.put("safety", safety, place=lambda _: "a file that could not be read whole")
+    stack.put("environment", environment.values, place=from_environment.at)
+    stack.put("call", call.values, place=lambda _: "call")
+    settings = reading.without_unknown_kinds(build(stack.values()))
+    if strict:
+        for warning in reading.warnings:
+            if not warning.note:
+                raise warning.error
+    return SettingsReport(settings=settings, warnings=tuple(reading.warnings), origins=stack.origins())
+
+
+class _Stack:
+    """Layers from the lowest to the highest, by dotted key."""
+
+    def __init__(self) -> None:
+        self._origins: dict[str, list[Origin]] = {}
+
+    def put(self, layer: LayerName, values: Flat, *, place: Callable[[str], str]) -> None:
+        for key, value in values.items():
+            self._origins.setdefault(key, []).append(Origin(layer=layer, place=place(key), value=value))
+
+    def value(self, key: str) -> object:
+        return self._origins[key][-1].value if key in self._origins else None
+
+    def values(self) -> Flat:
+        return {key: given[-1].value for key, given in self._origins.items()}
+
+    def origins(self) -> dict[str, tuple[Origin, ...]]:
+        return {key: tuple(given) for key, given in self._origins.items()}
+
+
+class _Reading:
+    """One reading of all layers: what went wrong, and whether privacy may have suffered."""
+
+    def __init__(self) -> None:
+        self.warnings: list[SettingsWarning] = []
+        self.privacy_is_uncertain = False
+
+    def note(self, layer: LayerName, key: str, error: TacitError, *, note: bool = False) -> None:
+        self.warnings.append(SettingsWarning(layer=layer, key=key, error=error, note=note))
+
+    def file(self, layer: LayerName, path: Path) -> SettingsFile | None:
+        try:
+            return read_settings_file(path)
+        except InvalidSetting as error:
+            self.note(layer, "", error)
+            self.privacy_is_uncertain = True
+            return None
+
+    def layer(
+        self,
+        name: LayerName,
+        values: Mapping[str, object],
+        *,
+        place: Callable[[str], str],
+        from_text: bool = False,
+        guards_privacy: bool = True,
+    ) -> Checked:
+        checked = check_layer(values, place=place, from_text=from_text)
+        for key, error in (*checked.problems, *_preset_problem(checked, place)):
+            self.note(name, key, error)
+            if guards_privacy and get_close_matches(key.partition(".")[0], ("privacy", "capture")):
+                self.privacy_is_uncertain = True
+        sound = {
+            key: value for key, value in checked.values.items() if key != "preset" or value in preset_names()
+        }
+        return replace(checked, values=sound)
+
+    def project_values(self, file: SettingsFile | None) -> Mapping[str, object]:
+        values = dict(file.values) if file is not None else {}
+        if file is not None and values.pop("agents", None) is not None:
+            self.note(
+                "project", "agents", _refused("agents", file.at("agents"), "a project's file may not set it")
+            )
+        return values
+
+    def restrict(self, stack: _Stack, values: Flat, *, place: Callable[[str], str]) -> None:
+        """Put what a project's file may say onto the stack, and note the rest."""
+        held: Flat = {}
+        for key, proposed in values.items():
+            ruling = judge(key, current=stack.value(key), proposed=proposed)
+            if ruling.refused:
+                self.note("project", key, _refused(key, place(key), ruling.refused))
+            elif ruling.note:
+                text = f"{place(key)}: `{key}` has no effect: {ruling.note}."
+                self.note("project", key, InvalidSetting(text), note=True)
+            if ruling.applies:
+                held[key] = ruling.value
+        stack.put("project", held, place=place)
+
+    def without_unknown_kinds(self, settings: Settings) -> Settings:
+        registry = kind_registry(settings)
+        pinned = settings.recall.pinned_kinds
+        for name in pinned:
+            try:
+                registry.get(name)
+            except UnknownKind as error:
+                text = f"`recall.pinned_kinds` names a kind that does not exist: {name!r}."
+                self.note("user", "recall.pinned_kinds", UnknownKind(text, hint=error.hint))
+        known = tuple(name for name in pinned if name in registry)
+        if known == pinned:
+            return settings
+        recall = settings.recall.model_copy(update={"pinned_kinds": known})
+        return settings.model_copy(update={"recall": recall})
+
+
+def _refused(key: str, place: str, reason: str) -> InvalidSetting:
+    return InvalidSetting(
+        f"{place}: `{key}` is ignored: {reason}.",
+        hint="Set it in your own config.yaml; a project's file can restrict, never widen.",
+    )
+
+
+def _at(file: SettingsFile | None) -> Callable[[str], str]:
+    return file.at if file is not None else str
+
+
+def _preset_problem(checked: Checked, place: Callable[[str], str]) -> Iterator[tuple[str, TacitError]]:
+    name = checked.values.get("preset", Settings().preset)
+    if name not in preset_names():
+        known = ", ".join(preset_names())
+        yield (
+            "preset",
+            InvalidSetting(
+                f"{place('preset')}: there is no preset {name!r}.", hint=f"The presets are {known}."
+            ),
+        )
+
+
+def _preset_values(name: str) -> Flat:
+    file = preset_file(name)
+    checked = check_layer(file.values, place=file.at)
+    for _, error in checked.problems:
+        raise error
+    return {"preset": name, **checked.values}
+
+
+def _agent_values(
+    agents: object, agent: str, place: Callable[[str], str], reading: _Reading
+) -> Mapping[str, object]:
+    """The section of one agent; what stands there but may not is noted for every agent, so that no typo hides."""
+    if agents is None:
+        return {}
+    if not isinstance(agents, Mapping):
+        reading.note("agent", "agents", InvalidSetting(
+            f"{place('agents')}: `agents` is {agents!r}; expected a mapping from agent names to settings.",
+        ))  # fmt: skip
+        return {}
+    mine: dict[str, object] = {}
+    for name, section in cast(Mapping[str, object], agents).items():
+        key = f"agents.{name}"
+        if section is None:
+            continue
+        if not isinstance(section, Mapping):
+            reading.note(
+                "agent", key, InvalidSetting(f"{place(key)}: `{key}` is {section!r}; expected a mapping.")
+            )
+            continue
+        for part, value in cast(Mapping[str, object], section).items():
+            if part not in AGENT_SECTIONS:
+                reading.note("agent", f"{key}.{part}", InvalidSetting(
+                    f"{place(f'{key}.{part}')}: `{part}` cannot be set for one agent.",
+                    hint=f"An agent may have its own {', '.join(AGENT_SECTIONS)}.",
+                ))  # fmt: skip
+            elif name == agent:
+                mine[part] = value
+    return mine
+
+
+def _call_layer(overrides: Mapping[str, object]) -> Checked:
+    checked = check_layer(overrides, place=lambda _: "call")
+    for _, error in (*checked.problems, *_preset_problem(checked, lambda _: "call")):
+        raise error
+    return checked
+
+
+def setting_keys() -> tuple[str, ...]:
+    """Every dotted key, in the order of the documentation."""
+    return tuple(settings_by_key())

@@ -1,0 +1,49 @@
+"""Reading the presets: complete configurations shipped as data in the folder `presets`.
+
+In: the name of a preset. Out: its nested values. Reads the YAML files of the installed package and nothing else;
+imports no room above this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from tacit.config.yaml_file import SettingsFile, parse_settings
+from tacit.errors import InvalidSetting
+
+_FOLDER = "presets"
+
+
+@cache
+def preset_names() -> tuple[str, ...]:
+    """The names of all presets, sorted."""
+    folder = files("tacit").joinpath(_FOLDER)
+    return tuple(
+        sorted(item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml"))
+    )
+
+
+@cache
+def preset_file(name: str) -> SettingsFile:
+    """The preset called `name`, with the lines of its keys.
+
+    Raises:
+        InvalidSetting: if there is none, naming those there are.
+    """
+    if name not in preset_names():
+        raise InvalidSetting(
+            f"There is no preset {name!r}.", hint=f"The presets are {', '.join(preset_names())}."
+        )
+    text = files("tacit").joinpath(_FOLDER, f"{name}.yaml").read_text("utf-8")
+    return parse_settings(text, place=f"preset {name}")
+
+
+def load_preset(name: str) -> Mapping[str, object]:
+    """The nested values of the preset called `name`.
+
+    Raises:
+        InvalidSetting: if there is none, naming those there are.
+    """
+    return preset_file(name).values

@@ -1,0 +1,107 @@
+"""What a project's own file may say. It comes with the code of other people: it can restrict, never widen.
+
+In: a setting's name, the value so far (defaults, preset, user) and the one the project's file gives. Out: the value that
+holds, and why the project's was refused or has no effect. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+Bound = Literal["lower", "higher", "turn_off", "turn_on", "subset", "more"]
+
+_BUDGETS = ("start", "prompt", "action", "failure", "compaction", "subagent", "on_demand")
+
+ALLOWED: Mapping[str, Bound] = {
+    "recall.enabled": "turn_off",
+    "recall.shadow": "turn_on",
+    "recall.spaces": "subset",
+    "recall.max_items": "lower",
+    "recall.refresh_top": "lower",
+    "recall.refresh_similarity_first": "higher",
+    "recall.refresh_similarity_later": "higher",
+    "recall.deadline_ms": "lower",
+    **{f"recall.budgets.{surface}": "lower" for surface in _BUDGETS},
+    **{f"recall.thresholds.{surface}": "higher" for surface in _BUDGETS},
+    "capture.enabled": "turn_off",
+    "capture.explicit": "turn_off",
+    "capture.at_session_end": "turn_off",
+    "capture.subagents": "turn_off",
+    "capture.rule_files": "turn_off",
+    "privacy.redact": "turn_on",
+    "privacy.allow": "subset",
+    "privacy.deny": "more",
+    "privacy.emails": "turn_on",
+    "privacy.home_paths": "turn_on",
+    "privacy.incognito": "turn_on",
+    "retention.traces": "lower",
+    "retention.trace_days": "lower",
+    "project.share_preferences": "turn_off",
+    "project.link": "subset",
+    "statusline": "turn_off",
+}
+"""Setting -> the one direction in which a project may move it. A setting that is not listed is refused."""
+
+_ON: Mapping[str, object] = {"privacy.emails": "redact", "privacy.home_paths": "shorten"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What becomes of one project value.
+
+    Attributes:
+        value: what holds from here on.
+        applies: whether the project's value changed anything.
+        refused: why the file must not say this, or empty.
+        note: why the value has no effect although the file may say it, or empty.
+    """
+
+    value: object
+    applies: bool = False
+    refused: str = ""
+    note: str = ""
+
+
+def judge(key: str, *, current: object, proposed: object) -> Ruling:
+    """Decide about one setting of a project's file."""
+    bound = ALLOWED.get(key)
+    if bound is None:
+        return Ruling(value=current, refused="a project's file may not set it")
+    if proposed == current:
+        return Ruling(value=current)
+    match bound:
+        case "lower" | "higher":
+            return _limit(
+                current=cast(float, current), proposed=cast(float, proposed), lower=bound == "lower"
+            )
+        case "turn_off" | "turn_on":
+            strict = _ON.get(key, bound == "turn_on")
+            if proposed == strict:
+                return Ruling(value=proposed, applies=True)
+            return Ruling(value=current, refused=f"a project's file may only set it to {_word(strict)}")
+        case "subset":
+            return _subset(cast(tuple[str, ...], current), cast(tuple[str, ...], proposed))
+        case "more":
+            before = cast(tuple[str, ...], current)
+            added = tuple(item for item in cast(tuple[str, ...], proposed) if item not in before)
+            return Ruling(value=before + added, applies=bool(added))
+
+
+def _limit(*, current: float, proposed: float, lower: bool) -> Ruling:
+    if (proposed < current) if lower else (proposed > current):
+        return Ruling(value=proposed, applies=True)
+    direction = "lower" if lower else "raise"
+    return Ruling(value=current, note=f"a project's file can only {direction} it; {current} stays")
+
+
+def _subset(current: tuple[str, ...], proposed: tuple[str, ...]) -> Ruling:
+    kept = tuple(item for item in current if item in proposed)
+    added = [item for item in proposed if item not in current]
+    refused = f"a project's file may not add {', '.join(repr(item) for item in added)}" if added else ""
+    return Ruling(value=kept, applies=kept != current, refused=refused)
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)

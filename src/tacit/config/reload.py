@@ -1,0 +1,124 @@
+"""Settings that follow their files while the daemon runs.
+
+In: a home and, per request, a project root and an agent. Out: the settings that hold now. Looks at size and time of
+the files at most once a second and reads them only when one changed. A user's file that became wrong changes nothing:
+the last good settings stay, and the problem is reported once. A wrong project file loses its wrong keys only, so that
+no project can hold on to settings that the user has changed. Starts no thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tacit.config.home import Home
+from tacit.config.layers import PROJECT_FILE, SettingsReport, SettingsWarning, read_settings
+from tacit.config.settings import Settings
+
+_Stamp = tuple[tuple[int, int, int] | None, ...]
+_MOST_PROJECTS = 64
+
+
+@dataclass(slots=True)
+class _Watched:
+    stamp: _Stamp
+    report: SettingsReport
+    last_good: SettingsReport | None
+    checked_at_s: float = 0.0
+
+
+class SettingsWatcher:
+    """The current settings per project and agent. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        overrides: Mapping[str, object] | None = None,
+        environ: Mapping[str, str] | None = None,
+        monotonic_s: Callable[[], float] = time.monotonic,
+        check_every_s: float = 1.0,
+    ) -> None:
+        """Watch the files of `home`.
+
+        Args:
+            home: whose `config.yaml` is watched.
+            overrides: the caller's own values, the topmost layer.
+            environ: the environment; None = the process's own.
+            monotonic_s: where seconds come from.
+            check_every_s: seconds between two looks at the files.
+        """
+        self._home = home
+        self._overrides = overrides
+        self._environ = environ
+        self._monotonic_s = monotonic_s
+        self._check_every_s = check_every_s
+        self._watched: OrderedDict[tuple[Path | None, str], _Watched] = OrderedDict()
+        self._new_warnings: list[SettingsWarning] = []
+        self._lock = threading.Lock()
+
+    def current(self, project_root: Path | None = None, *, agent: str = "") -> Settings:
+        """The settings that hold now. Never raises for what a file says."""
+        return self.report(project_root, agent=agent).settings
+
+    def report(self, project_root: Path | None = None, *, agent: str = "") -> SettingsReport:
+        """The settings that hold now, with the layer of each value.
+
+        While the user's changed file is wrong the settings are the last good ones, and the warnings are the new ones.
+        """
+        with self._lock:
+            key = (project_root, agent)
+            now_s = self._monotonic_s()
+            watched = self._watched.get(key)
+            if watched is not None and now_s - watched.checked_at_s < self._check_every_s:
+                return watched.report
+            stamp = self._stamp(project_root)
+            if watched is None or stamp != watched.stamp:
+                watched = self._renew(watched, stamp, project_root, agent)
+                self._watched[key] = watched
+                if len(self._watched) > _MOST_PROJECTS:
+                    self._watched.popitem(last=False)
+            watched.checked_at_s = now_s
+            return watched.report
+
+    def take_warnings(self) -> tuple[SettingsWarning, ...]:
+        """What went wrong since the last call; each problem once for each change of a file."""
+        with self._lock:
+            taken = tuple(self._new_warnings)
+            self._new_warnings.clear()
+            return taken
+
+    def _renew(
+        self, before: _Watched | None, stamp: _Stamp, project_root: Path | None, agent: str
+    ) -> _Watched:
+        report = read_settings(
+            self._home, project_root, agent=agent, overrides=self._overrides, environ=self._environ
+        )
+        told = {str(warning) for warning in self._new_warnings}
+        if before is not None:
+            told |= {str(warning) for warning in before.report.warnings}
+        self._new_warnings += [warning for warning in report.warnings if str(warning) not in told]
+        if report.user_sound:
+            return _Watched(stamp=stamp, report=report, last_good=report)
+        last_good = before.last_good if before is not None else None
+        if last_good is not None:
+            report = replace(report, settings=last_good.settings, origins=last_good.origins)
+        return _Watched(stamp=stamp, report=report, last_good=last_good)
+
+    def _stamp(self, project_root: Path | None) -> _Stamp:
+        files = [self._home.config_file]
+        if project_root is not None:
+            files.append(project_root / PROJECT_FILE)
+        return tuple(_stamp_of(path) for path in files)
+
+
+def _stamp_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino)

@@ -1,0 +1,177 @@
+"""Reading one settings file.
+
+In: a path, or the text of a file. Out: plain values with the line of every key. Refuses what settings never need
+(anchors, aliases, merge keys, custom tags, repeated keys, deep nesting, large files), so that a hostile project
+file costs little time and no memory. Never interprets a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any, cast
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, NodeEvent
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from tacit.errors import InvalidSetting
+
+MAX_BYTES = 64 * 1024
+"""The reader handles about 300 kB a second and runs on the way to a prompt; real files have a few kB."""
+MAX_DEPTH = 12
+
+_TAGS = ("null", "bool", "int", "float", "str", "timestamp", "map", "seq")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFile:
+    """What one file says. `lines` holds the 1-based line of every dotted key."""
+
+    place: str
+    values: Mapping[str, object]
+    lines: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def at(self, key: str) -> str:
+        """`path:line` of a dotted key, or of its nearest parent."""
+        while key not in self.lines and "." in key:
+            key = key.rpartition(".")[0]
+        return f"{self.place}:{self.lines[key]}" if key in self.lines else self.place
+
+
+def read_settings_file(path: Path) -> SettingsFile | None:
+    """Read `path`; None when there is no such file.
+
+    Raises:
+        InvalidSetting: if it cannot be read or understood; names the file and, where known, the line.
+    """
+    try:
+        with path.open("rb") as opened:
+            raw = opened.read(MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InvalidSetting(
+            f"{path} cannot be read: {error.strerror or error}.", hint="Check that it is a file you may read."
+        ) from error
+    if len(raw) > MAX_BYTES:
+        raise InvalidSetting(
+            f"{path} is larger than {MAX_BYTES // 1024} kB.",
+            hint="Settings files have a few kB; make it smaller.",
+        )
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidSetting(
+            f"{path} is not UTF-8 text (byte {error.start}).", hint="Save it as UTF-8."
+        ) from error
+    return parse_settings(text, place=str(path))
+
+
+def parse_settings(text: str, *, place: str) -> SettingsFile:
+    """Understand the text of a settings file; `place` names it in messages.
+
+    Raises:
+        InvalidSetting: naming `place`, the line where known, and what to do.
+    """
+    yaml = YAML(typ="safe", pure=True)
+    try:
+        _refuse_unneeded(yaml, text, place)
+        node: Any = cast(Any, yaml).compose(StringIO(text))
+        lines: dict[str, int] = {}
+        values: object = {} if node is None else _plain(yaml, node, place, "", lines)
+    except MarkedYAMLError as error:
+        raise _syntax_error(error, place) from error
+    except YAMLError as error:
+        raise InvalidSetting(
+            f"{place} is not YAML: {str(error).splitlines()[0]}.", hint="Correct the file, or remove it."
+        ) from error
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise InvalidSetting(
+            f"{place} holds {_shape(values)} at its top level; expected a mapping.",
+            hint="Write `section:` and below it, indented, `key: value`.",
+        )
+    return SettingsFile(place=place, values=cast(dict[str, object], values), lines=lines)
+
+
+def _refuse_unneeded(yaml: YAML, text: str, place: str) -> None:
+    depth = 0
+    events: Any = cast(Any, yaml).parse(StringIO(text))
+    for event in events:
+        line: int = event.start_mark.line + 1
+        if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and cast(Any, event).anchor):
+            raise InvalidSetting(
+                f"{place}:{line} uses an anchor or alias.",
+                hint="Write the value out; settings need no references.",
+            )
+        if isinstance(event, CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise InvalidSetting(
+                    f"{place}:{line} is nested more than {MAX_DEPTH} levels deep.",
+                    hint="No setting needs that.",
+                )
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+
+
+def _plain(yaml: YAML, node: object, place: str, prefix: str, lines: dict[str, int]) -> object:
+    found = cast(Any, node)
+    tag = str(found.tag).removeprefix("tag:yaml.org,2002:")
+    here = f"{place}:{found.start_mark.line + 1}"
+    if tag not in _TAGS:
+        raise InvalidSetting(f"{here} uses the tag {found.tag!s}.", hint="Settings are plain values.")
+    if isinstance(node, MappingNode):
+        mapping: dict[str, object] = {}
+        for key_node, value_node in cast(Any, node).value:
+            key = _key(key_node, place)
+            line: int = key_node.start_mark.line + 1
+            if key in mapping:
+                raise InvalidSetting(
+                    f"{place}:{line} repeats the key {key!r}.",
+                    hint="Keep one of them; the other would be lost.",
+                )
+            lines[prefix + key] = line
+            mapping[key] = _plain(yaml, value_node, place, f"{prefix}{key}.", lines)
+        return mapping
+    if isinstance(node, SequenceNode):
+        return [_plain(yaml, item, place, prefix, {}) for item in found.value]
+    if tag == "timestamp":
+        return str(found.value)
+    try:
+        return cast(Any, yaml).constructor.construct_object(node, deep=True)
+    except ValueError as error:  # a number of thousands of digits, for one
+        raise InvalidSetting(
+            f"{here} holds a value that cannot be read.", hint="Correct that line."
+        ) from error
+
+
+def _key(node: object, place: str) -> str:
+    found = cast(Any, node)
+    if isinstance(node, ScalarNode) and found.value != "<<":
+        return str(found.value)
+    raise InvalidSetting(
+        f"{place}:{found.start_mark.line + 1} has a key that is not a word.",
+        hint="Keys are plain setting names.",
+    )
+
+
+def _syntax_error(error: MarkedYAMLError, place: str) -> InvalidSetting:
+    found = cast(Any, error)
+    mark = found.problem_mark or found.context_mark
+    where = f"{place}:{mark.line + 1}" if mark is not None else place
+    problem = str(found.problem or found.context or "cannot be read")
+    if "'\\t'" in problem or "\t" in problem:
+        return InvalidSetting(
+            f"{where} is indented with a tab.", hint="YAML allows only spaces for indentation."
+        )
+    return InvalidSetting(f"{where} is not YAML: {problem}.", hint="Correct that line.")
+
+
+def _shape(value: object) -> str:
+    return "a list" if isinstance(value, list) else f"the single value {str(value)[:40]!r}"

@@ -1,0 +1,126 @@
+"""Settings that follow their files: how often they are looked at, what stays when a file became wrong."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tacit.config.home import Home
+from tacit.config.reload import SettingsWatcher
+
+
+class Seconds:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    made = Home(tmp_path / "home")
+    made.ensure()
+    return made
+
+
+@pytest.fixture
+def seconds() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def watcher(home, seconds) -> SettingsWatcher:
+    return SettingsWatcher(home, environ={}, monotonic_s=seconds)
+
+
+def write(home: Home, text: str, *, at_ns: int) -> None:
+    home.config_file.write_text(text)
+    os.utime(home.config_file, ns=(at_ns, at_ns))
+
+
+def test_a_change_is_seen_after_a_second_and_not_before(home, watcher, seconds):
+    assert not watcher.current().statusline
+    write(home, "statusline: true", at_ns=1)
+    seconds.now += 0.9
+    assert not watcher.current().statusline
+    seconds.now += 0.2
+    assert watcher.current().statusline
+    home.config_file.unlink()
+    seconds.now += 1.1
+    assert not watcher.current().statusline
+
+
+def test_the_same_size_at_another_time_is_a_change(home, watcher, seconds):
+    write(home, "recall: {max_items: 3}", at_ns=1)
+    assert watcher.current().recall.max_items == 3
+    write(home, "recall: {max_items: 4}", at_ns=2)
+    seconds.now += 2
+    assert watcher.current().recall.max_items == 4
+
+
+def test_an_unchanged_file_is_the_same_report(home, watcher, seconds):
+    before = watcher.report()
+    seconds.now += 5
+    assert watcher.report() is before
+
+
+def test_a_wrong_file_keeps_the_last_good_settings_and_says_so_once(home, watcher, seconds):
+    write(home, "recall: {max_items: 3}\nprivacy: {incognito: false}", at_ns=1)
+    good = watcher.current()
+    write(home, "recall: {max_items: 3", at_ns=2)
+    seconds.now += 2
+    assert watcher.current() == good
+    assert len(watcher.take_warnings()) == 1
+    seconds.now += 2
+    assert watcher.current() == good
+    assert watcher.take_warnings() == ()
+    assert len(watcher.report().warnings) == 1
+    write(home, "recall: {max_items: many}", at_ns=3)
+    seconds.now += 2
+    assert watcher.current() == good
+    assert "many" in str(watcher.take_warnings()[0])
+    write(home, "recall: {max_items: 5}", at_ns=4)
+    seconds.now += 2
+    assert watcher.current().recall.max_items == 5
+    assert watcher.report().warnings == ()
+
+
+def test_a_file_that_was_wrong_from_the_start_gives_what_can_be_read(home, watcher, seconds):
+    write(home, "recall: {max_items: many}\nstatusline: true", at_ns=1)
+    assert watcher.current().statusline
+    write(home, "recall: {max_items: many}", at_ns=2)
+    seconds.now += 2
+    assert not watcher.current().statusline
+
+
+def test_a_project_cannot_hold_on_to_what_the_user_changed(home, watcher, seconds, tmp_path):
+    (tmp_path / ".tacit").mkdir()
+    project_file = tmp_path / ".tacit" / "config.yaml"
+    assert not watcher.current(tmp_path).privacy.incognito
+    project_file.write_text("daemon: {threads: 64}\n")
+    write(home, "statusline: true", at_ns=1)
+    seconds.now += 2
+    assert watcher.current(tmp_path).statusline
+    assert watcher.current(tmp_path).daemon.threads == 4
+    write(home, "privacy: {incognito: true}", at_ns=2)
+    seconds.now += 2
+    assert watcher.current(tmp_path).privacy.incognito
+
+
+def test_projects_and_agents_have_their_own(home, watcher, tmp_path):
+    write(home, "agents: {plan: {recall: {max_items: 2}}}", at_ns=1)
+    (tmp_path / ".tacit").mkdir()
+    (tmp_path / ".tacit" / "config.yaml").write_text("recall: {max_items: 5}")
+    assert watcher.current().recall.max_items == 8
+    assert watcher.current(agent="plan").recall.max_items == 2
+    assert watcher.current(tmp_path).recall.max_items == 5
+
+
+def test_many_projects_do_not_pile_up(watcher, tmp_path):
+    first = watcher.report(tmp_path / "0")
+    for i in range(1, 65):
+        watcher.report(tmp_path / str(i))
+    assert watcher.report(tmp_path / "64") is watcher.report(tmp_path / "64")
+    assert watcher.report(tmp_path / "0") is not first

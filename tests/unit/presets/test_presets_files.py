@@ -1,0 +1,52 @@
+"""The shipped presets: what they say, that every value is explained, that the default is the default."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+from tacit.config.fields import build, check_layer, default_values, settings_by_key
+from tacit.config.settings import Settings
+from tacit.presets import load_preset, preset_names
+
+
+def flat(name):
+    return check_layer(load_preset(name), place=str).values
+
+
+def test_the_default_preset_is_the_shipped_defaults():
+    assert build({**default_values(), **flat("focused")}) == Settings()
+
+
+def test_the_default_preset_names_every_recall_value_a_preset_decides():
+    left_out = {"enabled", "shadow", "opt_out_token", "deadline_ms"}
+    left_out |= {key.rpartition(".")[2] for key in settings_by_key() if "refresh_" in key}
+    decided = {key for key in settings_by_key() if key.startswith("recall.")} - {
+        f"recall.{k}" for k in left_out
+    }
+    assert set(flat("focused")) == decided
+
+
+def test_refresh_is_its_design():
+    recall = build({**default_values(), **flat("refresh")}).recall
+    assert recall.placement == "system_every_call"
+    assert recall.renderer == "memory_sections"
+    assert (recall.refresh_similarity_first, recall.refresh_similarity_later) == (0.45, 0.55)
+    assert recall.refresh_top == 3
+    assert recall.recency_weight == 0.15
+    assert recall.budgets.start + recall.budgets.prompt == 3000
+    assert (recall.budgets.action, recall.budgets.failure) == (0, 0)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_value_has_a_comment(name):
+    lines = files("tacit").joinpath("presets", f"{name}.yaml").read_text("utf-8").splitlines()
+    explained = 0
+    for line in lines:
+        text = line.strip()
+        if text.startswith("#"):
+            explained = 2  # a comment may stand above a pair of values
+        elif text and not text.endswith(":"):
+            assert "#" in text or explained > 0, f"{name}: no comment for {text!r}"
+            explained -= 1
