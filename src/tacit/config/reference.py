@@ -1,0 +1,194 @@
+"""The settings as a page and as a schema, made from the model itself so that they cannot go stale.
+
+In: nothing. Out: `docs/reference/settings.md` as text, and a JSON schema that editors can check config.yaml with.
+`python -m tacit.config.reference` prints the page, with `--schema` the schema.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, Literal, cast, get_args, get_origin
+
+from pydantic import BaseModel
+
+from tacit.config.fields import Setting, settings_by_key
+from tacit.config.layers import AGENT_SECTIONS
+from tacit.config.preset_files import preset_names
+from tacit.config.project_rules import ALLOWED
+from tacit.config.settings import KindSettings, Settings
+
+_INTRODUCTION = """\
+# Settings
+
+Made from `src/tacit/config/settings.py` by `python -m tacit.config.reference`; do not edit by hand.
+
+Your settings are in `~/.tacit/config.yaml` (or `config.yaml` below `TACIT_HOME`). Everything has a default, and a file
+says only what it changes:
+
+```yaml
+preset: focused
+recall:
+  budgets:
+    start: 1500
+agents:
+  plan:            # for the agent `plan` alone
+    recall:
+      max_items: 4
+```
+
+## Layers
+
+A higher layer wins, value by value:
+
+| layer | where |
+|---|---|
+| call | arguments of the library, options of a command |
+| environment | `TACIT_RECALL__BUDGETS__START=1500`: two underscores part the levels, commas part the items of a list |
+| agent | `agents.<name>` in your file; may hold {agent_sections} |
+| project | `.tacit/config.yaml` in the project; may restrict, never widen |
+| user | your `config.yaml` |
+| preset | one of {presets} |
+| default | the tables below |
+
+A project's file comes with the code of other people. It may only move a setting in the direction the column *project*
+names; what it may not say is ignored and reported.
+
+A key that does not exist, or a value that does not fit, is named with its file and line: commands stop there, an
+agent's turn goes on without that key. While a file cannot be read, or `privacy` or `capture` in it is wrong, nothing is
+stored (`privacy.incognito`), because what was meant to be protected is not known. A running daemon keeps the last good
+settings and follows the files within a second.
+
+Files are YAML without anchors, aliases, tags or repeated keys, at most 64 kB.
+"""
+
+_KINDS = """\
+## kinds
+
+`kinds.<name>` adds a kind, or changes a built-in one (then only what changes needs to be said):
+
+```yaml
+kinds:
+  ritual:
+    label: Ritual
+    prefix: RIT
+    importance: 0.7
+    standing: true
+```
+
+| field | default | values | meaning |
+|---|---|---|---|
+"""
+
+_BOUNDS = {
+    "lower": "lower only",
+    "higher": "raise only",
+    "turn_off": "off only",
+    "turn_on": "the safe value only",
+    "subset": "fewer only",
+    "more": "add only",
+}
+
+
+def settings_page() -> str:
+    """The text of `docs/reference/settings.md`."""
+    parts = [
+        _INTRODUCTION.format(
+            agent_sections=", ".join(f"`{name}`" for name in AGENT_SECTIONS),
+            presets=", ".join(f"`{name}`" for name in preset_names()),
+        )
+    ]
+    for title, settings in _by_section().items():
+        heading = f"## {title}" if title else "## At the top"
+        about = (settings[0].section.__doc__ or "").strip() if title else "Settings without a section."
+        parts.append(
+            f"{heading}\n\n{about}\n\n| setting | default | values | project | meaning |\n|---|---|---|---|---|"
+        )
+        parts[-1] += "".join(f"\n{_row(setting)}" for setting in settings) + "\n"
+    rows = [
+        f"| `{name}` | {_default(field)} | {_values(field)} | {field.description} |"
+        for name, field in KindSettings.model_fields.items()
+    ]
+    parts.append(_KINDS + "\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def settings_schema() -> dict[str, Any]:
+    """A JSON schema (draft 2020-12) of the user's config.yaml, with `agents`."""
+    schema = Settings.model_json_schema()
+    properties = cast(dict[str, Any], schema["properties"])
+    properties["preset"]["enum"] = list(preset_names())
+    kind = cast(dict[str, Any], schema["$defs"]["KindSettings"])
+    kind.pop("required", None)  # a built-in kind needs only what changes
+    of_agent = {name: deepcopy(properties[name]) for name in AGENT_SECTIONS}
+    for value in of_agent.values():
+        value.pop("default", None)
+    properties["agents"] = {
+        "type": "object",
+        "description": "settings of one agent, by its name",
+        "additionalProperties": {"type": "object", "additionalProperties": False, "properties": of_agent},
+    }
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "Tacit settings"
+    return schema
+
+
+def _by_section() -> dict[str, list[Setting]]:
+    sections: dict[str, list[Setting]] = {}
+    for setting in settings_by_key().values():
+        sections.setdefault(setting.key.rpartition(".")[0], []).append(setting)
+    return sections
+
+
+def _row(setting: Setting) -> str:
+    bound = _BOUNDS[ALLOWED[setting.key]] if setting.key in ALLOWED else "-"
+    meaning = setting.field.description or ""
+    return f"| `{setting.key}` | {_default(setting.field)} | {_values(setting.field)} | {bound} | {meaning} |"
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return "(required)"
+    value = field.get_default(call_default_factory=True)
+    if isinstance(value, BaseModel):
+        return ""
+    return f"`{json.dumps(value)}`"
+
+
+def _values(field: Any) -> str:
+    annotation = field.annotation
+    if get_origin(annotation) is tuple:
+        return f"list of {_words(get_args(annotation)[0])}"
+    limits = [
+        f"{sign} {getattr(rule, name)}"
+        for rule in field.metadata
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
+        if getattr(rule, name, None) is not None
+    ]
+    return " ".join((_words(annotation), ", ".join(limits))).strip()
+
+
+def _words(annotation: object) -> str:
+    if get_origin(annotation) is Literal:
+        return " · ".join(f"`{value}`" for value in get_args(annotation))
+    if get_args(annotation):
+        return " or ".join(_words(part) for part in get_args(annotation))
+    names: dict[object, str] = {
+        bool: "true, false", int: "whole number", float: "number", str: "text", type(None): "null"
+    }  # fmt: skip
+    return names[annotation]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the page or, with `--schema`, the schema."""
+    text = (
+        json.dumps(settings_schema(), indent=2) if "--schema" in arguments else settings_page().rstrip("\n")
+    )
+    sys.stdout.write(f"{text}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
