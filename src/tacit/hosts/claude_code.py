@@ -168,10 +168,12 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
     known: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
     if source not in known:
         raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(known)}")
-    prompt_id = fields.identifier("prompt_id")
+    # A session id starts up or is forked off once; it resumes, clears and compacts again and again.
+    again = source in ("resume", "clear", "compact")
+    moment = digest(fields.identifier("prompt_id"), _moment(at_ms)) if again else ""
     return SessionStarted(
         session=_session(fields),
-        key=f"start:{source}:{digest(prompt_id, _moment(at_ms))}",
+        key=f"start:{source}:{moment}",
         at_ms=at_ms,
         cwd=fields.path("cwd"),
         agent=fields.identifier("agent_type"),

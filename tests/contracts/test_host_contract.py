@@ -1,0 +1,256 @@
+"""What every host adapter must hold, whatever it speaks."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from importlib.metadata import entry_points
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.errors import InvalidPayload
+from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.opencode import OpenCode
+from tacit.hosts.plain import Plain
+from tacit.model.pack import Block, Surface
+from tacit.model.signal import (
+    Compacting,
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    SubagentStarted,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.ports.host import Host, ReplayingHost
+
+AT = 1_795_169_545_696
+HOSTS: dict[str, Host] = {"claude-code": ClaudeCode(), "opencode": OpenCode(), "plain": Plain()}
+
+CC = {
+    "session_id": "0ee58834",
+    "transcript_path": "/h/.claude/projects/-w-app/0ee58834.jsonl",
+    "cwd": "/w/app",
+    "permission_mode": "default",
+}
+CC_TOOL = {**CC, "prompt_id": "p1", "tool_name": "Edit", "tool_use_id": "toolu_1",
+           "tool_input": {"file_path": "/w/app/src/a.py", "new_string": "x = 1"}}  # fmt: skip
+OC = {"sessionID": "ses_1", "directory": "/w/app", "agent": "build"}
+OC_TOOL = {
+    **OC,
+    "callID": "call_1",
+    "tool": "edit",
+    "args": {"filePath": "/w/app/src/a.py", "newString": "x = 1"},
+}
+PL = {"session": "s1", "cwd": "/w/app"}
+PL_TOOL = {**PL, "tool": "edit", "call_id": "c1", "paths": ["/w/app/src/a.py"], "text": "x = 1"}
+
+EXAMPLES: dict[str, list[tuple[type, dict[str, Any]]]] = {
+    "claude-code": [
+        (SessionStarted, {**CC, "hook_event_name": "SessionStart", "source": "startup"}),
+        (PromptSubmitted, {**CC, "hook_event_name": "UserPromptSubmit", "prompt": "hi", "prompt_id": "p1"}),
+        (ToolStarting, {**CC_TOOL, "hook_event_name": "PreToolUse"}),
+        (ToolFinished, {**CC_TOOL, "hook_event_name": "PostToolUse", "tool_response": {"ok": "done"}}),
+        (ToolFailed, {**CC_TOOL, "hook_event_name": "PostToolUseFailure", "error": "Exit code 3"}),
+        (Compacting, {**CC, "hook_event_name": "PreCompact", "trigger": "auto"}),
+        (
+            SubagentStarted,
+            {**CC, "hook_event_name": "SubagentStart", "agent_id": "a1", "agent_type": "Explore"},
+        ),
+        (MessageEnded, {**CC, "hook_event_name": "Stop", "last_assistant_message": "Done."}),
+        (SessionEnded, {**CC, "hook_event_name": "SessionEnd", "reason": "other"}),
+    ],
+    "opencode": [
+        (SessionStarted, {**OC, "event": "session.start", "source": "startup"}),
+        (PromptSubmitted, {**OC, "event": "prompt", "text": "hi", "messageID": "msg_1"}),
+        (ToolStarting, {**OC_TOOL, "event": "tool.before"}),
+        (ToolFinished, {**OC_TOOL, "event": "tool.after", "output": "done"}),
+        (ToolFailed, {**OC_TOOL, "event": "tool.failed", "error": "File not found"}),
+        (Compacting, {**OC, "event": "compacting"}),
+        (SubagentStarted, {**OC, "event": "subagent", "parentID": "ses_0", "text": "look"}),
+        (MessageEnded, {**OC, "event": "message.end", "text": "Done."}),
+        (SessionEnded, {**OC, "event": "deleted"}),
+    ],
+    "plain": [
+        (SessionStarted, {**PL, "event": "start"}),
+        (PromptSubmitted, {**PL, "event": "prompt", "text": "hi"}),
+        (ToolStarting, {**PL_TOOL, "event": "tool_start"}),
+        (ToolFinished, {**PL_TOOL, "event": "tool_end", "output": "done"}),
+        (ToolFailed, {**PL_TOOL, "event": "tool_failed", "error": "boom"}),
+        (Compacting, {**PL, "event": "compacting"}),
+        (SubagentStarted, {**PL, "event": "subagent", "agent_type": "Explore"}),
+        (MessageEnded, {**PL, "event": "message_end", "text": "Done."}),
+        (SessionEnded, {**PL, "event": "end", "reason": "bye"}),
+    ],
+}
+CASES = [
+    pytest.param(HOSTS[name], kind, payload, id=f"{name}-{kind.__name__}")
+    for name, rows in EXAMPLES.items()
+    for kind, payload in rows
+]
+NEVER_TAKE_TEXT = (Compacting, MessageEnded, SessionEnded)
+BLOCK = Block(surface=Surface.PROMPT, text='<m>\n- Räder ✓ "q"\n</m>', tokens=7, memory_ids=("mem_1",))
+EMPTY = Block(surface=Surface.PROMPT)
+
+every_host = pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
+
+
+@every_host
+def test_host_is_registered_under_its_name(host: Host) -> None:
+    found = {point.name: point.load() for point in entry_points(group="tacit.hosts")}
+    assert found[host.name] is type(host)
+
+
+@every_host
+def test_capabilities_are_sane(host: Host) -> None:
+    can = host.capabilities
+    assert can.cap_chars > 1000
+    assert len(dict(can.arrival)) == len(can.arrival), "a surface is declared twice"
+    assert can.arrives(Surface.START) == "before"
+    assert can.arrives(Surface.HOST) == "never"
+
+
+@pytest.mark.parametrize(("host", "kind", "payload"), CASES)
+def test_every_signal_is_read(host: Host, kind: type, payload: dict[str, Any]) -> None:
+    signal = host.parse(payload, at_ms=AT)
+    assert type(signal) is kind
+    assert signal is not None
+    assert signal.session.host == host.name
+    assert signal.at_ms == AT
+    assert signal.cwd == "/w/app"
+    assert signal.key
+
+
+@pytest.mark.parametrize(("host", "kind", "payload"), CASES)
+def test_parsing_is_pure_and_leaves_the_payload_alone(
+    host: Host, kind: type, payload: dict[str, Any]
+) -> None:
+    before = json.dumps(payload)
+    assert host.parse(payload, at_ms=AT) == host.parse(payload, at_ms=AT)
+    assert json.dumps(payload) == before
+
+
+@pytest.mark.parametrize(("host", "kind", "payload"), CASES)
+def test_keys_of_different_events_differ(host: Host, kind: type, payload: dict[str, Any]) -> None:
+    mine = host.parse(payload, at_ms=AT)
+    others = [host.parse(other, at_ms=AT) for _, other in EXAMPLES[host.name] if other is not payload]
+    assert mine is not None
+    assert mine.key not in {other.key for other in others if other}
+
+
+@pytest.mark.parametrize(("host", "kind", "payload"), CASES)
+def test_silence_is_no_bytes_at_all(host: Host, kind: type, payload: dict[str, Any]) -> None:
+    assert host.encode(payload, EMPTY) == ""
+
+
+@pytest.mark.parametrize(("host", "kind", "payload"), CASES)
+def test_text_goes_out_where_it_may(host: Host, kind: type, payload: dict[str, Any]) -> None:
+    reply = host.encode(payload, BLOCK, notice="Tacit on")
+    if kind in NEVER_TAKE_TEXT:
+        assert reply == ""
+        return
+    found = json.loads(reply)
+    texts = [*found.values(), *found.get("hookSpecificOutput", {}).values()]
+    assert BLOCK.text in texts
+    assert "Tacit on" in texts
+    assert reply.isascii(), "the reply must survive any pipe"
+    assert host.encode(payload, BLOCK, notice="Tacit on") == reply
+
+
+@pytest.mark.parametrize(("host", "kind", "payload"), CASES)
+@pytest.mark.parametrize("wrong", [7, [], {}, True, "\ud800", "", "a\nb", "x" * 1000])
+def test_a_wrong_session_id_is_named(host: Host, kind: type, payload: dict[str, Any], wrong: object) -> None:
+    field = next(name for name in ("session_id", "sessionID", "session") if name in payload)
+    with pytest.raises(InvalidPayload, match=f"'{field}'"):
+        host.parse({**payload, field: wrong}, at_ms=AT)
+
+
+@pytest.mark.parametrize(("host", "kind", "payload"), CASES)
+def test_every_missing_field_is_an_answer_or_a_named_error(
+    host: Host, kind: type, payload: dict[str, Any]
+) -> None:
+    for field in payload:
+        for broken in ({k: v for k, v in payload.items() if k != field}, {**payload, field: None}):
+            error = _refusal(host, broken)
+            if error is not None:
+                assert f"'{field}'" in str(error)
+                assert host.name in str(error)
+                assert error.hint
+
+
+def _refusal(host: Host, payload: dict[str, Any]) -> InvalidPayload | None:
+    try:
+        host.parse(payload, at_ms=AT)
+    except InvalidPayload as error:
+        return error
+    return None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@every_host
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_no_payload_does_more_than_invalid_payload(host: Host, data: st.DataObject) -> None:
+    _, payload = data.draw(st.sampled_from(EXAMPLES[host.name]))
+    names = st.sampled_from([*payload, "prompt_id", "edits", "agent_id", "exit", "messageIDs", "source"])
+    changed = {**payload, **data.draw(st.dictionaries(names, json_values, max_size=4))}
+    if data.draw(st.booleans()) and isinstance(changed.get("tool_input", changed.get("args")), dict):
+        key = "tool_input" if "tool_input" in changed else "args"
+        inner = st.dictionaries(
+            st.sampled_from(["file_path", "filePath", "command", "edits", "path", "content", "patchText"]),
+            json_values,
+        )
+        changed[key] = data.draw(inner)
+    try:
+        signal = host.parse(changed, at_ms=AT)
+    except InvalidPayload as error:
+        str(error).encode()  # the message itself must be printable
+        return
+    if signal is not None:
+        json.dumps(dataclasses.asdict(signal), ensure_ascii=False).encode()  # no lone surrogate got through
+
+
+@every_host
+@given(payload=st.dictionaries(st.text(max_size=12), json_values, max_size=5))
+def test_arbitrary_objects(host: Host, payload: dict[str, Any]) -> None:
+    with pytest.raises(InvalidPayload):
+        host.parse({**payload, "hook_event_name": 4, "event": 4}, at_ms=AT)
+
+
+@every_host
+@pytest.mark.parametrize("payload", [None, [], "x", 4])
+def test_a_payload_that_is_no_object(host: Host, payload: Any) -> None:
+    with pytest.raises(InvalidPayload, match="an object"):
+        host.parse(payload, at_ms=AT)
+
+
+@pytest.mark.parametrize(("host", "kind", "payload"), CASES)
+def test_a_huge_text_is_bounded(host: Host, kind: type, payload: dict[str, Any]) -> None:
+    field = next((f for f in ("prompt", "text", "error", "last_assistant_message", "output", "tool_response")
+                  if isinstance(payload.get(f), str | dict)), None)  # fmt: skip
+    if field is None:
+        return
+    big = "word " * 1_000_000 + "\ud800\x00 end"
+    signal = host.parse({**payload, field: big}, at_ms=AT)
+    whole = json.dumps(dataclasses.asdict(signal), ensure_ascii=False)  # type: ignore[arg-type]
+    whole.encode()
+    assert len(whole) < 900_000
+    assert "\\u0000" not in whole
+    assert " end" in whole or kind is ToolStarting
+
+
+def test_only_opencode_replays() -> None:
+    assert isinstance(HOSTS["opencode"], ReplayingHost)
+    assert not isinstance(HOSTS["claude-code"], ReplayingHost)
+    assert not isinstance(HOSTS["plain"], ReplayingHost)

@@ -1,0 +1,46 @@
+"""Captured payloads and what becomes of them. To accept a change: delete the `expected` of a file, read the test's
+output, and paste what you agree with."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.opencode import OpenCode
+from tacit.hosts.plain import Plain
+from tacit.model.pack import Block, Surface
+
+AT = 1_795_169_545_696
+HOSTS = {"claude-code": ClaudeCode(), "opencode": OpenCode(), "plain": Plain()}
+BLOCK = Block(
+    surface=Surface.PROMPT, text="<memory>\n- [DEC] Größe stays in mm\n</memory>", memory_ids=("mem_1",)
+)
+FILES = sorted((Path(__file__).parent / "hosts").glob("*/*.json"))
+
+
+def outcome(host_name: str, payload: dict[str, object]) -> dict[str, object]:
+    """What the adapter makes of `payload`: the signal, and its replies to a block and to silence."""
+    host = HOSTS[host_name]
+    signal = host.parse(payload, at_ms=AT)
+    fields = dataclasses.asdict(signal) if signal else {}
+    told = {name: value for name, value in fields.items() if value not in ("", None, False, ())}
+    return {
+        "signal": {"type": type(signal).__name__, **json.loads(json.dumps(told))} if signal else None,
+        "reply": json.loads(host.encode(payload, BLOCK) or "null"),
+        "silent_reply": host.encode(payload, Block(surface=Surface.PROMPT)),
+    }
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_payload_becomes_what_was_agreed(file: Path) -> None:
+    case = json.loads(file.read_text(encoding="utf-8"))
+    assert outcome(file.parent.name, case["payload"]) == case["expected"]
+
+
+def test_every_host_has_captured_payloads() -> None:
+    assert {file.parent.name for file in FILES} == set(HOSTS)
+    assert len(FILES) >= 30
