@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from e2e.drivers.prefix import compare_prefixes
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.hosts.probe.stub_model import CallTool, ModelRequest, Reply, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -128,3 +128,25 @@ def test_opencode_session_title_compaction_and_delete(sandbox, opencode, hook_lo
         report("opencode turn", f"{first.took_ms:.0f} ms, with a tool call {second.took_ms:.0f} ms")
     assert not any(r.find("MARK_SYSTEM") for r in sandbox.stub.model_requests if not r.offers_tools)
     assert "session.deleted" in hook_log.read_text()
+
+
+def test_prefix_comparison_sees_every_change():
+    def request(number, *texts):
+        messages = [{"role": "user", "content": text} for text in texts]
+        return ModelRequest(
+            number=number,
+            at_ms=0,
+            method="POST",
+            path="/v1/messages",
+            headers={},
+            body={"messages": messages},
+        )
+
+    kept = compare_prefixes([request(1, "a"), request(2, "a", "b"), request(3, "a", "b", "c")])
+    assert (kept.kept_share, kept.kept_bytes_share, kept.breaks) == (1.0, 1.0, ())
+    broken = compare_prefixes(
+        [request(1, "a", "b"), request(2, "a", "changed", "c"), request(3, "a", "changed", "c", "d")]
+    )
+    assert broken.kept_share == 0.5
+    assert 0.5 < broken.kept_bytes_share < 1.0
+    assert broken.breaks == ("request 2: message 1 of 2 changed",)

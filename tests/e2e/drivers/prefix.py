@@ -15,7 +15,13 @@ from tacit.hosts.probe.stub_model import ModelRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixReport:
-    """`kept_share`: requests whose whole stable part is byte-identical; `kept_bytes_share`: stable bytes kept."""
+    """What came again byte for byte.
+
+    Attributes:
+        kept_share: requests that begin with everything the request before them held.
+        kept_bytes_share: of all bytes sent before, those that came again in the unbroken prefix.
+        breaks: one line per request that broke it.
+    """
 
     kept_share: float
     kept_bytes_share: float
@@ -25,13 +31,13 @@ class PrefixReport:
 def compare_prefixes(requests: Sequence[ModelRequest]) -> PrefixReport:
     """Compare every request with the one before it.
 
-    The stable part is what the earlier request held up to its previous user turn: every message before its newest
-    user message. All of it must come again, byte for byte, at the same place.
+    All messages of the earlier request, its newest user message included, have to come again at the same place: then
+    a cache that held them serves them.
     """
     kept = stable_bytes = kept_bytes = pairs = 0
     breaks: list[str] = []
     for before, after in pairwise(requests):
-        stable = [_bytes(message) for message in before.messages[: _newest_user(before)]]
+        stable = [_bytes(message) for message in before.messages]
         now = [_bytes(message) for message in after.messages]
         same = _common(stable, now)
         pairs += 1
@@ -46,11 +52,6 @@ def compare_prefixes(requests: Sequence[ModelRequest]) -> PrefixReport:
         kept_bytes_share=kept_bytes / stable_bytes if stable_bytes else 1.0,
         breaks=tuple(breaks),
     )
-
-
-def _newest_user(request: ModelRequest) -> int:
-    roles = [message.get("role") if isinstance(message, dict) else "" for message in request.messages]
-    return max((index for index, role in enumerate(roles) if role == "user"), default=0)
 
 
 def _common(first: Sequence[bytes], second: Sequence[bytes]) -> int:

@@ -1,0 +1,247 @@
+"""The real Claude Code client, the real daemon, hooks as `tacit install` writes them; only the model is a stub.
+
+Every test has a machine of its own. What is asserted is what the model was sent, not what anyone claims.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import closing
+
+import pytest
+
+from e2e.drivers.clients import require_client
+from tacit.hosts.probe import claude_code as claude_probe
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+BLOCK = r"<tacit-memory"
+CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
+CENTS = "Amounts in app/payments.py are integer cents; floats are never used for money."
+FIX = "`make schema` fails with `ModuleNotFoundError: No module named 'orders_schema'` until `make generate` has run."
+
+
+@pytest.fixture
+def installed(claude):
+    claude.install()
+    return claude
+
+
+def newest(sandbox):
+    return sandbox.stub.agent_requests[-1]
+
+
+def blocks(request) -> int:
+    return len(request.find(BLOCK))
+
+
+def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox, installed, report):
+    first = installed.ask("Remember that we always run `make lint` before committing.")
+    assert not newest(sandbox).find(BLOCK)
+    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
+    sandbox.stub.clear()
+    second = installed.ask("hello")
+    (request,) = sandbox.stub.agent_requests
+    (place,) = find_places(request.body, "make lint")
+    assert "SessionStart" in place.text
+    assert re.search(rf"{BLOCK}[^>]*start", place.text)
+    report(
+        "claude turn with Tacit", f"{first.took_ms:.0f} ms (daemon starts), {second.took_ms:.0f} ms (it runs)"
+    )
+
+
+def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, installed):
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(CHECKOUT, kind="decision")
+        for prompt in ("What is the capital of France?", "yes", "thanks, that is all"):
+            session.ask(prompt)
+            assert blocks(newest(sandbox)) == 0, prompt
+        session.ask("Build the card form for payments on the checkout page.")
+        request = newest(sandbox)
+        assert len(request.find("Stripe Checkout")) == 1
+        (place,) = find_places(request.body, "Stripe Checkout")
+        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
+
+
+def test_yup_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed):
+    sandbox.stub.script.append(
+        Reply(
+            when="what is missing",
+            answers=(Say(text="The export has no button. Want me to implement it and commit?"),),
+        )
+    )
+    with installed.session() as session:
+        session.ask("what is missing")
+        sandbox.remember("We always run `make lint` before committing.", kind="preference")
+        session.ask("yup")
+        request = newest(sandbox)
+        assert len(request.find("make lint")) == 1
+        (place,) = find_places(request.body, "make lint")
+        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
+
+
+def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, installed):
+    file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
+    edit = {"file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)"}
+    sandbox.stub.script.append(
+        Reply(
+            when="step three",
+            answers=(
+                CallTool(name="Read", input={"file_path": str(file)}),
+                CallTool(name="Edit", input=edit),
+                Say(text="edited"),
+            ),
+        )
+    )
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
+        sandbox.stub.clear()
+        assert session.ask("go on with step three of the list").text == "edited"
+    asked_first, before_edit, last = sandbox.stub.agent_requests
+    assert not asked_first.find("integer cents")
+    assert before_edit.find("integer cents"), "the rule has to be there when the model writes its edit"
+    paths = last.find(r"^Read$|integer cents|^Edit$")
+    words = [
+        place.text if place.text in ("Read", "Edit") else "rule"
+        for place in find_places({"messages": list(last.messages)}, r"^Read$|integer cents|^Edit$")
+    ]
+    assert words == ["Read", "rule", "Edit"], paths
+    assert "sum(prices, 0)" in file.read_text()
+
+
+def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
+    sandbox.write(
+        "Makefile", "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
+    )
+    run = CallTool(name="Bash", input={"command": "make schema", "description": "make the schema"})
+    sandbox.stub.script.append(Reply(when="step four", answers=(run, Say(text="failed"))))
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(FIX, kind="error_pattern")
+        sandbox.stub.clear()
+        session.ask("go on with step four of the list")
+    before, after = sandbox.stub.agent_requests
+    assert not before.find("make generate")
+    assert len(after.find("make generate")) == 1
+    (place,) = find_places(after.body, "make generate")
+    assert "PostToolUseFailure" in place.text
+
+
+def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
+    sandbox.remember("We always run `make lint` before committing.", kind="preference")
+    with installed.session() as session:
+        session.ask("hello")
+        assert len(newest(sandbox).find("make lint")) == 1
+        session.ask("/compact")
+        sandbox.stub.clear()
+        session.ask("go on")
+        request = newest(sandbox)
+        assert request.find("STUB-OK"), "the summary replaced the history"
+        assert len(request.find("make lint")) == 1
+        session.ask("and on")
+        assert len(newest(sandbox).find("make lint")) == 1
+
+
+def test_nothing_is_handed_over_twice(sandbox, installed):
+    sandbox.remember("We always run `make lint` before committing.", kind="preference")
+    with installed.session() as session:
+        first = session.ask("Commit what we have.")
+        sandbox.remember(CHECKOUT, kind="decision")
+        session.ask("Build the card form for payments on the checkout page.")
+        session.ask("Now the card form for payments in the mobile checkout, then commit.")
+        session.ask("Commit again.")
+        request = newest(sandbox)
+        assert len(request.find("make lint")) == 1
+        assert len(request.find("Stripe Checkout")) == 1
+    installed.ask("Commit the rest.", resume=first.session_id)
+    resumed = newest(sandbox)
+    assert len(resumed.find("make lint")) == 1, "a resumed session gets only what is new"
+    assert len(resumed.find("Stripe Checkout")) == 1
+
+
+def test_a_cleared_session_gets_its_context_again(sandbox, installed):
+    sandbox.remember("We always run `make lint` before committing.", kind="preference")
+    with installed.session() as session:
+        session.ask("hello")
+        session.ask("/clear")
+        sandbox.stub.clear()
+        session.ask("hello again")
+        assert len(newest(sandbox).find("make lint")) == 1
+
+
+def test_what_was_injected_is_never_learned_back(sandbox, installed):
+    (rule,) = sandbox.remember("We always run `make lint` before committing.", kind="preference")
+    echo = Say(text="Noted: we always run `make lint` before committing.")
+    sandbox.stub.script.append(Reply(when="^hello", answers=(echo,)))
+    for _ in range(2):
+        installed.ask("hello")
+        assert newest(sandbox).find("make lint")
+    _wait_until_captured(sandbox)
+    assert sandbox.contents() == ["We always run `make lint` before committing."]
+    with closing(sandbox.engine()) as engine:
+        assert engine.show(rule).frequency == 1, "an injected memory is no second statement of it"
+
+
+def test_a_damaged_database_harms_no_turn(sandbox, installed):
+    sandbox.remember("We always run `make lint` before committing.", kind="preference")
+    database = sandbox.tacit_home / "tacit.db"
+    for side in ("-wal", "-shm"):
+        database.with_name(database.name + side).unlink(missing_ok=True)
+    database.write_bytes(b"not a database " * 4096)
+    turn = installed.ask("hello STUB_TEXT fine")
+    assert (turn.text, turn.error) == ("fine", False)
+    turn = installed.ask("Remember that we always write tests first. STUB_TEXT fine")
+    assert (turn.text, turn.error) == ("fine", False)
+    assert list((sandbox.tacit_home / "quarantine").iterdir()), "the damaged file is kept, never deleted"
+
+
+def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
+    with installed.session() as session:
+        assert session.ask("hello STUB_TEXT one").text == "one"
+        killed = sandbox.kill_daemon()
+        assert session.ask("hello again STUB_TEXT two").text == "two"
+        sandbox.remember(CHECKOUT, kind="decision")
+        assert sandbox.wait_for_daemon() != killed
+        session.ask("Build the card form for payments on the checkout page.")
+        assert len(newest(sandbox).find("Stripe Checkout")) == 1
+
+
+def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, installed, report):
+    nonce = "nonce4d1f9a"
+    sandbox.remember(f"The release word of this project is {nonce}.", kind="preference", when="always")
+    result = claude_probe.probe(
+        require_client("claude"),
+        settings=installed.settings,
+        tacit_home=sandbox.tacit_home,
+        nonce=nonce,
+        launcher=sandbox.tacit_home / "bin" / "tacit-hook",
+    )
+    report("probe of Claude Code", f"{result.took_ms:.0f} ms at {result.where}")
+    assert not result.ok, "another project must not see it"
+    from tacit.model.scope import UNIVERSAL
+
+    sandbox.remember(f"The release word is {nonce}.", kind="preference", when="always", scope=UNIVERSAL)
+    result = claude_probe.probe(
+        require_client("claude"),
+        settings=installed.settings,
+        tacit_home=sandbox.tacit_home,
+        nonce=nonce,
+        launcher=sandbox.tacit_home / "bin" / "tacit-hook",
+    )
+    assert result.ok, result.advice
+
+
+def _wait_until_captured(sandbox, *, timeout_s: float = 20.0) -> None:
+    """Wait until the daemon has worked off what the sessions handed on."""
+    end = time.monotonic() + timeout_s
+    while True:
+        with closing(sandbox.engine()) as engine:
+            status = engine.status()
+        if getattr(status, "handovers_pending", 0) == 0 or time.monotonic() > end:
+            break
+        time.sleep(0.2)
+    assert time.monotonic() <= end, "what the sessions handed on was never worked off"

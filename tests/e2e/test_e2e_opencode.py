@@ -1,0 +1,226 @@
+"""The real OpenCode server, the real daemon, the plugin as `tacit install` writes it; only the model is a stub."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from e2e.drivers.clients import require_client
+from e2e.drivers.prefix import compare_prefixes
+from tacit.hosts.probe import opencode as opencode_probe
+from tacit.hosts.probe.stub_model import find_places
+from tacit.model.session import SessionKey
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+EARLIER = (
+    ("Remember that auth uses JWT tokens in httpOnly cookies.", "httpOnly"),
+    ("Remember that deployment is Kubernetes with Helm on GCP.", "Helm"),
+    ("Remember that the database is PostgreSQL 16 behind PgBouncer.", "PgBouncer"),
+)
+TOPICS = (
+    ("How is auth handled? Fix the auth cookies for the login.", "httpOnly"),
+    ("Now help me set up the deployment pipeline.", "Helm"),
+    ("What about the database? Set up its connection pool.", "PgBouncer"),
+)
+RULE = "We always run `make lint` before committing."
+
+
+@pytest.fixture
+def installed(opencode):
+    opencode.install()
+    return opencode
+
+
+def newest(sandbox):
+    return sandbox.stub.agent_requests[-1]
+
+
+def of_session(sandbox, session: str):
+    return [r for r in sandbox.stub.agent_requests if r.headers.get("x-session-id") == session]
+
+
+def learn_earlier(sandbox, server) -> None:
+    """An earlier session in which a person says what the topics of the later one need."""
+    session = server.create_session()
+    for said, word in EARLIER:
+        server.prompt(session, said)
+        assert any(word in text for text in sandbox.wait_for_memory(word)), f"{word} was not captured"
+
+
+def test_topic_switches_find_what_an_earlier_session_said(sandbox, installed, report):
+    with installed.serve() as server:
+        learn_earlier(sandbox, server)
+        session = server.create_session()
+        for prompt, word in TOPICS:
+            turn = server.prompt(session, prompt)
+            assert turn.error is None
+            assert len(newest(sandbox).find(word)) == 1, f"{word} belongs into the request once"
+        report("opencode server start with Tacit", f"{server.start_ms:.0f} ms")
+        report("opencode turn with Tacit", f"{turn.took_ms:.0f} ms")
+
+
+def test_without_a_start_pack_each_topic_comes_with_its_own_prompt(sandbox, installed):
+    sandbox.configure("recall:\n  budgets:\n    start: 0\n")
+    with installed.serve() as server:
+        learn_earlier(sandbox, server)
+        session = server.create_session()
+        for index, (prompt, word) in enumerate(TOPICS):
+            server.prompt(session, prompt)
+            request = newest(sandbox)
+            (place,) = find_places(request.body, word)
+            users = [i for i, m in enumerate(request.messages) if m["role"] == "user"]
+            assert place.path.startswith(f"messages[{users[-1]}]"), "the newest user message carries it"
+            for _, later in TOPICS[index + 1 :]:
+                assert not request.find(later), f"{later} is not needed yet"
+
+
+def test_refresh_keeps_memory_in_the_system_prompt_and_follows_the_topic(sandbox, installed):
+    sandbox.configure("preset: refresh\n")
+    with installed.serve() as server:
+        learn_earlier(sandbox, server)
+        session = server.create_session()
+        for prompt, word in TOPICS:
+            server.prompt(session, prompt)
+            places = find_places(newest(sandbox).body, r"\[MEMORY\]")
+            assert len(places) == 1
+            system = places[0].text
+            relevant = system.partition("## Relevant to Current Task")[2].partition("\n## ")[0]
+            assert word in relevant, f"{word} is what the current task needs"
+        server.summarize(session)
+        server.prompt(session, TOPICS[0][0])
+        assert len(newest(sandbox).find(r"\[MEMORY\]")) == 1
+        assert newest(sandbox).find("httpOnly")
+
+
+def test_memory_survives_a_compaction(sandbox, installed):
+    sandbox.remember(RULE, kind="preference")
+    with installed.serve() as server:
+        session = server.create_session()
+        server.prompt(session, "hello")
+        assert len(newest(sandbox).find("make lint")) == 1
+        server.prompt(session, "hello again")
+        server.summarize(session)
+        sandbox.stub.clear()
+        server.prompt(session, "go on")
+        assert newest(sandbox).find("What did we do so far")
+        assert len(newest(sandbox).find("make lint")) == 1
+
+
+def test_title_and_summary_requests_are_left_alone(sandbox, installed):
+    sandbox.remember(RULE, kind="preference")
+    with installed.serve() as server:
+        session = server.create_session()
+        server.prompt(session, "Commit what we have.")
+        assert newest(sandbox).find("make lint")
+        assert sandbox.stub.wait_for("title generator", timeout_s=10), "the client asked for a title"
+        server.summarize(session)
+    helpers = [r for r in sandbox.stub.model_requests if not r.offers_tools]
+    assert helpers
+    for request in helpers:
+        assert not request.find("tacit-memory|make lint"), request.find("tacit-memory|make lint")
+
+
+def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
+    sandbox.write(
+        "Makefile", "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
+    )
+    call = 'STUB_TOOL {"name":"bash","input":{"command":"make schema","description":"make the schema"}}'
+    with installed.serve() as server:
+        session = server.create_session()
+        server.prompt(session, "hello")
+        sandbox.remember(
+            "`make schema` fails with `ModuleNotFoundError: No module named 'orders_schema'` until `make generate` has run.",
+            kind="error_pattern",
+        )
+        server.prompt(session, f"go on with step four {call}")
+        assert len(newest(sandbox).find("make generate")) == 1
+
+
+def test_deleting_a_session_frees_its_record(sandbox, installed):
+    sandbox.remember(RULE, kind="preference")
+    with installed.serve() as server:
+        session = server.create_session()
+        server.prompt(session, "hello")
+        assert _session_is_stored(sandbox, session, wanted=True)
+        server.delete(session)
+        assert _session_is_stored(sandbox, session, wanted=False)
+
+
+def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
+    sandbox.remember(RULE, kind="preference")
+    with installed.serve() as server:
+        session = server.create_session()
+        server.prompt(session, "hello")
+        killed = sandbox.kill_daemon()
+        turn = server.prompt(session, "hello again STUB_TEXT two")
+        assert (turn.text, turn.error) == ("two", None)
+        assert sandbox.wait_for_daemon() != killed
+        fresh = server.create_session()
+        server.prompt(fresh, "hello")
+        assert len(newest(sandbox).find("make lint")) == 1
+
+
+@pytest.mark.parametrize("preset", ["focused", "refresh"])
+def test_the_prefix_of_twelve_turns_stays_as_it_was(sandbox, installed, report, preset):
+    sandbox.configure(f"preset: {preset}\n")
+    with installed.serve() as server:
+        learn_earlier(sandbox, server)
+        session = server.create_session()
+        shell = 'STUB_TOOL {"name":"bash","input":{"command":"echo ok","description":"say ok"}}'
+        for number in range(12):
+            prompt = TOPICS[number % 3][0] + (f" {shell}" if number % 4 == 3 else "")
+            server.prompt(session, f"{prompt} Part {number}.")
+            if number in (2, 6):
+                sandbox.remember(
+                    f"Part {number} of the pool set-up keeps the limit at {number}0 connections."
+                )
+    requests = of_session(sandbox, session)
+    assert len(requests) == 15
+    found = compare_prefixes(requests)
+    report(
+        f"prefix kept, {preset}",
+        f"{found.kept_share:.2f} of requests, {found.kept_bytes_share:.2f} of bytes over {len(requests)} requests",
+    )
+    if preset == "focused":
+        assert found.kept_share == 1.0, found.breaks
+    else:
+        assert found.kept_share < 1.0, "a section that follows the topic cannot leave the prefix as it was"
+
+
+def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, installed, report):
+    from tacit.model.scope import UNIVERSAL
+
+    nonce = "nonce8be20c"
+    sandbox.remember(f"The release word is {nonce}.", kind="preference", when="always", scope=UNIVERSAL)
+    (plugin,) = installed.plugins.glob("*.js")
+    result = opencode_probe.probe(
+        require_client("opencode"),
+        plugin=plugin,
+        tacit_home=sandbox.tacit_home,
+        nonce=nonce,
+        launcher=sandbox.tacit_home / "bin" / "tacit-hook",
+    )
+    report("probe of OpenCode", f"{result.took_ms:.0f} ms at {result.where}")
+    assert result.ok, f"{result.advice}\n{result.output_end}"
+
+
+def _session_is_stored(sandbox, session: str, *, wanted: bool, timeout_s: float = 8.0) -> bool:
+    """Whether the store holds the live record, as `wanted`, waiting for it."""
+    from tacit.backends.sqlite import open_sqlite_store
+    from tacit.config.home import Home
+    from tacit.providers.clock import SystemClock
+
+    end = time.monotonic() + timeout_s
+    while True:
+        store = open_sqlite_store(Home(sandbox.tacit_home), clock=SystemClock())
+        try:
+            stored = store.load_session(SessionKey(host="opencode", session_id=session)) is not None
+        finally:
+            store.close()
+        if stored is wanted:
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.2)
