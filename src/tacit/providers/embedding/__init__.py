@@ -5,29 +5,93 @@ In: the embedder section of the settings. Out: an `Embedder` that loads its mode
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import ProviderError
+from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder
+from tacit.providers.embedding.cache import CachedEmbedder
 from tacit.providers.embedding.fake import FakeEmbedder
 
-__all__ = ["FakeEmbedder", "make_embedder"]
+__all__ = ["CachedEmbedder", "FakeEmbedder", "make_embedder"]
 
 
-def make_embedder(settings: EmbedderSettings, *, api_key: str = "") -> Embedder:
-    """Build the embedder that `settings` name; nothing is loaded or called before its first use.
+def make_embedder(
+    settings: EmbedderSettings,
+    *,
+    api_key: str = "",
+    redact: Callable[[str], str] | None = None,
+    clock: Clock | None = None,
+) -> Embedder:
+    """Build the embedder that `settings` name, behind a cache; nothing is loaded or called before its first text.
 
     Args:
         settings: the `embedder` section.
         api_key: the value of the variable that `settings.api_key_env` names.
+        redact: applied to every text before it is sent to a server; local models see the text as it is.
+        clock: measures the age of cached vectors; the system's by default.
 
     Raises:
         ProviderError: if the provider cannot be used as configured.
     """
-    del api_key
+    embedder = _make(settings, api_key=api_key, redact=redact)
+    if settings.cache_entries == 0:
+        return embedder
+    return CachedEmbedder(embedder, entries=settings.cache_entries, ttl_s=settings.cache_ttl_s, clock=clock)
+
+
+def _make(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str] | None) -> Embedder:
     match settings.provider:
+        case "minilm":
+            from tacit.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - each provider loads only its own
+
+            return MiniLM()
         case "fake":
             return FakeEmbedder()
-        case _:
-            raise ProviderError(
-                f"The embedder {settings.provider!r} is not available.", hint="Choose another provider."
+        case "onnx":
+            from tacit.providers.embedding.onnx_dir import OnnxFolder  # noqa: PLC0415
+
+            return OnnxFolder(Path(settings.model).expanduser())
+        case "fastembed":
+            from tacit.providers.embedding import fastembed  # noqa: PLC0415
+
+            model = settings.model or fastembed.MODEL
+            return fastembed.FastembedEmbedder(
+                model=model, dimensions=_dimensions(settings, model, fastembed.DIMENSIONS)
             )
+        case "openai":
+            from tacit.providers.embedding import http, openai  # noqa: PLC0415
+
+            model = settings.model or openai.MODEL
+            return openai.OpenAIEmbedder(
+                model=model,
+                dimensions=_dimensions(settings, model, openai.DIMENSIONS),
+                client=http.JsonClient(
+                    settings.endpoint or openai.ENDPOINT, key=api_key, timeout_ms=settings.timeout_ms
+                ),
+                prepare=redact or str,
+            )
+        case "ollama":
+            from tacit.providers.embedding import http, ollama  # noqa: PLC0415
+
+            model = settings.model or ollama.MODEL
+            return ollama.OllamaEmbedder(
+                model=model,
+                dimensions=_dimensions(settings, model.partition(":")[0], ollama.DIMENSIONS),
+                client=http.JsonClient(
+                    settings.endpoint or ollama.ENDPOINT, key=api_key, timeout_ms=settings.timeout_ms
+                ),
+                prepare=redact or str,
+            )
+
+
+def _dimensions(settings: EmbedderSettings, model: str, known: Mapping[str, int]) -> int:
+    """The vector length: as set, else as known for `model`."""
+    length = settings.dimensions or known.get(model, 0)
+    if not length:
+        raise ProviderError(
+            f"The length of the vectors of {model!r} is not known.", hint="Set `embedder.dimensions` to it."
+        )
+    return length

@@ -1,0 +1,205 @@
+"""Any model folder in the layout of sentence-transformers with an ONNX file.
+
+In: the folder (`model.onnx` or `onnx/model.onnx`, `tokenizer.json` or an uncased `vocab.txt`, `1_Pooling/config.json`).
+Out: unit vectors. Never downloads; loads at the first text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ProviderError
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.providers.embedding.http import unit_rows
+from tacit.providers.embedding.session import Session, open_session
+from tacit.providers.embedding.wordpiece import CHARS_PER_TOKEN, WordPiece, read_vocabulary
+
+Pooling = Literal["mean", "cls", "max"]
+Encode = Callable[[str], list[int]]
+
+_MODELS = ("model.onnx", "onnx/model.onnx", "onnx/model_quantized.onnx")
+_KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
+_TOKEN_OUTPUTS = ("sentence_embedding", "last_hidden_state", "token_embeddings")  # in order of preference
+_MOST_TOKENS = 512
+_SAMPLES, _SAMPLE_BYTES = 64, 4096
+
+
+class OnnxFolder:
+    """An embedding model in a folder. Safe to share between threads.
+
+    Raises:
+        ProviderError: at once if the folder is incomplete or asks for something unknown.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._model = _find_model(folder)
+        _check_modules(folder)
+        pooling = _read_json(folder / "1_Pooling/config.json")
+        config = _read_json(folder / "config.json")
+        self._pooling: Pooling = _pooling(pooling, folder)
+        dimensions = pooling.get("word_embedding_dimension") or config.get("hidden_size")
+        if not isinstance(dimensions, int):
+            raise ProviderError(
+                f"{folder} does not say how long its vectors are.",
+                hint="It needs `1_Pooling/config.json` or `hidden_size` in `config.json`.",
+            )
+        length = _read_json(folder / "sentence_bert_config.json").get("max_seq_length")
+        self._max_tokens = min(length, _MOST_TOKENS) if isinstance(length, int) else _MOST_TOKENS
+        digest = _digest(self._model, f"{self._pooling}/{self._max_tokens}")
+        self._identity = EmbedderIdentity(name=f"onnx:{folder.name}@{digest}", dimensions=dimensions)
+        self._lock = threading.Lock()
+        self._loaded: tuple[Encode, Session] | None = None
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The folder's name with a digest of the weights, and the vector length."""
+        return self._identity
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit float32 vectors, shape (len(texts), dimensions), one text at a time (see `MiniLM`).
+
+        Raises:
+            ProviderError: if the model or its tokeniser cannot be loaded.
+        """
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        if not distinct:
+            return np.empty((0, self._identity.dimensions), dtype=np.float32)
+        encode, session = self._load()
+        rows = [self._forward(session, encode(text)) for text in distinct]
+        vectors = unit_rows(
+            rows, count=len(rows), dimensions=self._identity.dimensions, server=f"The model {self._model}"
+        )
+        return vectors[[distinct[text] for text in texts]]
+
+    def _load(self) -> tuple[Encode, Session]:
+        with self._lock:
+            if self._loaded is None:
+                try:
+                    session = open_session(self._model)
+                except ImportError as error:
+                    raise ProviderError(
+                        f"onnxruntime cannot be imported: {error}", hint="Use the provider `minilm`."
+                    ) from error
+                self._loaded = (_make_encode(self._folder, self._max_tokens), session)
+            return self._loaded
+
+    def _forward(self, session: Session, ids: list[int]) -> NDArray[Any]:
+        row = np.array([ids], dtype=np.int64)
+        offered = {
+            "input_ids": row,
+            "attention_mask": np.ones_like(row),
+            "token_type_ids": np.zeros_like(row),
+        }
+        names = [node.name for node in session.get_inputs()]
+        unknown = [name for name in names if name not in offered]
+        if unknown:
+            raise ProviderError(f"The model {self._model} asks for unknown inputs: {', '.join(unknown)}.")
+        outputs = [node.name for node in session.get_outputs()]
+        wanted = next((name for name in _TOKEN_OUTPUTS if name in outputs), outputs[0])
+        value = session.run([wanted], {name: offered[name] for name in names})[0]
+        return _pool(value[0], self._pooling) if value.ndim == 3 else value[0]
+
+
+def _pool(tokens: NDArray[Any], pooling: Pooling) -> NDArray[Any]:
+    """One vector of the vectors of tokens, shape (tokens, dimensions); no padding is among them."""
+    match pooling:
+        case "mean":
+            return cast("NDArray[Any]", tokens.mean(axis=0))
+        case "cls":
+            return cast("NDArray[Any]", tokens[0])
+        case "max":
+            return cast("NDArray[Any]", tokens.max(axis=0))
+
+
+def _find_model(folder: Path) -> Path:
+    for name in _MODELS:
+        if (folder / name).is_file():
+            return folder / name
+    raise ProviderError(
+        f"{folder} holds no {' or '.join(_MODELS)}.",
+        hint="Set `embedder.model` to the folder of a sentence-transformers model that was exported to ONNX.",
+    )
+
+
+def _check_modules(folder: Path) -> None:
+    path = folder / "modules.json"
+    if not path.is_file():
+        return
+    modules = cast("list[Mapping[str, str]]", json.loads(path.read_text("utf-8")))
+    unknown = {module["type"].rsplit(".", 1)[-1] for module in modules} - _KNOWN_MODULES
+    if unknown:
+        raise ProviderError(
+            f"{folder} needs modules that are not in its ONNX file: {', '.join(sorted(unknown))}."
+        )
+
+
+def _pooling(config: Mapping[str, object], folder: Path) -> Pooling:
+    chosen = [name for name, value in config.items() if name.startswith("pooling_mode_") and value is True]
+    known: dict[str, Pooling] = {
+        "pooling_mode_mean_tokens": "mean",
+        "pooling_mode_cls_token": "cls",
+        "pooling_mode_max_tokens": "max",
+    }
+    if not chosen:
+        return "mean"
+    if len(chosen) > 1 or chosen[0] not in known:
+        raise ProviderError(f"{folder} asks for a pooling that is not supported: {', '.join(chosen)}.")
+    return known[chosen[0]]
+
+
+def _make_encode(folder: Path, max_tokens: int) -> Encode:
+    if (folder / "tokenizer.json").is_file() and importlib.util.find_spec("tokenizers") is not None:
+        library = cast(Any, importlib.import_module("tokenizers"))
+        tokenizer = library.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer.no_padding()  # files of this kind often pad every text to 128 tokens
+        tokenizer.enable_truncation(max_tokens)
+
+        def encode(text: str) -> list[int]:
+            clean = text.lstrip()[: max_tokens * CHARS_PER_TOKEN].encode("utf-8", "replace").decode("utf-8")
+            return cast("list[int]", tokenizer.encode(clean).ids)
+
+        return encode
+    uncased = _read_json(folder / "tokenizer_config.json").get("do_lower_case", True) is True
+    if not uncased or not (folder / "vocab.txt").is_file():
+        raise ProviderError(
+            f"The tokeniser of {folder} needs the library tokenizers.",
+            hint="Run `pip install tacit[onnx-dir]`.",
+        )
+    try:
+        wordpiece = WordPiece(read_vocabulary(folder / "vocab.txt"))
+    except (OSError, KeyError, UnicodeDecodeError) as error:
+        raise ProviderError(f"{folder / 'vocab.txt'} cannot be read: {error}") from error
+    return lambda text: wordpiece.encode(text, max_tokens=max_tokens)
+
+
+def _read_json(path: Path) -> Mapping[str, object]:
+    """The object in `path`; empty when there is no such file."""
+    if not path.is_file():
+        return {}
+    try:
+        value: object = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ProviderError(f"{path} cannot be read: {error}") from error
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _digest(model: Path, extra: str) -> str:
+    """Eight hex digits from the size and evenly spread samples of the file: other weights, another digest."""
+    size = model.stat().st_size
+    found = hashlib.blake2b(f"{size}/{extra}".encode(), digest_size=4)
+    with model.open("rb") as file:
+        for index in range(_SAMPLES):
+            file.seek(size * index // _SAMPLES)
+            found.update(file.read(_SAMPLE_BYTES))
+    return found.hexdigest()
