@@ -6,6 +6,7 @@ part the levels. Variables of Tacit that are no settings (TACIT_HOME, TACIT_HOOK
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -54,3 +55,8 @@ def read_environment(environ: Mapping[str, str]) -> EnvironmentValues:
             at = cast(dict[str, object], below)
         at[parts[-1]] = environ[variable]
     return EnvironmentValues(values=nested, names=names)
+
+
+def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
+    """The value of the variable that a setting names as holder of a key; "" when it is not set."""
+    return (os.environ if environ is None else environ).get(name, "")

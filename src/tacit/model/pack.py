@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from tacit.model.evidence import Candidate
@@ -50,12 +50,17 @@ class Pack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The rendered text of a pack. The same pack renders to the same bytes. Empty text = silence."""
+    """The rendered text of a pack. The same pack renders to the same bytes. Empty text = silence.
+
+    `placement` says where a host that has the choice puts it: `message` = with the newest message, kept there byte for
+    byte; `system` = in the system prompt of every call, replaced by the next one.
+    """
 
     surface: Surface
     text: str = ""
     tokens: int = 0
     memory_ids: tuple[str, ...] = ()
+    placement: Literal["message", "system"] = "message"
 
     @property
     def empty(self) -> bool:

@@ -173,6 +173,10 @@ class SessionStore(Protocol):
         """
         ...
 
+    def save_trace(self, trace: Trace) -> None:
+        """Keep the trace of a recall that belongs to no session (on demand)."""
+        ...
+
     def prune_traces(self, *, before_ms: int, keep: int) -> int:
         """Delete traces older than `before_ms` and all but the newest `keep`; return how many went."""
         ...

@@ -1,0 +1,401 @@
+"""The public facade: everything that the daemon, the command line, the API and MCP ask of Tacit.
+
+In: signals, statements, questions. Out: deliveries, changes, memories. Settings are read through a watcher, so that a
+changed file takes effect without a restart. Synchronous; safe to use from several threads.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from tacit import __version__
+from tacit.app.learning import Learning
+from tacit.app.memories import Memories
+from tacit.app.parts import Parts
+from tacit.app.prerender import StartBlocks
+from tacit.app.projects import Projects
+from tacit.app.sessions import LiveSessions
+from tacit.app.signals import SignalHandler
+from tacit.app.values import Delivery, EngineStatus, Recalled
+from tacit.capture.bootstrap import ProjectImport
+from tacit.capture.discover import TranscriptInfo
+from tacit.capture.pipeline import CaptureReport
+from tacit.config.home import Home
+from tacit.config.settings import Settings
+from tacit.errors import InvalidInput, NotFound
+from tacit.model.changes import Change
+from tacit.model.ids import new_id
+from tacit.model.memory import Memory, TrustTier
+from tacit.model.pack import Block, Surface
+from tacit.model.query import Query
+from tacit.model.scope import Scope, ScopeFilter
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.signal import Signal
+from tacit.model.situation import Situation
+from tacit.model.trace import Trace
+from tacit.model.trigger import Trigger
+from tacit.ports.host import Host, HostCapabilities, ReplayingHost
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+from tacit.reading.entities import find_entities
+from tacit.reading.situation import read_situation
+from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.query import budget_for
+from tacit.upkeep.reindex import reindex
+
+_LOG = logging.getLogger(__name__)
+RECENT_TRACES = 200
+RECALL_THREADS = 4
+
+
+class Engine:
+    """One open Tacit. Build it with `tacit.app.wiring.open_engine`; close it when done."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
+        self._projects = Projects(store=parts.store, clock=parts.clock)
+        self._sessions = LiveSessions(store=parts.store, on_error=_log_failure)
+        self._pipeline = RecallPipeline(
+            store=parts.store,
+            embedder=parts.embedder,
+            tokens=parts.tokens,
+            kinds=parts.kinds,
+            executor=self._executor,
+        )
+        self._learning = Learning(parts=parts, projects=self._projects, sessions=self._sessions)
+        self._memories = Memories(parts=parts, projects=self._projects, capture=self._learning.capture)
+        self._signals = SignalHandler(
+            store=parts.store,
+            sessions=self._sessions,
+            projects=self._projects,
+            pipeline=self._pipeline,
+            redactor=parts.redactor,
+            clock=parts.clock,
+            after=self._learning.after,
+        )
+        self._starts = StartBlocks(home=parts.home, store=parts.store, hosts=parts.hosts)
+
+    @property
+    def home(self) -> Home:
+        """The folder of the data."""
+        return self._parts.home
+
+    @property
+    def settings(self) -> Settings:
+        """The user's settings that hold now (no project layer)."""
+        return self._parts.settings.current()
+
+    # --- the host path -------------------------------------------------------------------------------------------
+
+    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float) -> str:
+        """Answer one host event with the exact text for that host; "" = silence.
+
+        Raises:
+            NotFound: if there is no adapter called `host`.
+            InvalidPayload: naming the field that is missing or wrong.
+        """
+        adapter = self._host(host)
+        if isinstance(adapter, ReplayingHost) and (request := adapter.parse_replay(payload)) is not None:
+            return adapter.encode_replay(self._signals.replay(request))
+        signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())
+        if signal is None:
+            return ""
+        delivery = self.handle(signal, capabilities=adapter.capabilities, deadline_ms=deadline_ms)
+        return adapter.encode(payload, delivery.block, notice=delivery.notice)
+
+    def handle(self, signal: Signal, *, capabilities: HostCapabilities, deadline_ms: float) -> Delivery:
+        """Handle one signal: update its session, ask the memory, record what is handed over."""
+        settings = self._settings_at(signal.cwd, signal.agent)
+        budget_ms = min(deadline_ms, settings.recall.deadline_ms)
+        return self._signals.handle(signal, capabilities=capabilities, settings=settings, deadline_ms=budget_ms)
+
+    def _host(self, name: str) -> Host:
+        host = self._parts.hosts.get(name)
+        if host is None:
+            known = ", ".join(sorted(self._parts.hosts))
+            raise NotFound(f"No host is called {name!r}.", hint=f"Known hosts: {known}.")
+        return host
+
+    def _settings_at(self, cwd: str, agent: str = "") -> Settings:
+        project = self._projects.of(cwd)
+        root = Path(project.root) if project else None
+        return self._parts.settings.current(root, agent=agent)
+
+    # --- asking --------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        text: str,
+        *,
+        cwd: str = "",
+        surface: Surface = Surface.ON_DEMAND,
+        budget_tokens: int | None = None,
+        as_of_ms: int | None = None,
+        store_trace: bool = True,
+    ) -> Recalled:
+        """Answer a question, as any surface would.
+
+        Args:
+            text: the words.
+            cwd: folder whose project is asked; "" = the universal scope only.
+            surface: which gate and budget apply.
+            budget_tokens: most tokens of the answer; None = the surface's own.
+            as_of_ms: answer as of that moment.
+            store_trace: keep the trace for `why`.
+        """
+        settings = self._settings_at(cwd)
+        situation = read_situation(text) if text.strip() else Situation()
+        query = Query(
+            surface=surface,
+            text=text[:4000],
+            raw_text=text[:4000],
+            situation=situation,
+            scope=self.visible(cwd),
+            at_ms=as_of_ms if as_of_ms is not None else self._parts.clock.now_ms(),
+            budget_tokens=budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens,
+            entities=find_entities(text[:4000]),
+        )
+        context = Context(preset=settings.preset, notes=situation.why)
+        trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
+        delivered, trace = self._pipeline.run(
+            query, settings=settings.recall, context=context, trace_id=trace_id
+        )
+        if store_trace and not settings.privacy.incognito:
+            redacted = replace(trace, text=self._parts.redactor.redact(trace.text).text)
+            self._store.save_trace(redacted)
+        return Recalled(pack=delivered.pack, block=delivered.block, trace=trace)
+
+    def context(self, cwd: str) -> Block:
+        """The start pack that a session in `cwd` would get now."""
+        return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
+
+    def visible(self, cwd: str, *, paths: Sequence[str] = ()) -> ScopeFilter:
+        """What may be seen from `cwd` while working on `paths`."""
+        project = self._projects.of(cwd)
+        settings = self._settings_at(cwd)
+        return self._projects.visible(
+            project,
+            paths=self._projects.relative(tuple(paths), project, cwd),
+            share_preferences=settings.project.share_preferences,
+            links=settings.project.link,
+        )
+
+    def why(
+        self, *, session: str | None = None, surface: Surface | None = None, limit: int = 10
+    ) -> tuple[Trace, ...]:
+        """The newest traces: what was injected and what was not, and why."""
+        self._sessions.flush()
+        return self._store.list_traces(session=session, surface=surface, limit=limit)
+
+    # --- memories ------------------------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: str | None = None,
+        scope: Scope | None = None,
+        when: str | Trigger | None = None,
+        cwd: str = "",
+        tier: TrustTier = TrustTier.USER,
+        source: str = "library",
+        session: SessionKey | None = None,
+        pinned: bool = False,
+        files: Sequence[str] = (),
+    ) -> tuple[Change, ...]:
+        """Store one statement.
+
+        Args:
+            content: the statement; secrets are taken out first.
+            kind: name of a kind; None = guessed from the words.
+            scope: who may see it; None = the project around `cwd`, else universal.
+            when: when it applies (`always`, `commit, path:src/**`, free words); None = read from the statement.
+            cwd: folder whose project it belongs to.
+            tier: who vouches for it.
+            source: where it came from, in one word.
+            session: the session it was said in.
+            pinned: packed first where a preset pins.
+            files: paths it speaks of.
+
+        Raises:
+            UnknownKind, InvalidInput: naming what is wrong.
+            RefusedByRedaction: if only a secret was left.
+        """
+        return self._memories.remember(
+            content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
+            pinned=pinned, files=files,
+        )  # fmt: skip
+
+    def list_memories(
+        self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0
+    ) -> tuple[Memory, ...]:
+        """Memories newest first; `scope` None = everything in the store (the owner's tools)."""
+        return self._store.list_memories(where, scope=scope or self._store.scopes(), limit=limit, offset=offset)
+
+    def show(self, id_or_prefix: str) -> Memory:
+        """The one memory whose id is or begins with `id_or_prefix`.
+
+        Raises:
+            NotFound: if none or several match.
+        """
+        return self._store.resolve(id_or_prefix, scope=self._store.scopes())
+
+    def history(self, id_or_prefix: str) -> tuple[Memory, ...]:
+        """All versions of a memory, oldest first."""
+        return self._store.history(self.show(id_or_prefix).id, scope=self._store.scopes())
+
+    def edit(
+        self,
+        id_or_prefix: str,
+        *,
+        content: str | None = None,
+        kind: str | None = None,
+        when: str | Trigger | None = None,
+        scope: Scope | None = None,
+        importance: float | None = None,
+        pinned: bool | None = None,
+    ) -> Memory:
+        """Change a memory; what is None stays. Editing confirms it."""
+        return self._memories.edit(
+            self.show(id_or_prefix), content=content, kind=kind, when=when, scope=scope,
+            importance=importance, pinned=pinned,
+        )  # fmt: skip
+
+    def forget(self, id_or_prefix: str, *, reason: str = "forgotten") -> Memory:
+        """Stop recalling a memory and return what it was."""
+        return self._memories.forget(self.show(id_or_prefix), reason=reason)
+
+    def feedback(self, memory_id: str, *, useful: bool) -> None:
+        """Say whether an injected memory was useful."""
+        self._memories.feedback(self.show(memory_id), useful=useful)
+
+    # --- projects and learning -----------------------------------------------------------------------------------
+
+    def project(self, cwd: str) -> ProjectRecord:
+        """The project around `cwd`."""
+        project = self._projects.of(cwd)
+        if project is None:
+            raise InvalidInput("No folder was given.", hint="Name the project's folder.")
+        return project
+
+    def init_project(self, cwd: str) -> ProjectImport:
+        """Register the project around `cwd` and import its rule files; a second time, only what changed."""
+        return self._learning.import_rules(self.project(cwd))
+
+    def transcripts(self, cwd: str) -> tuple[TranscriptInfo, ...]:
+        """Past transcripts of the project around `cwd` that hosts keep on this machine."""
+        return self._learning.transcripts(self.project(cwd))
+
+    def backfill(
+        self, infos: Sequence[TranscriptInfo], *, progress: Callable[[int, int], None] | None = None
+    ) -> CaptureReport:
+        """Learn from past transcripts; resumable, and a second time it learns nothing more."""
+        return self._learning.capture.backfill(infos, progress=progress)
+
+    def hand_over(self, handover: Handover) -> bool:
+        """Keep a transcript for capture, durably; False when it is known already."""
+        return self._store.hand_over(handover)
+
+    def capture_pending(self) -> CaptureReport:
+        """Learn from every transcript handed over."""
+        return self._learning.capture_pending()
+
+    def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Renew the vectors of another embedder; returns how many were renewed."""
+        return reindex(self._store, self._parts.embedder, progress=progress)
+
+    # --- sessions ------------------------------------------------------------------------------------------------
+
+    def mute(self, session: SessionKey, *, muted: bool) -> SessionState:
+        """Switch injection off or on for one session.
+
+        Raises:
+            NotFound: if the session is unknown.
+        """
+        with self._sessions.turn(session, timeout_s=5.0):
+            state = self._sessions.load(session)
+            if state is None:
+                raise NotFound(f"No session is called {session}.", hint="`tacit status` lists the newest ones.")
+            state = replace(state, muted=muted)
+            self._sessions.save(state)
+        return state
+
+    def sessions(self, *, limit: int = 20) -> tuple[SessionState, ...]:
+        """The newest sessions."""
+        self._sessions.flush()
+        return self._store.list_sessions(limit=limit)
+
+    def prerender(self) -> int:
+        """Write the start block of every project seen lately, for a session that starts without a daemon."""
+        return self._starts.write(self._projects.recent_folders(), self.context)
+
+    # --- the store -----------------------------------------------------------------------------------------------
+
+    def status(self) -> EngineStatus:
+        """What `tacit status` shows."""
+        settings = self.settings
+        traces = self._store.list_traces(limit=RECENT_TRACES)
+        silences = Counter(trace.silence for trace in traces if trace.silence)
+        return EngineStatus(
+            version=__version__,
+            home=str(self._parts.home.root),
+            preset=settings.preset,
+            store=self._store.stats(),
+            embedder=str(self._parts.embedder.identity),
+            tokens_exact=self._parts.tokens.exact,
+            warnings=self._warnings(),
+            silence=tuple(silences.most_common()),
+            injections=sum(1 for trace in traces if trace.injected),
+            recent=len(traces),
+            sessions_cached=self._sessions.live,
+            recall_enabled=settings.recall.enabled,
+            shadow=settings.recall.shadow,
+        )
+
+    def _warnings(self) -> tuple[str, ...]:
+        found = [str(warning) for warning in self._parts.settings.report().warnings]
+        if self._parts.quarantined is not None:
+            found.append(
+                f"The store was damaged and put aside at {self._parts.quarantined}. A new one is in use; "
+                "`tacit restore BACKUP` brings a backup back."
+            )
+        stats = self._store.stats()
+        if stats.vectors_missing:
+            found.append(f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`.")
+        return tuple(found)
+
+    def check(self) -> tuple[str, ...]:
+        """Integrity problems of the store, as sentences; () = sound."""
+        return self._store.check()
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy of the store to `target`, which must not exist."""
+        self._sessions.flush()
+        self._store.backup(target)
+
+    def warm(self) -> None:
+        """Load the model, so that the first prompt need not wait for it."""
+        self._parts.embedder.embed(["warm"])
+
+    def flush(self) -> None:
+        """Wait until what is written behind the answers, and what capture has begun, is in the store."""
+        self._learning.flush()
+        self._sessions.flush()
+
+    def close(self) -> None:
+        """Finish running work and release the store."""
+        self._learning.close()
+        self._sessions.close()
+        self._executor.shutdown(wait=True)
+        self._store.close()
+
+
+def _log_failure(error: BaseException) -> None:
+    _LOG.error("background write failed: %s", type(error).__name__, extra={"detail": json.dumps(str(error))})

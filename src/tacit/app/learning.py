@@ -1,0 +1,160 @@
+"""What happens behind the answers: explicit statements are captured at once, transcripts are handed over and learned from.
+
+In: handled signals. Out: changes in the store. One background thread; a failure is logged and leaves the handover
+pending. Capture fails closed: what cannot be redacted or read is not stored.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.app.sessions import LiveSessions
+from tacit.app.signals import Handled
+from tacit.capture.bootstrap import ProjectImport
+from tacit.capture.discover import TranscriptInfo, find_transcripts
+from tacit.capture.pipeline import CapturePipeline, CaptureReport
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
+from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
+from tacit.ports.store import Handover, ProjectRecord
+from tacit.session import ledger
+
+_LOG = logging.getLogger(__name__)
+
+
+class Learning:
+    """The write side of the engine."""
+
+    def __init__(self, *, parts: Parts, projects: Projects, sessions: LiveSessions) -> None:
+        self._parts = parts
+        self._projects = projects
+        self._sessions = sessions
+        self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-learning")
+        self._lock = Lock()
+        self._running: set[Future[None]] = set()
+        self.capture = CapturePipeline(
+            store=parts.store,
+            embedder=parts.embedder,
+            tokens=parts.tokens,
+            clock=parts.clock,
+            redactor=parts.redactor,
+            kinds=parts.kinds,
+            settings=parts.settings.current().capture,
+        )
+
+    def after(self, signal: Signal, handled: Handled) -> None:
+        """Do what `signal` leaves to do once it is answered. Keeps a transcript durably before it returns."""
+        settings = self._parts.settings.current(Path(handled.project.root) if handled.project else None)
+        if settings.privacy.incognito or not settings.capture.enabled:
+            return
+        project = handled.project
+        match signal:
+            case SessionStarted():
+                if project is not None:
+                    self._submit(lambda: self._meet(project, rule_files=settings.capture.rule_files))
+            case PromptSubmitted() if not signal.machine and settings.capture.explicit:
+                self._submit(lambda: self._explicit(signal, handled))
+            case MessageEnded() | SessionEnded() if settings.capture.at_session_end and not signal.agent_id:
+                self._hand_over(signal, handled)
+            case _:
+                pass
+
+    def _submit(self, job: Callable[[], None]) -> None:
+        def run() -> None:
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already
+                _LOG.error("capture failed: %s", type(error).__name__, extra={"detail": str(error)})
+
+        with self._lock:
+            future = self._jobs.submit(run)
+            self._running.add(future)
+        future.add_done_callback(self._running.discard)
+
+    def _meet(self, project: ProjectRecord, *, rule_files: bool) -> None:
+        """Make a project known, and follow the rule files of one that was set up with `init`."""
+        record = self._projects.register(project)
+        self._projects.read_languages(record)
+        if rule_files and self._parts.store.get_value(f"init:{record.id}") is not None:
+            self.capture.import_rules(Path(record.root), record)
+
+    def _explicit(self, signal: PromptSubmitted, handled: Handled) -> None:
+        state = handled.state
+        if handled.project is not None:
+            self._projects.register(handled.project)
+        changes = self.capture.capture_prompt(
+            signal.text,
+            project=handled.project,
+            session=state.key,
+            turn=state.turn,
+            previous_end=state.last_message_end,
+            scope=self._projects.visible(handled.project),
+        )
+        stored = [m for change in changes if (m := _memory_of(change)) is not None]
+        if not stored:
+            return
+        # The words stand in the conversation already: the session must not be given them again.
+        with self._sessions.turn(state.key, timeout_s=5.0) as mine:
+            newest = self._sessions.load(state.key) if mine else None
+            if newest is not None:
+                now = self._parts.clock.now_ms()
+                self._sessions.save(ledger.expose_host_rules(newest, stored, at_ms=now))
+
+    def _hand_over(self, signal: MessageEnded | SessionEnded, handled: Handled) -> None:
+        if not signal.transcript_path:
+            return
+        payload = {
+            "host": signal.session.host,
+            "session_id": signal.session.session_id,
+            "transcript_path": signal.transcript_path,
+            "cwd": signal.cwd or handled.state.cwd,
+        }
+        handover = Handover(
+            key=f"{signal.session}:{signal.key}",
+            session=signal.session,
+            payload=json.dumps(payload),
+            at_ms=signal.at_ms,
+        )
+        if self._parts.store.hand_over(handover):
+            self._submit(lambda: self._log_capture(self.capture_pending()))
+
+    def _log_capture(self, report: CaptureReport) -> None:
+        _LOG.info("captured", extra={"detail": str(report)})
+
+    def capture_pending(self) -> CaptureReport:
+        """Learn from every transcript that waits."""
+        return self.capture.capture_pending()
+
+    def import_rules(self, project: ProjectRecord) -> ProjectImport:
+        """Import the rule files of `project` and follow them from now on."""
+        record = self._projects.register(project)
+        self._projects.read_languages(record)
+        done = self.capture.import_rules(Path(record.root), record)
+        self._parts.store.put_value(f"init:{record.id}", str(self._parts.clock.now_ms()))
+        return done
+
+    def transcripts(self, project: ProjectRecord) -> tuple[TranscriptInfo, ...]:
+        """Past transcripts of `project` on this machine."""
+        return find_transcripts(self._parts.user_home, Path(project.root))
+
+    def flush(self) -> None:
+        """Wait for the jobs that were begun."""
+        with self._lock:
+            running = tuple(self._running)
+        for future in running:
+            future.result(timeout=60)
+
+    def close(self) -> None:
+        """Finish the running job; what waits in the store stays there."""
+        self._jobs.shutdown(wait=True, cancel_futures=True)
+
+
+def _memory_of(change: Change):  # noqa: ANN202
+    return change.memory if isinstance(change, Add | Merge | Supersede | Contradict | Edit) else None

@@ -1,0 +1,155 @@
+"""Stating, changing and forgetting memories on the user's or an agent's word. Every change is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.relate import linked_entities
+from tacit.errors import InvalidInput, RefusedByRedaction
+from tacit.model.changes import Change, Draft, Edit, Retire, Skip
+from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.scope import UNIVERSAL, Scope, project_scope
+from tacit.model.session import SessionKey
+from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
+from tacit.ports.store import ProjectRecord
+from tacit.reading.trigger import make_trigger, parse_when
+
+MAX_CONTENT_CHARS = 20_000
+IMPORTANCE_STEP = 0.05
+
+
+class Memories:
+    """What `remember`, `edit`, `forget` and feedback do."""
+
+    def __init__(self, *, parts: Parts, projects: Projects, capture: CapturePipeline) -> None:
+        self._parts = parts
+        self._projects = projects
+        self._capture = capture
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: str | None,
+        scope: Scope | None,
+        when: str | Trigger | None,
+        cwd: str,
+        tier: TrustTier,
+        source: str,
+        session: SessionKey | None,
+        pinned: bool,
+        files: Sequence[str],
+    ) -> tuple[Change, ...]:
+        """Store one statement; see `Engine.remember`."""
+        text = content.replace("\0", "").strip()
+        if not text:
+            raise InvalidInput("There is nothing to remember: the text is empty.", hint="Give one statement.")
+        if len(text) > MAX_CONTENT_CHARS:
+            raise InvalidInput(
+                f"The text has {len(text)} characters; a memory holds one statement of at most {MAX_CONTENT_CHARS}.",
+                hint="Shorten it, or store several memories.",
+            )
+        name = self._parts.kinds.get(kind).name if kind else self._capture.guess_kind(text)
+        project = self._projects.of(cwd)
+        place = scope or (project_scope(project.id) if project else UNIVERSAL)
+        if project and place.project_id == project.id:
+            self._projects.register(project)
+        paths = self._projects.relative(tuple(files), project, cwd)
+        maker: TriggerMaker = "user" if tier is TrustTier.USER else "agent"
+        draft = Draft(
+            content=text,
+            kind=name,
+            scope=place,
+            provenance=Provenance(
+                tier=tier,
+                source=source,
+                host=session.host if session else "",
+                session_id=session.session_id if session else "",
+                span=text[:500],
+            ),
+            at_ms=self._parts.clock.now_ms(),
+            explicit=True,
+            trigger=_trigger(when, maker) or make_trigger(text, kind=name, files=paths),
+            files=paths,
+            pinned=pinned,
+        )
+        changes = self._capture.store_drafts([draft], scope=self._around(place, project))
+        refused = [c for c in changes if isinstance(c, Skip)]
+        if refused and len(refused) == len(changes) and "secret" in refused[0].reason:
+            raise RefusedByRedaction(
+                f"Nothing was stored: {refused[0].reason}.", hint="Leave the secret out and say it again."
+            )
+        return changes
+
+    def _around(self, place: Scope, project: ProjectRecord | None):  # noqa: ANN202
+        return self._projects.visible(project, paths=()) if project else self._parts.store.scopes()
+
+    def edit(
+        self,
+        memory: Memory,
+        *,
+        content: str | None,
+        kind: str | None,
+        when: str | Trigger | None,
+        scope: Scope | None,
+        importance: float | None,
+        pinned: bool | None,
+    ) -> Memory:
+        """Store a new version of `memory` under its id. The user's hand confirms it: it becomes active, tier user."""
+        now = self._parts.clock.now_ms()
+        text = memory.content
+        if content is not None:
+            found = self._parts.redactor.redact(content.replace("\0", "").strip())
+            text = found.text
+        trigger = memory.trigger
+        if when is not None:
+            trigger = _trigger(when, "user") or trigger
+        elif content is not None and MAKER_RANK[trigger.maker] == 0:
+            trigger = make_trigger(text, kind=kind or memory.kind, files=memory.files)
+        changed = replace(
+            memory,
+            content=text,
+            kind=self._parts.kinds.get(kind).name if kind else memory.kind,
+            trigger=trigger,
+            scope=scope or memory.scope,
+            importance=memory.importance if importance is None else importance,
+            pinned=memory.pinned if pinned is None else pinned,
+            provenance=replace(memory.provenance, tier=TrustTier.USER),
+            status="active" if memory.status == "quarantined" else memory.status,
+            entities=linked_entities(text, memory.files),
+            tokens=self._parts.tokens.count(text),
+            updated_at_ms=now,
+        )
+        vectors = self._parts.embedder.embed([text])
+        self._parts.store.apply([Edit(memory=changed)], vectors=vectors, identity=self._parts.embedder.identity)
+        return changed
+
+    def forget(self, memory: Memory, *, reason: str) -> Memory:
+        """Stop recalling `memory`; its history stays until `purge`."""
+        now = self._parts.clock.now_ms()
+        self._parts.store.apply([Retire(memory_id=memory.id, at_ms=now, reason=reason)])
+        return memory
+
+    def feedback(self, memory: Memory, *, useful: bool) -> None:
+        """Count a use, or lower the importance of what should not have come."""
+        if useful:
+            self._parts.store.add_use([memory.id])
+            return
+        lowered = replace(
+            memory,
+            importance=max(0.0, memory.importance - IMPORTANCE_STEP),
+            updated_at_ms=self._parts.clock.now_ms(),
+        )
+        vectors = self._parts.embedder.embed([memory.content])
+        self._parts.store.apply([Edit(memory=lowered, reason="feedback: not useful")], vectors=vectors,
+                                identity=self._parts.embedder.identity)  # fmt: skip
+
+
+def _trigger(when: str | Trigger | None, maker: TriggerMaker) -> Trigger | None:
+    if when is None or isinstance(when, Trigger):
+        return when
+    return parse_when(when, maker=maker) if when.strip() else None

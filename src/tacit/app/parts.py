@@ -1,0 +1,42 @@
+"""What the engine is made of, as one value: built by `wiring.py` alone, so that tests can put fakes in any place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.config.home import Home
+from tacit.config.reload import SettingsWatcher
+from tacit.model.kinds import KindRegistry
+from tacit.ports.clock import Clock
+from tacit.ports.host import Host
+from tacit.ports.models import Embedder, TokenCounter
+from tacit.ports.store import Store
+from tacit.safety.redact import Redactor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything the engine uses from outside.
+
+    Attributes:
+        home: folder of the data.
+        user_home: the user's own folder, where hosts keep transcripts.
+        settings: settings that follow their files.
+        store, embedder, tokens, clock, redactor, kinds: the parts by their ports.
+        hosts: adapters by name.
+        quarantined: where a damaged store was put aside while opening; None = it was sound.
+    """
+
+    home: Home
+    user_home: Path
+    settings: SettingsWatcher
+    store: Store
+    embedder: Embedder
+    tokens: TokenCounter
+    clock: Clock
+    redactor: Redactor
+    kinds: KindRegistry
+    hosts: Mapping[str, Host]
+    quarantined: Path | None = None

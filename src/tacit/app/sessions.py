@@ -1,0 +1,95 @@
+"""Live session records: one owner, signals of one session in order, written behind the answer.
+
+The newest record of a session is kept in memory; the store is written by one background thread in the order of the
+signals, so that the answer need not wait for the disk. `flush` waits for it; a crash loses at most the last moments.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Lock, RLock
+
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.trace import Trace
+from tacit.ports.store import Store
+
+MAX_LIVE = 500
+
+
+class LiveSessions:
+    """The records of the sessions at work."""
+
+    def __init__(self, *, store: Store, on_error: Callable[[BaseException], None]) -> None:
+        self._store = store
+        self._on_error = on_error
+        self._guard = Lock()
+        self._locks: OrderedDict[SessionKey, RLock] = OrderedDict()
+        self._states: dict[SessionKey, SessionState] = {}
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-sessions")
+        self._last: Future[None] | None = None
+
+    @contextmanager
+    def turn(self, key: SessionKey, *, timeout_s: float) -> Iterator[bool]:
+        """Hold the session `key` for one signal; yields False when it is not free in time."""
+        with self._guard:
+            lock = self._locks.setdefault(key, RLock())
+            self._locks.move_to_end(key)
+            self._shrink()
+        taken = lock.acquire(timeout=max(0.0, timeout_s))
+        try:
+            yield taken
+        finally:
+            if taken:
+                lock.release()
+
+    def _shrink(self) -> None:
+        while len(self._locks) > MAX_LIVE:
+            key, lock = next(iter(self._locks.items()))
+            if not lock.acquire(blocking=False):
+                break
+            lock.release()
+            del self._locks[key]
+            self._states.pop(key, None)
+
+    def load(self, key: SessionKey) -> SessionState | None:
+        """The newest record, from memory or the store."""
+        state = self._states.get(key)
+        return state if state is not None else self._store.load_session(key)
+
+    def save(self, state: SessionState, *, trace: Trace | None = None, keep: bool = True) -> None:
+        """Make `state` the newest record and have it written; with `keep` False nothing reaches the store."""
+        self._states[state.key] = state
+        if keep:
+            self._submit(lambda: self._store.save_session(state, trace=trace))
+
+    def forget(self, key: SessionKey) -> None:
+        """Drop the record of a deleted session, in memory and in the store."""
+        self._states.pop(key, None)
+        self._submit(lambda: self._store.delete_session(key))
+
+    def _submit(self, write: Callable[[], None]) -> None:
+        def run() -> None:
+            try:
+                write()
+            except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already
+                self._on_error(error)
+
+        self._last = self._writer.submit(run)
+
+    def flush(self, *, timeout_s: float = 10.0) -> None:
+        """Wait until everything handed to the writer is in the store."""
+        last = self._last
+        if last is not None:
+            last.result(timeout=timeout_s)
+
+    @property
+    def live(self) -> int:
+        """How many records are in memory."""
+        return len(self._states)
+
+    def close(self) -> None:
+        """Write what is left and stop."""
+        self._writer.shutdown(wait=True)

@@ -1,0 +1,361 @@
+"""From signal to delivery: update the session, ask the memory, record what was handed over.
+
+In: a signal and what its host can do. Out: a `Delivery`. One signal of a session at a time, each one once. What can wait
+(writing the record, capture) is done behind the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tacit.app.projects import Projects
+from tacit.app.sessions import LiveSessions
+from tacit.app.values import Delivery
+from tacit.config.settings import Settings
+from tacit.model.ids import new_id
+from tacit.model.pack import Block, Surface
+from tacit.model.query import Query
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.signal import (
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.model.situation import Situation
+from tacit.model.trace import StageRecord, Trace
+from tacit.ports.clock import Clock
+from tacit.ports.host import HostCapabilities, ReplayRequest
+from tacit.ports.store import MemoryFilter, ProjectRecord, Store
+from tacit.reading.errors import error_signature
+from tacit.reading.situation import read_situation
+from tacit.recall.outcome import Silence
+from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.query import build_query
+from tacit.recall.refresh import LowInformation, RefreshBlock
+from tacit.recall.signal import surface_for
+from tacit.safety.redact import Redactor
+from tacit.session import ledger
+from tacit.session.transitions import advanced, arrived, opened, seen
+
+RULE_MEMORIES = 500
+_SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handled:
+    """What a signal did: the delivery, the new record, and the project it happened in."""
+
+    delivery: Delivery
+    state: SessionState
+    project: ProjectRecord | None
+    repeated: bool = False
+
+
+class SignalHandler:
+    """Handles signals of all sessions. Safe to call from several threads."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        sessions: LiveSessions,
+        projects: Projects,
+        pipeline: RecallPipeline,
+        redactor: Redactor,
+        clock: Clock,
+        after: Callable[[Signal, Handled], None],
+    ) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._projects = projects
+        self._pipeline = pipeline
+        self._redactor = redactor
+        self._clock = clock
+        self._after = after
+
+    def handle(
+        self, signal: Signal, *, capabilities: HostCapabilities, settings: Settings, deadline_ms: float
+    ) -> Delivery:
+        """Handle one signal; silence when the session is busy beyond the deadline."""
+        signal = _of_its_agent(signal)
+        ends = self._clock.monotonic_ms() + deadline_ms
+
+        def remaining() -> float:
+            return ends - self._clock.monotonic_ms()
+
+        with self._sessions.turn(signal.session, timeout_s=deadline_ms / 1000) as mine:
+            if not mine:
+                return _silent()
+            handled = self._handle(signal, capabilities, settings, remaining)
+        if not handled.repeated:
+            self._after(signal, handled)
+        return handled.delivery
+
+    def _handle(
+        self,
+        signal: Signal,
+        capabilities: HostCapabilities,
+        settings: Settings,
+        remaining: Callable[[], float],
+    ) -> Handled:
+        state = self._record_of(signal)
+        project = self._projects.of(signal.cwd or state.cwd)
+        if seen(state, signal):
+            return Handled(
+                delivery=self._again(signal, state, capabilities), state=state, project=project, repeated=True
+            )
+        files = self._files_of(signal, project)
+        state = self._advance(signal, arrived(state, signal), project, files)
+        if isinstance(signal, SessionEnded) and signal.deleted:
+            self._sessions.forget(signal.session)
+            return Handled(delivery=_silent(), state=state, project=project)
+        if isinstance(signal, SessionStarted):
+            state = self._expose_rule_files(state, capabilities, project, settings)
+        delivery, state = self._deliver(
+            signal,
+            state,
+            capabilities=capabilities,
+            settings=settings,
+            project=project,
+            files=files,
+            remaining=remaining,
+        )
+        keep = not settings.privacy.incognito
+        self._sessions.save(state, trace=self._redacted(delivery.trace), keep=keep)
+        return Handled(delivery=delivery, state=state, project=project)
+
+    def replay(self, request: ReplayRequest) -> dict[str, str]:
+        """The exact bytes handed over in this epoch, by message id. Changes nothing."""
+        state = self._sessions.load(request.session)
+        if state is None:
+            return {}
+        return {name: ledger.kept_block(state, name) or "" for name in request.message_ids}
+
+    def _record_of(self, signal: Signal) -> SessionState:
+        state = self._sessions.load(signal.session)
+        if state is not None:
+            return state
+        parent = self._sessions.load(signal.parent) if signal.parent else None
+        forked = isinstance(signal, SessionStarted) and signal.source == "fork"
+        return opened(signal, parent=parent if forked else None)
+
+    def _again(self, signal: Signal, state: SessionState, capabilities: HostCapabilities) -> Delivery:
+        """The answer to a repeated signal: the same bytes where the host keeps none itself, else nothing."""
+        if capabilities.stored:
+            return _silent()
+        text = ledger.kept_block(state, _message_id(signal)) or ""
+        return Delivery(block=Block(surface=Surface.PROMPT, text=text))
+
+    def _files_of(self, signal: Signal, project: ProjectRecord | None) -> tuple[str, ...]:
+        match signal:
+            case ToolStarting() | ToolFinished() | ToolFailed():
+                return self._projects.relative(signal.call.paths, project, signal.cwd)
+            case _:
+                return ()
+
+    def _advance(
+        self, signal: Signal, state: SessionState, project: ProjectRecord | None, files: tuple[str, ...]
+    ) -> SessionState:
+        situation: Situation | None = None
+        signature = ""
+        if isinstance(signal, MessageEnded):
+            # Read now what a "yes" to this message would mean, so that the next prompt need not.
+            situation = read_situation("yes", previous_end=signal.text, recent_files=state.recent_files)
+        elif isinstance(signal, ToolFailed):
+            signature = error_signature(signal.error, command=signal.call.command)
+        state = advanced(state, signal, paths=files, situation=situation, signature=signature)
+        if project is not None:
+            state = replace(state, project_id=project.id, project_root=project.root)
+        return state
+
+    def _expose_rule_files(
+        self,
+        state: SessionState,
+        capabilities: HostCapabilities,
+        project: ProjectRecord | None,
+        settings: Settings,
+    ) -> SessionState:
+        """Count what the host loads by itself as exposed, so that the start pack does not repeat it."""
+        if project is None or not capabilities.loads_rule_files:
+            return state
+        folder = state.cwd or project.root
+        names = loaded_rule_files(project.root, folder, capabilities.loads_rule_files)
+        for fallback in capabilities.rule_file_fallbacks:
+            names = names or loaded_rule_files(project.root, folder, (fallback,))
+        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
+        for name in names:
+            memories = self._store.list_memories(MemoryFilter(source=name), scope=scope, limit=RULE_MEMORIES)
+            state = ledger.expose_host_rules(state, memories, at_ms=self._clock.now_ms())
+        return replace(state, host_rule_files=names)
+
+    def _deliver(
+        self,
+        signal: Signal,
+        state: SessionState,
+        *,
+        capabilities: HostCapabilities,
+        settings: Settings,
+        project: ProjectRecord | None,
+        files: tuple[str, ...],
+        remaining: Callable[[], float],
+    ) -> tuple[Delivery, SessionState]:
+        message_id = _message_id(signal)
+        if not capabilities.stored and (kept := ledger.kept_block(state, message_id)) is not None:
+            return Delivery(block=Block(surface=Surface.START, text=kept)), state
+        surface = surface_for(signal, state, settings.recall)
+        if isinstance(surface, Silence):
+            trace = self._silent_trace(signal, state, surface.reason, settings)
+            return Delivery(block=Block(surface=Surface.PROMPT), trace=trace), state
+        if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
+            return _silent(), state
+        scope = self._projects.visible(
+            project,
+            paths=(*state.recent_files, *files),
+            agent=state.agent,
+            session=str(state.key),
+            share_preferences=settings.project.share_preferences,
+            links=settings.project.link,
+        )
+        asked = build_query(
+            signal,
+            surface=surface,
+            state=state,
+            scope=scope,
+            budgets=settings.recall.budgets,
+            at_ms=self._clock.now_ms(),
+            files=files,
+        )
+        if settings.recall.placement == "system_every_call" and surface in _SYSTEM_SURFACES:
+            return self._refresh(asked.kept, state, settings, capabilities)
+        context = Context(
+            in_context=lambda memory: ledger.why_in_context(
+                state, memory, surface=surface, reinject_after=settings.recall.reinject_after
+            ),
+            cap_chars=capabilities.cap_chars,
+            remaining_ms=remaining,
+            turn=state.turn,
+            epoch=state.epoch,
+            preset=settings.preset,
+            notes=asked.notes,
+        )
+        delivered, trace = self._pipeline.run(
+            asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
+        )
+        state = ledger.record(
+            state,
+            items=delivered.pack.items,
+            block=delivered.block,
+            message_id=message_id,
+            at_ms=asked.kept.at_ms,
+        )
+        notice = self._notice(signal, delivered.block, project, settings)
+        kept_trace = trace if _worth_keeping(trace) else None
+        return Delivery(block=delivered.block, notice=notice, trace=kept_trace), state
+
+    def _refresh(
+        self, query: Query, state: SessionState, settings: Settings, capabilities: HostCapabilities
+    ) -> tuple[Delivery, SessionState]:
+        """The `[MEMORY]` block of the refresh cadence, for the system prompt of every call."""
+        refresh = RefreshBlock(pipeline=self._pipeline, settings=settings.recall, new_id=self._trace_id)
+        low = LowInformation(nothing_coming=query.situation.nothing_coming, words=len(query.raw_text.split()))
+        block, trace, state = refresh.advance(
+            query, state=state, low=low, preset=settings.preset, cap=capabilities.cap_chars
+        )
+        return Delivery(block=block, trace=trace), state
+
+    def _notice(self, signal: Signal, block: Block, project: ProjectRecord | None, settings: Settings) -> str:
+        """The one line of a project's first session; of every session with `statusline` on."""
+        if not isinstance(signal, SessionStarted) or signal.source == "compact":
+            return ""
+        name = f"announced:{project.id if project else ''}"
+        first = self._store.get_value(name) is None
+        if not first and not settings.statusline:
+            return ""
+        if first and not settings.privacy.incognito:
+            self._store.put_value(name, str(self._clock.now_ms()))
+        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
+        known = len(self._store.list_memories(MemoryFilter(), scope=scope, limit=10_000))
+        noun = "memory" if known == 1 else "memories"
+        return f"Tacit on: {known} {noun}, {len(block.memory_ids)} in the start pack"
+
+    def _silent_trace(
+        self, signal: Signal, state: SessionState, reason: str, settings: Settings
+    ) -> Trace | None:
+        """A trace of why a prompt got nothing; other silent signals ask for nothing and leave none."""
+        if not isinstance(signal, PromptSubmitted):
+            return None
+        return Trace(
+            id=self._trace_id(),
+            session=str(state.key),
+            turn=state.turn,
+            epoch=state.epoch,
+            surface=Surface.PROMPT,
+            at_ms=self._clock.now_ms(),
+            preset=settings.preset,
+            text=signal.text[:240],
+            situation=Situation(nothing_coming=True),
+            stages=(StageRecord(stage="signal", took_ms=0.0, notes=(reason,)),),
+            silence=reason,
+        )
+
+    def _redacted(self, trace: Trace | None) -> Trace | None:
+        """The trace as it is stored: the words asked with pass the redaction once more."""
+        return None if trace is None else replace(trace, text=self._redactor.redact(trace.text).text)
+
+    def _trace_id(self) -> str:
+        return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
+
+
+def _silent() -> Delivery:
+    return Delivery(block=Block(surface=Surface.PROMPT))
+
+
+def _of_its_agent(signal: Signal) -> Signal:
+    """A subagent of the same host session has a context of its own, so it gets a record of its own."""
+    own = signal.session.session_id
+    if not signal.agent_id or signal.agent_id == own:
+        return signal
+    key = SessionKey(host=signal.session.host, session_id=f"{own}#{signal.agent_id}")
+    return replace(signal, session=key, parent=signal.session)
+
+
+def _message_id(signal: Signal) -> str:
+    """Under which name the bytes handed over for `signal` are kept for replay; "" = not kept."""
+    match signal:
+        case SessionStarted():
+            return ledger.START_MESSAGE
+        case PromptSubmitted():
+            return signal.message_id
+        case ToolFinished() | ToolFailed():
+            return f"call:{signal.call.call_id}" if signal.call.call_id else ""
+        case _:
+            return ""
+
+
+def _worth_keeping(trace: Trace) -> bool:
+    """Tool calls are many: a silent one without any candidate says nothing that anyone will ask about."""
+    return bool(trace.injected) or trace.surface is not Surface.ACTION or bool(trace.candidates)
+
+
+def loaded_rule_files(root: str, cwd: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Rule files that a host working in `cwd` loads: `names` in every folder from `cwd` up to `root`, relative to it."""
+    top = Path(root)
+    folder = Path(cwd)
+    found: list[str] = []
+    while True:
+        found += [
+            (folder / name).relative_to(top).as_posix()
+            for name in names
+            if folder.is_relative_to(top) and (folder / name).is_file()
+        ]
+        if folder in (top, folder.parent):
+            break
+        folder = folder.parent
+    return tuple(sorted(found))

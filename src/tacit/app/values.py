@@ -1,0 +1,67 @@
+"""What the engine returns. Frozen values, no behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.model.pack import Block, Pack
+from tacit.model.trace import Trace
+from tacit.ports.store import StoreStats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What one signal gets.
+
+    Attributes:
+        block: the text for the model; empty = silence.
+        notice: one line for the person, or empty.
+        trace: how it came about; None when nothing was asked of the memory.
+    """
+
+    block: Block
+    notice: str = ""
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """An answer on demand."""
+
+    pack: Pack
+    block: Block
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStatus:
+    """What `status` shows.
+
+    Attributes:
+        version: of this engine.
+        home: folder of the data.
+        preset: name of the preset in force.
+        store: counts.
+        embedder: identity of the embedder in force.
+        tokens_exact: whether token counts are exact.
+        warnings: problems in plain sentences, each with what to do.
+        silence: why recent prompts got nothing: (reason, count), most frequent first.
+        injections: traces among the recent ones that injected something.
+        recent: how many traces that looks at.
+        sessions_cached: live session records in memory.
+        recall_enabled, shadow: switches in force.
+    """
+
+    version: str
+    home: str
+    preset: str
+    store: StoreStats
+    embedder: str
+    tokens_exact: bool
+    warnings: tuple[str, ...] = ()
+    silence: tuple[tuple[str, int], ...] = ()
+    injections: int = 0
+    recent: int = 0
+    sessions_cached: int = 0
+    recall_enabled: bool = True
+    shadow: bool = False

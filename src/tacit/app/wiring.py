@@ -1,0 +1,102 @@
+"""The only composition root: names concrete backends, providers and hosts, and puts an `Engine` together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from tacit.app.engine import Engine
+from tacit.app.parts import Parts
+from tacit.backends.sqlite import open_sqlite_store, quarantine
+from tacit.config.environment import secret
+from tacit.config.home import Home
+from tacit.config.kinds import kind_registry
+from tacit.config.reload import SettingsWatcher
+from tacit.errors import StoreCorrupt
+from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.opencode import OpenCode
+from tacit.hosts.plain import Plain
+from tacit.ports.clock import Clock
+from tacit.ports.host import Host
+from tacit.ports.models import Embedder
+from tacit.ports.store import Store
+from tacit.providers.clock import SystemClock
+from tacit.providers.embedding import make_embedder
+from tacit.providers.tokens import make_token_counter
+from tacit.safety.redact import Redactor
+
+HOST_GROUP = "tacit.hosts"
+
+
+class Hosts(Mapping[str, Host]):
+    """Host adapters by name: the built-in ones, and those that other packages register as entry points."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Host] = {host.name: host for host in (ClaudeCode(), OpenCode(), Plain())}
+
+    def __getitem__(self, name: str) -> Host:
+        if name not in self._known:
+            for point in entry_points(group=HOST_GROUP, name=name):
+                self._known[name] = point.load()()
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def open_engine(
+    home: Path | None = None,
+    *,
+    overrides: Mapping[str, object] | None = None,
+    clock: Clock | None = None,
+    embedder: Embedder | None = None,
+) -> Engine:
+    """Open the store of `home` and build an engine over it.
+
+    A damaged database is put into quarantine and a fresh one opened, so that an agent's turn is never harmed; `status`
+    says so and names the way back.
+
+    Args:
+        home: folder of the data; None = TACIT_HOME, else `~/.tacit`.
+        overrides: nested settings of the caller, the topmost layer.
+        clock, embedder: other than the real ones, for tests and builders.
+
+    Raises:
+        InvalidSetting, UnknownSetting: for wrong `overrides`.
+        StoreError: if the store cannot be opened; the message says what to do.
+        ProviderError: if the embedder cannot be used as configured.
+    """
+    place = Home(home.expanduser().absolute()) if home is not None else Home.find()
+    place.ensure()
+    watcher = SettingsWatcher(place, overrides=overrides)
+    settings = watcher.current()
+    clock = clock or SystemClock()
+    store, quarantined = _open_store(place, clock)
+    model = embedder or make_embedder(settings.embedder, api_key=secret(settings.embedder.api_key_env))
+    return Engine(
+        Parts(
+            home=place,
+            user_home=Path.home(),
+            settings=watcher,
+            store=store,
+            embedder=model,
+            tokens=make_token_counter(),
+            clock=clock,
+            redactor=Redactor(settings.privacy),
+            kinds=kind_registry(settings),
+            hosts=Hosts(),
+            quarantined=quarantined,
+        )
+    )
+
+
+def _open_store(home: Home, clock: Clock) -> tuple[Store, Path | None]:
+    try:
+        return open_sqlite_store(home, clock=clock), None
+    except StoreCorrupt:
+        aside = quarantine(home, clock)
+        return open_sqlite_store(home, clock=clock), aside

@@ -1,0 +1,43 @@
+"""Stage 10: make sure the block is within every limit, whole. In: a pack. Out: the block and what it really holds. Pure.
+
+The budget stage counts line by line; here the finished text is counted once more, with the host's own cap on characters.
+What is too much goes from the end, a whole memory at a time, so that a closing delimiter is never lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tacit.model.pack import Block, Pack
+from tacit.model.trace import Drop
+from tacit.recall.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """A block and the pack it was rendered from."""
+
+    pack: Pack
+    block: Block
+
+
+def deliver(
+    pack: Pack, *, render: Callable[[Pack], str], count: Callable[[str], int], cap_chars: int
+) -> Outcome[Delivered]:
+    """Render `pack` and cut it to its token budget and to `cap_chars` (0 = no cap)."""
+    drops: list[Drop] = []
+    while True:
+        text = render(pack)
+        tokens = count(text) if text else 0
+        over_cap = bool(cap_chars) and len(text) > cap_chars
+        if not pack.items or not (over_cap or tokens > pack.budget_tokens):
+            break
+        reason = (
+            f"over the host's cap of {cap_chars} characters" if over_cap else "over the budget once rendered"
+        )
+        drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, reason=reason))
+        pack = replace(pack, items=pack.items[:-1])
+    ids = tuple(item.candidate.memory.id for item in pack.items)
+    block = Block(surface=pack.surface, text=text, tokens=tokens, memory_ids=ids if text else ())
+    return Outcome(kept=Delivered(pack=pack, block=block), drops=tuple(drops))

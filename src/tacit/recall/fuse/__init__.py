@@ -1,0 +1,14 @@
+"""Stage 4: order candidates over several rankings. One file, one paper, one test each. Orders; never gates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tacit.model.evidence import Ranking
+from tacit.recall.fuse.convex import convex_min_max
+from tacit.recall.fuse.reciprocal import reciprocal_rank
+from tacit.recall.fuse.weighted import weighted_sum
+
+Fuse = Callable[[Sequence[Ranking], Mapping[str, float]], tuple[tuple[str, float], ...]]
+
+FUSIONS: dict[str, Fuse] = {"rrf": reciprocal_rank, "weighted": weighted_sum, "convex": convex_min_max}

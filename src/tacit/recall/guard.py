@@ -1,0 +1,57 @@
+"""Stage 6: who may appear. In: scored candidates. Out: those that trust, validity, age and threshold let through. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.config.settings import Thresholds
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.trace import Drop
+from tacit.recall.outcome import Outcome
+from tacit.safety.trust import may_appear
+
+STALE_EPISODE = 0.25
+"""An episodic memory whose freshness fell below this (two half-lives) is handed over on demand only."""
+
+
+def threshold_for(thresholds: Thresholds, surface: Surface) -> float:
+    """Least relevance that `surface` injects."""
+    return float(getattr(thresholds, surface.value, 1.0))
+
+
+def guard(
+    candidates: Sequence[Candidate], *, query: Query, kinds: KindRegistry, thresholds: Thresholds
+) -> Outcome[tuple[Candidate, ...]]:
+    """Keep candidates that may and should be handed over, in the order given."""
+    kept: list[Candidate] = []
+    drops: list[Drop] = []
+    threshold = threshold_for(thresholds, query.surface)
+    if query.surface is Surface.PROMPT and query.situation.nothing_coming:
+        return Outcome(kept=(), drops=(Drop(memory_id="", reason="no action is coming"),))
+    for candidate in candidates:
+        reason = _objection(candidate, query=query, kinds=kinds, threshold=threshold)
+        if reason:
+            drops.append(Drop(memory_id=candidate.memory.id, reason=reason))
+        else:
+            kept.append(candidate)
+    return Outcome(kept=tuple(kept), drops=tuple(drops))
+
+
+def _objection(candidate: Candidate, *, query: Query, kinds: KindRegistry, threshold: float) -> str:
+    memory = candidate.memory
+    if not memory.validity.holds_at(query.at_ms):
+        return "no longer valid"
+    ruling = may_appear(memory, query.surface)
+    if not ruling:
+        return ruling.reason
+    kind = kinds.get(memory.kind)
+    on_demand = query.surface is Surface.ON_DEMAND
+    if kind.episodic and not on_demand and (candidate.score("recent") or 0.0) < STALE_EPISODE:
+        return "too old for its kind"
+    least = max(threshold, kind.relevance_floor)
+    if candidate.relevance < least:
+        return f"relevance {candidate.relevance:.2f} below {least:.2f}"
+    return ""

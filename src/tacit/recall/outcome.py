@@ -1,0 +1,26 @@
+"""What a stage hands on: kept values, drops with reasons, notes for the trace. Shared by all stages; decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tacit.model.trace import Drop
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome(Generic[T]):
+    """Result of one stage."""
+
+    kept: T
+    drops: tuple[Drop, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """The whole signal gets nothing, and why."""
+
+    reason: str

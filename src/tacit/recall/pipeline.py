@@ -1,0 +1,310 @@
+"""The read path in one sentence: signal -> query -> retrieve -> fuse -> score -> guard -> dedupe -> budget -> render -> deliver.
+
+In: a query (or the start surface), what the session holds, the store's search. Out: a block and its trace. The pipeline
+does the I/O (search, embedding, loading memories) and reads the time; the stages from fuse to render are pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from tacit.config.settings import RecallSettings
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.pack import Block, Pack, Surface
+from tacit.model.query import Query
+from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
+from tacit.ports.models import Embedder, TokenCounter
+from tacit.ports.store import Store
+from tacit.recall.budget import Allowance, pack
+from tacit.recall.dedupe import dedupe
+from tacit.recall.deliver import Delivered, deliver
+from tacit.recall.fuse import FUSIONS
+from tacit.recall.guard import guard, threshold_for
+from tacit.recall.need import expected_need
+from tacit.recall.outcome import Outcome
+from tacit.recall.render import frame_text, line_text, render_block
+from tacit.recall.retrieve import retrieve
+from tacit.recall.score import SCORES
+from tacit.recall.spaces import SPACES
+from tacit.recall.spaces.recent import freshness
+
+FUSE_WEIGHTS: Mapping[str, float] = {
+    "semantic": 1.0,
+    "lexical": 1.0,
+    "code": 0.5,
+    "entity": 0.7,
+    "intent": 1.2,
+    "error": 4.0,
+}
+"""Weights of the rankings in fusion; they order the short list and gate nothing."""
+
+START_POOL = 300
+START_EXTRA_KINDS = ("digest", "goal", "todo")
+TRACED_CANDIDATES = 24
+TRACED_CHARS = 240
+SPECIFIC_SHARE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What one recall may know besides its query.
+
+    Attributes:
+        in_context: says why a memory need not come again, "" when it may.
+        cap_chars: the host's cap on one block; 0 = none.
+        remaining_ms: milliseconds left until the deadline.
+        turn, epoch: of the session, for the trace.
+        preset: name of the preset, for the trace.
+        render: from pack to text; the default block unless a preset brings its own.
+        notes: what the signal and query stages noted.
+    """
+
+    in_context: Callable[[Memory], str] = field(default=lambda _memory: "")
+    cap_chars: int = 0
+    remaining_ms: Callable[[], float] = field(default=lambda: 1e9)
+    turn: int = 0
+    epoch: int = 0
+    preset: str = "focused"
+    render: Callable[[Pack], str] | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stages:
+    """Collects what every stage kept and dropped, with its time."""
+
+    records: list[StageRecord] = field(default_factory=list[StageRecord])
+    since: float = field(default_factory=perf_counter)
+
+    def note(
+        self, stage: str, *, kept: Sequence[str] = (), drops: Sequence[Drop] = (), notes: Sequence[str] = ()
+    ) -> None:
+        now = perf_counter()
+        took = (now - self.since) * 1000
+        self.records.append(
+            StageRecord(
+                stage=stage, took_ms=round(took, 3), kept=tuple(kept), drops=tuple(drops), notes=tuple(notes)
+            )
+        )
+        self.since = now
+
+
+class RecallPipeline:
+    """Runs the ten stages over one store. Holds no state of its own; safe to use from several threads."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        embedder: Embedder,
+        tokens: TokenCounter,
+        kinds: KindRegistry,
+        executor: Executor,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._tokens = tokens
+        self._kinds = kinds
+        self._executor = executor
+
+    def run(
+        self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str
+    ) -> tuple[Delivered, Trace]:
+        """Answer `query`: the block (empty = silence), what it holds, and the trace."""
+        stages = _Stages()
+        started = perf_counter()
+        stages.note("signal", notes=(query.surface.value,))
+        stages.note("query", notes=context.notes)
+        from_start = query.surface in (Surface.START, Surface.COMPACTION)
+        candidates = (
+            self._start_pool(query, stages) if from_start else self._search(query, settings, context, stages)
+        )
+        scored = self._scored(query, candidates, settings, from_start=from_start)
+        stages.note("score", kept=_ids(scored))
+        guarded = guard(scored, query=query, kinds=self._kinds, thresholds=settings.thresholds)
+        stages.note("guard", kept=_ids(guarded.kept), drops=guarded.drops)
+        held = {c.memory.id: why for c in guarded.kept if (why := context.in_context(c.memory))}
+        fresh = dedupe(guarded.kept, in_context=held)
+        stages.note("dedupe", kept=_ids(fresh.kept), drops=fresh.drops)
+        packed = self._packed(query, fresh.kept, settings)
+        stages.note("budget", kept=_pack_ids(packed.kept), drops=packed.drops)
+        render = context.render or (lambda pack: render_block(pack, self._kinds))
+        done = deliver(packed.kept, render=render, count=self._tokens.count, cap_chars=context.cap_chars)
+        stages.note("render", kept=_pack_ids(done.kept.pack))
+        delivered, silence = self._silence(done, guarded, scored, settings)
+        stages.note(
+            "deliver", kept=delivered.block.memory_ids, drops=done.drops, notes=(silence,) if silence else ()
+        )
+        trace = Trace(
+            id=trace_id,
+            session=query.session,
+            turn=context.turn,
+            epoch=context.epoch,
+            surface=query.surface,
+            at_ms=query.at_ms,
+            preset=context.preset,
+            text=query.raw_text[:TRACED_CHARS],
+            situation=query.situation,
+            stages=tuple(stages.records),
+            candidates=_traced(scored, delivered.block),
+            injected=delivered.block.memory_ids,
+            silence=silence,
+            threshold=threshold_for(settings.thresholds, query.surface),
+            block=delivered.block.text,
+            tokens=delivered.block.tokens,
+            took_ms=round((perf_counter() - started) * 1000, 3),
+        )
+        return delivered, trace
+
+    def _silence(
+        self,
+        done: Outcome[Delivered],
+        guarded: Outcome[tuple[Candidate, ...]],
+        scored: Sequence[Candidate],
+        settings: RecallSettings,
+    ) -> tuple[Delivered, str]:
+        """The delivery to use, and why it is silent ("" when it is not)."""
+        delivered = done.kept
+        if delivered.block.empty:
+            if not scored:
+                return delivered, "no candidate was found"
+            if not guarded.kept:
+                whole = next((d.reason for d in guarded.drops if not d.memory_id), "")
+                return delivered, whole or "no candidate passed the gate"
+            return delivered, "everything that passed is in context already or does not fit"
+        if settings.shadow:
+            empty = Block(surface=delivered.block.surface)
+            return replace(
+                delivered, pack=replace(delivered.pack, items=()), block=empty
+            ), "shadow mode: scored, not injected"
+        return delivered, ""
+
+    def _search(
+        self, query: Query, settings: RecallSettings, context: Context, stages: _Stages
+    ) -> tuple[Candidate, ...]:
+        found = retrieve(
+            query,
+            search=self._store.search,
+            embedder=self._embedder,
+            spaces=settings.spaces,
+            limit=settings.candidates_per_space,
+            executor=self._executor,
+            remaining_ms=context.remaining_ms,
+        )
+        counts = tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in found.kept)
+        stages.note("retrieve", notes=(*counts, *found.notes))
+        fused = FUSIONS[settings.fuse](found.kept, FUSE_WEIGHTS)[: settings.shortlist]
+        by_space = {r.space: {hit.memory_id: hit.score for hit in r.hits} for r in found.kept}
+        memories = {m.id: m for m in self._store.get([i for i, _ in fused], scope=query.scope)}
+        candidates = tuple(
+            Candidate(
+                memory=memories[memory_id],
+                scores=self._measured(query, memories[memory_id], by_space, settings),
+                fused=score,
+            )
+            for memory_id, score in fused
+            if memory_id in memories
+        )
+        stages.note("fuse", kept=_ids(candidates))
+        return candidates
+
+    def _measured(
+        self, query: Query, memory: Memory, found: Mapping[str, Mapping[str, float]], settings: RecallSettings
+    ) -> tuple[tuple[str, float], ...]:
+        """Every space's score for one memory, in the spaces' fixed order."""
+        scores: list[tuple[str, float]] = []
+        for name, space in SPACES.items():
+            if name not in settings.spaces:
+                continue
+            value = found.get(name, {}).get(memory.id)
+            if space.measure is not None:
+                value = space.measure(query, memory)
+            elif name == "recent":
+                kind = self._kinds.get(memory.kind)
+                value = freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kind)
+            if value is not None:
+                scores.append((name, round(value, 4)))
+        return tuple(scores)
+
+    def _start_pool(self, query: Query, stages: _Stages) -> tuple[Candidate, ...]:
+        """Memories that may stand in a start pack, ordered by expected need."""
+        kinds = [kind.name for kind in self._kinds if kind.standing or kind.name in START_EXTRA_KINDS]
+        rest = [kind.name for kind in self._kinds if kind.name not in kinds]
+        search = self._store.search
+        hits = search.standing(kinds, scope=query.scope, limit=START_POOL).hits
+        extra = search.standing(rest, scope=query.scope, limit=START_POOL // SPECIFIC_SHARE).hits
+        stages.note("retrieve", notes=(f"standing: {len(hits)}", f"specific: {len(extra)}"))
+        ids = list(dict.fromkeys(hit.memory_id for hit in (*hits, *extra)))
+        candidates: list[Candidate] = []
+        for memory in self._store.get(ids, scope=query.scope):
+            kind = self._kinds.get(memory.kind)
+            need = expected_need(memory, kind=kind, at_ms=query.at_ms)
+            recent = freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kind)
+            candidates.append(
+                Candidate(memory=memory, scores=(("recent", round(recent, 4)),), fused=need, relevance=need)
+            )
+        candidates.sort(key=lambda c: (-c.relevance, c.memory.id))
+        stages.note("fuse", kept=_ids(candidates), notes=("ordered by expected need",))
+        return tuple(candidates)
+
+    def _scored(
+        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, *, from_start: bool
+    ) -> tuple[Candidate, ...]:
+        if from_start:
+            return tuple(candidates)
+        score = SCORES[settings.score]
+        scored: list[Candidate] = []
+        for candidate in candidates:
+            value, reasons = score(query, candidate, self._kinds.get(candidate.memory.kind))
+            scored.append(replace(candidate, relevance=round(value, 4), reasons=reasons))
+        scored.sort(key=lambda c: (-c.relevance, -c.fused, c.memory.id))
+        return tuple(scored)
+
+    def _packed(
+        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings
+    ) -> Outcome[Pack]:
+        first, last = frame_text(query.surface)
+        unlimited = query.surface in (Surface.START, Surface.COMPACTION)
+        allowance = Allowance(
+            tokens=query.budget_tokens,
+            frame_tokens=self._tokens.count(f"{first}\n{last}"),
+            max_items=len(candidates) if unlimited else settings.max_items,
+            pinned_kinds=settings.pinned_kinds,
+        )
+        return pack(
+            candidates,
+            surface=query.surface,
+            allowance=allowance,
+            cost=lambda candidate, text: self._tokens.count(line_text(candidate, text, self._kinds)) + 1,
+        )
+
+
+def _ids(candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    return tuple(candidate.memory.id for candidate in candidates)
+
+
+def _pack_ids(pack: Pack) -> tuple[str, ...]:
+    return tuple(item.candidate.memory.id for item in pack.items)
+
+
+def _traced(scored: Sequence[Candidate], block: Block) -> tuple[TracedCandidate, ...]:
+    """The best candidates and everything that was injected, as the trace keeps them."""
+    chosen = set(block.memory_ids)
+    listed = [c for i, c in enumerate(scored) if i < TRACED_CANDIDATES or c.memory.id in chosen]
+    return tuple(
+        TracedCandidate(
+            memory_id=c.memory.id,
+            kind=c.memory.kind,
+            content=c.memory.content[:TRACED_CHARS],
+            scores=c.scores,
+            fused=round(c.fused, 5),
+            relevance=c.relevance,
+            reasons=c.reasons,
+        )
+        for c in listed
+    )

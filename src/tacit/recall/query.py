@@ -1,0 +1,164 @@
+"""Stage 2: what does the signal ask? In: signal, session, a reading of the situation. Out: a `Query`. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from tacit.config.settings import Budgets
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionState
+from tacit.model.signal import (
+    Compacting,
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    SubagentStarted,
+    ToolCall,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.model.situation import Situation
+from tacit.model.trigger import ACTION_PARENTS
+from tacit.reading.entities import find_entities
+from tacit.reading.errors import error_signature
+from tacit.reading.situation import read_call, read_situation
+from tacit.recall.outcome import Outcome
+
+MAX_TEXT_CHARS = 4000
+SHORT_PROMPT_WORDS = 6
+PROPOSAL_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The words of a signal before they become a query."""
+
+    text: str
+    situation: Situation
+    files: tuple[str, ...] = ()
+    signature: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def clip(text: str, limit: int = MAX_TEXT_CHARS) -> str:
+    """Keep the head and the tail of an over-long text: a question stands at one of the two."""
+    if len(text) <= limit:
+        return text
+    head = limit * 3 // 4
+    return f"{text[:head]}\n{text[-(limit - head) :]}"
+
+
+def build_query(
+    signal: Signal,
+    *,
+    surface: Surface,
+    state: SessionState,
+    scope: ScopeFilter,
+    budgets: Budgets,
+    at_ms: int,
+    files: tuple[str, ...] = (),
+) -> Outcome[Query]:
+    """Turn `signal` into a query for `surface`.
+
+    Args:
+        signal: what the host told.
+        surface: what the signal stage decided.
+        state: the session's record, already advanced by this signal.
+        scope: what may be seen.
+        budgets: tokens per surface.
+        at_ms: the moment asked for.
+        files: the signal's files, relative to the project root.
+    """
+    asked = _ask(signal, state, files)
+    text = clip(asked.text)
+    top = asked.situation.actions[0][0] if asked.situation.actions else ""
+    query = Query(
+        surface=surface,
+        text=text,
+        raw_text=clip(_words_of(signal)),
+        situation=asked.situation,
+        scope=scope,
+        at_ms=at_ms,
+        budget_tokens=budget_for(budgets, surface),
+        entities=find_entities(text),
+        files=asked.files,
+        error_signature=asked.signature,
+        session=str(state.key),
+        task=ACTION_PARENTS.get(top, ""),
+    )
+    return Outcome(kept=query, notes=(*asked.notes, *asked.situation.why))
+
+
+def budget_for(budgets: Budgets, surface: Surface) -> int:
+    """Tokens that `surface` may hand over; 0 for what is not ours."""
+    return int(getattr(budgets, surface.value, 0))
+
+
+def _words_of(signal: Signal) -> str:
+    match signal:
+        case PromptSubmitted():
+            return signal.text
+        case ToolStarting() | ToolFinished():
+            return _call_words(signal.call)
+        case ToolFailed():
+            return f"{_call_words(signal.call)}\n{signal.error}"
+        case SubagentStarted():
+            return signal.task
+        case SessionStarted():
+            return signal.source
+        case MessageEnded():
+            return signal.text
+        case Compacting() | SessionEnded():
+            return ""
+        case _:
+            assert_never(signal)
+
+
+def _call_words(call: ToolCall) -> str:
+    return call.command or " ".join((call.tool, *call.paths))
+
+
+def _ask(signal: Signal, state: SessionState, files: tuple[str, ...]) -> Asked:
+    match signal:
+        case PromptSubmitted():
+            return _ask_prompt(signal, state)
+        case ToolStarting() | ToolFinished():
+            return Asked(text=_call_words(signal.call), situation=read_call(signal.call), files=files)
+        case ToolFailed():
+            signature = error_signature(signal.error, command=signal.call.command)
+            situation = read_call(signal.call)
+            text = f"{_call_words(signal.call)}\n{signal.error[-1500:]}"
+            return Asked(text=text, situation=situation, files=files, signature=signature)
+        case SubagentStarted():
+            return Asked(text=signal.task, situation=read_situation(signal.task), files=files)
+        case SessionStarted() | Compacting() | MessageEnded() | SessionEnded():
+            return Asked(text="", situation=Situation(), files=state.recent_files)
+        case _:
+            assert_never(signal)
+
+
+def _ask_prompt(signal: PromptSubmitted, state: SessionState) -> Asked:
+    situation = read_situation(
+        signal.text,
+        previous_end=state.last_message_end,
+        recent_tools=state.recent_tools,
+        recent_files=state.recent_files,
+    )
+    text, notes = signal.text, []
+    if situation.accepted and state.last_message_end:
+        text = f"{signal.text}\n{state.last_message_end[-PROPOSAL_CHARS:]}"
+        notes.append("read with the accepted proposal")
+    elif (
+        len(signal.text.split()) <= SHORT_PROMPT_WORDS
+        and len(state.recent_prompts) > 1
+        and not situation.nothing_coming
+    ):
+        text = f"{signal.text}\n{state.recent_prompts[-2]}"
+        notes.append("short prompt enriched from the turn before")
+    return Asked(text=text, situation=situation, files=state.recent_files, notes=tuple(notes))

@@ -1,0 +1,109 @@
+"""The `refresh` preset's cadence: sections fixed per epoch, one section refreshed each turn, all in the system prompt.
+
+Source: the fifth seed (per-turn memory refresh). Sections are made at the first chance in an epoch and stay byte for byte
+until the next one; "Relevant to Current Task" follows the newest prompt (similarity 0.45 in the first turn, 0.55 and at
+most three later); a low-information turn keeps what was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tacit.config.settings import RecallSettings
+from tacit.model.memory import Memory
+from tacit.model.pack import Block, Pack, Surface
+from tacit.model.query import Query
+from tacit.model.session import SessionState
+from tacit.model.situation import Situation
+from tacit.model.trace import Trace
+from tacit.recall.deliver import Delivered
+from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.render.memory_sections import memory_text, relevant_text, sections_text
+from tacit.session import ledger
+
+SECTIONS_BLOCK = "refresh:sections"
+RELEVANT_BLOCK = "refresh:relevant"
+LOW_INFORMATION_WORDS = 3
+FIRST_TURN_ITEMS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowInformation:
+    """What tells whether a prompt says enough to refresh by."""
+
+    nothing_coming: bool
+    words: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the prompt is too thin ("ok", "yes do it") to replace what is there."""
+        return self.nothing_coming or self.words < LOW_INFORMATION_WORDS
+
+
+class RefreshBlock:
+    """Advances the `[MEMORY]` block of one session by one signal."""
+
+    def __init__(
+        self, *, pipeline: RecallPipeline, settings: RecallSettings, new_id: Callable[[], str]
+    ) -> None:
+        self._pipeline = pipeline
+        self._settings = settings
+        self._new_id = new_id
+
+    def advance(
+        self, query: Query, *, state: SessionState, low: LowInformation, preset: str, cap: int
+    ) -> tuple[Block, Trace | None, SessionState]:
+        """The block after `query`, its trace, and the session's new record."""
+        trace: Trace | None = None
+        sections = ledger.kept_block(state, SECTIONS_BLOCK)
+        if sections is None:
+            done, trace = self._sections(query, state, preset)
+            sections = done.block.text
+            state = ledger.record(
+                state, items=done.pack.items, block=done.block, message_id=SECTIONS_BLOCK, at_ms=query.at_ms
+            )
+        relevant = ledger.kept_block(state, RELEVANT_BLOCK) or self._carried(state)
+        if query.surface is Surface.PROMPT and not low.holds:
+            done, trace = self._relevant(query, state, preset)
+            relevant = done.block.text
+            state = ledger.keep_block(state, message_id=RELEVANT_BLOCK, text=relevant)
+        text = memory_text(sections, relevant)
+        if cap and len(text) > cap:
+            text = memory_text(sections, "") if len(memory_text(sections, "")) <= cap else ""
+        injected = trace.injected if trace else ()
+        block = Block(surface=query.surface, text=text, memory_ids=injected, placement="system")
+        if trace is not None:
+            trace = replace(trace, block=text)
+        return block, trace, state
+
+    def _carried(self, state: SessionState) -> str:
+        """The refreshed section of the epoch before: a compaction must not lose it."""
+        return next((b.text for b in reversed(state.blocks) if b.message_id == RELEVANT_BLOCK), "")
+
+    def _sections(self, query: Query, state: SessionState, preset: str) -> tuple[Delivered, Trace]:
+        budget = self._settings.budgets.start
+        start = replace(query, surface=Surface.START, text="", situation=Situation(), budget_tokens=budget)
+        context = Context(
+            turn=state.turn, epoch=state.epoch, preset=preset, render=lambda pack: sections_text(pack.items)
+        )
+        return self._pipeline.run(start, settings=self._settings, context=context, trace_id=self._new_id())
+
+    def _relevant(self, query: Query, state: SessionState, preset: str) -> tuple[Delivered, Trace]:
+        first = state.turn <= 1
+        limit = self._settings.refresh_similarity_first if first else self._settings.refresh_similarity_later
+        items = FIRST_TURN_ITEMS if first else self._settings.refresh_top
+        thresholds = self._settings.thresholds.model_copy(update={"prompt": limit})
+        settings = self._settings.model_copy(update={"thresholds": thresholds, "max_items": items})
+        fixed = {e.memory_id for e in state.ledger if e.epoch == state.epoch}
+
+        def in_sections(memory: Memory) -> str:
+            return "stands in a fixed section" if memory.id in fixed else ""
+
+        def render(pack: Pack) -> str:
+            return relevant_text(pack.items)
+
+        context = Context(
+            in_context=in_sections, turn=state.turn, epoch=state.epoch, preset=preset, render=render
+        )
+        return self._pipeline.run(query, settings=settings, context=context, trace_id=self._new_id())

@@ -1,0 +1,97 @@
+"""Relevance by situation first, likeness second: the default score.
+
+A standing rule matters because its action is coming, not because its words resemble the prompt; a specific memory (a
+fact, a file, an error) matters when both speak for it. Both are logistic models over evidence scaled to 0-1:
+
+    relevance = 1 / (1 + exp(-(bias + sum of weight * evidence)))
+
+Source of the form: Platt, 1999. The weights are data (`weights.json` beside this file): a manifest names the data and
+the command they were fitted with. An exact error signature is evidence of its own and needs no model.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import Kind
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+
+EVIDENCE: tuple[str, ...] = (
+    "intent",
+    "semantic",
+    "lexical",
+    "code",
+    "entity",
+    "character",
+    "breadth",
+    "importance",
+)
+"""Names of the evidence in the order of the weights."""
+
+EXACT_SIGNATURE = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """One logistic model: a bias and one weight per evidence, in the order of `EVIDENCE`."""
+
+    bias: float
+    weights: tuple[float, ...]
+
+    def relevance(self, evidence: tuple[float, ...]) -> float:
+        """Probability for `evidence` (each 0-1, in the order of `EVIDENCE`)."""
+        z = self.bias + sum(w * x for w, x in zip(self.weights, evidence, strict=True))
+        return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
+
+
+@lru_cache(maxsize=1)
+def shipped_weights() -> dict[str, Weights]:
+    """The shipped models by group: `standing`, `specific`, `on_demand`."""
+    data = json.loads(files("tacit.recall.score").joinpath("weights.json").read_text("utf-8"))
+    return {
+        name: Weights(bias=model["bias"], weights=tuple(model["weights"][key] for key in EVIDENCE))
+        for name, model in data["models"].items()
+    }
+
+
+def scaled(value: float | None, *, low: float, high: float) -> float:
+    """Map a space's score to 0-1 between two marks of its scale; what was not measured counts 0."""
+    return 0.0 if value is None else min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+def evidence_of(candidate: Candidate) -> tuple[float, ...]:
+    """The candidate's evidence, each scaled to 0-1, in the order of `EVIDENCE`."""
+    memory = candidate.memory
+    return (
+        candidate.score("intent") or 0.0,
+        scaled(candidate.score("semantic"), low=0.2, high=0.7),
+        scaled(candidate.score("lexical"), low=0.0, high=20.0),
+        scaled(candidate.score("code"), low=0.0, high=20.0),
+        candidate.score("entity") or 0.0,
+        scaled(candidate.score("character"), low=0.05, high=0.45),
+        memory.trigger.breadth / 3.0,
+        memory.importance,
+    )
+
+
+def situation_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
+    """Relevance of `candidate` for `query` with short reasons, strongest first."""
+    if query.error_signature and candidate.memory.error_signature == query.error_signature:
+        return EXACT_SIGNATURE, ("same error signature",)
+    evidence = evidence_of(candidate)
+    group = "on_demand" if query.surface is Surface.ON_DEMAND else "standing" if kind.standing else "specific"
+    model = shipped_weights()[group]
+    value = model.relevance(evidence)
+    if kind.episodic:
+        value *= candidate.score("recent") or 0.0
+    parts = sorted(
+        ((w * x, name) for name, w, x in zip(EVIDENCE, model.weights, evidence, strict=True) if w * x > 0.2),
+        key=lambda part: (-part[0], part[1]),
+    )
+    return value, tuple(f"{name} +{gain:.1f}" for gain, name in parts[:3])

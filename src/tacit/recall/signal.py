@@ -1,0 +1,75 @@
+"""Stage 1: does this signal ask for anything at all? In: signal, session, settings. Out: a surface, or silence. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from tacit.config.settings import RecallSettings
+from tacit.model.pack import Surface
+from tacit.model.session import SessionState
+from tacit.model.signal import (
+    Compacting,
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    SubagentStarted,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.recall.outcome import Silence
+
+_MACHINE_MADE = re.compile(
+    r"^\s*<(?:task-notification|system-reminder|command-name|local-command|bash-(?:input|stdout|stderr)|hook_context)\b"
+    r"|^\s*\[(?:Request interrupted|SYSTEM NOTIFICATION)",
+    re.IGNORECASE,
+)
+
+
+def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | Silence:
+    """Name the surface that `signal` asks for, or say why it gets silence."""
+    if not settings.enabled:
+        return Silence(reason="recall is off in the settings")
+    if state.muted:
+        return Silence(reason="the session is muted")
+    match signal:
+        case SessionStarted():
+            return Surface.COMPACTION if signal.source == "compact" else Surface.START
+        case PromptSubmitted():
+            return _prompt(signal, settings)
+        case ToolStarting() | ToolFinished():
+            return _tool(signal)
+        case ToolFailed():
+            return Surface.FAILURE
+        case SubagentStarted():
+            return Surface.SUBAGENT
+        case Compacting():
+            return Silence(reason="nothing is injected before a compaction; the pack follows it")
+        case MessageEnded():
+            return Silence(reason="nothing is injected when a message ends")
+        case SessionEnded():
+            return Silence(reason="nothing is injected when a session ends")
+        case _:
+            assert_never(signal)
+
+
+def _prompt(signal: PromptSubmitted, settings: RecallSettings) -> Surface | Silence:
+    if signal.machine or _MACHINE_MADE.search(signal.text[:400]):
+        return Silence(reason="machine-made prompt")
+    if not signal.text.strip():
+        return Silence(reason="empty prompt")
+    if settings.opt_out_token in signal.text:
+        return Silence(reason=f"the prompt carries the opt-out token {settings.opt_out_token}")
+    return Surface.PROMPT
+
+
+def _tool(signal: ToolStarting | ToolFinished) -> Surface | Silence:
+    call = signal.call
+    if not call.paths and not call.command:
+        return Silence(reason=f"tool call {call.tool!r} names no file or command")
+    if call.tool in ("grep", "glob"):
+        return Silence(reason="searching is no action that a rule governs")
+    return Surface.ACTION

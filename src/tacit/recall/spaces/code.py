@@ -1,0 +1,15 @@
+"""Code space (E7): BM25 over identifiers and paths, split by case and punctuation; above 0."""
+
+from __future__ import annotations
+
+from tacit.model.evidence import Ranking
+from tacit.model.query import Query
+from tacit.ports.search import Search
+
+HIGH = 8.0
+LOW = 2.0
+
+
+def retrieve(search: Search, query: Query, limit: int) -> Ranking:
+    """Best memories by shared identifiers; the files at hand count as words of the query."""
+    return search.code(" ".join((query.text, *query.files[-3:])), scope=query.scope, limit=limit)

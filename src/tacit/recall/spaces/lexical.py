@@ -1,0 +1,15 @@
+"""Lexical space (E6): BM25 over stemmed words, above 0. Source: Robertson and Zaragoza, 2009 (k1 1.2, b 0.75)."""
+
+from __future__ import annotations
+
+from tacit.model.evidence import Ranking
+from tacit.model.query import Query
+from tacit.ports.search import Search
+
+HIGH = 8.0
+LOW = 2.0
+
+
+def retrieve(search: Search, query: Query, limit: int) -> Ranking:
+    """Best memories by shared words."""
+    return search.lexical(query.text, scope=query.scope, limit=limit)

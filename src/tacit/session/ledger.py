@@ -1,0 +1,105 @@
+"""What a session's context already holds. Pure functions over `SessionState`; the daemon alone stores the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tacit.model.memory import Memory
+from tacit.model.pack import Block, PackItem, Surface
+from tacit.model.session import Exposure, RenderedBlock, SessionState
+
+MAX_EXPOSURES = 4000
+MAX_BLOCKS = 400
+START_MESSAGE = "start"
+"""Message id under which the start block of an epoch is kept."""
+
+
+def why_in_context(state: SessionState, memory: Memory, *, surface: Surface, reinject_after: int) -> str:
+    """Say why `memory` need not be handed over again, or "" when it may be.
+
+    It may come again when its content changed, after a compaction or clear (a new epoch), after `reinject_after`
+    turns (0 = never), and, for what only the host has loaded, at the action it governs.
+    """
+    digest = memory.content_hash
+    for entry in reversed(state.ledger):
+        if entry.memory_id != memory.id or entry.epoch != state.epoch:
+            continue
+        if entry.content_hash != digest:
+            return ""
+        if entry.surface is Surface.HOST:
+            return "" if surface is Surface.ACTION else "the host loaded it from its rule file"
+        if reinject_after and state.turn - entry.turn >= reinject_after:
+            return ""
+        return f"already in context (turn {entry.turn}, {entry.surface.value})"
+    return ""
+
+
+def dropped_by_compaction(state: SessionState) -> tuple[str, ...]:
+    """Ids of memories that were in context in an earlier epoch and are not in this one, oldest exposure first."""
+    now = {
+        entry.memory_id
+        for entry in state.ledger
+        if entry.epoch == state.epoch and entry.surface is not Surface.HOST
+    }
+    seen: dict[str, None] = {}
+    for entry in state.ledger:
+        if entry.epoch < state.epoch and entry.surface is not Surface.HOST and entry.memory_id not in now:
+            seen.setdefault(entry.memory_id)
+    return tuple(seen)
+
+
+def record(
+    state: SessionState, *, items: Iterable[PackItem], block: Block, message_id: str, at_ms: int
+) -> SessionState:
+    """Add the exposures of a delivered block, and its bytes when `message_id` is given."""
+    entries = tuple(
+        Exposure(
+            memory_id=item.candidate.memory.id,
+            content_hash=item.candidate.memory.content_hash,
+            epoch=state.epoch,
+            turn=state.turn,
+            surface=block.surface,
+            tokens=item.tokens,
+            at_ms=at_ms,
+        )
+        for item in items
+    )
+    state = replace(state, ledger=(*state.ledger, *entries)[-MAX_EXPOSURES:])
+    return keep_block(state, message_id=message_id, text=block.text)
+
+
+def keep_block(state: SessionState, *, message_id: str, text: str) -> SessionState:
+    """Remember the exact bytes handed over for `message_id` in this epoch; "" as id keeps nothing."""
+    if not message_id:
+        return state
+    others = tuple(b for b in state.blocks if not (b.message_id == message_id and b.epoch == state.epoch))
+    block = RenderedBlock(message_id=message_id, epoch=state.epoch, text=text)
+    return replace(state, blocks=(*others, block)[-MAX_BLOCKS:])
+
+
+def kept_block(state: SessionState, message_id: str) -> str | None:
+    """The bytes handed over for `message_id` in this epoch; None when nothing was decided for it yet."""
+    for block in reversed(state.blocks):
+        if block.message_id == message_id and block.epoch == state.epoch:
+            return block.text
+    return None
+
+
+def expose_host_rules(state: SessionState, memories: Sequence[Memory], *, at_ms: int) -> SessionState:
+    """Count memories imported from rule files that the host itself loaded as exposed in this epoch."""
+    known = {(e.memory_id, e.content_hash) for e in state.ledger if e.epoch == state.epoch}
+    entries = tuple(
+        Exposure(
+            memory_id=memory.id,
+            content_hash=memory.content_hash,
+            epoch=state.epoch,
+            turn=state.turn,
+            surface=Surface.HOST,
+            tokens=0,
+            at_ms=at_ms,
+        )
+        for memory in memories
+        if (memory.id, memory.content_hash) not in known
+    )
+    return replace(state, ledger=(*state.ledger, *entries)[-MAX_EXPOSURES:])

@@ -1,0 +1,160 @@
+"""How a session's record changes with each signal. Pure: (record, signal) -> record. Never decides what to inject."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.model.session import PendingFailure, SessionState
+from tacit.model.signal import (
+    Compacting,
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    SubagentStarted,
+    ToolCall,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.model.situation import Situation
+
+MAX_KEYS = 256
+MAX_RECENT = 12
+MAX_PROMPTS = 4
+MAX_FAILURES = 20
+MESSAGE_END_CHARS = 2000
+PROMPT_CHARS = 500
+EDITING_TOOLS = frozenset({"edit", "write"})
+
+
+def opened(signal: Signal, *, parent: SessionState | None = None) -> SessionState:
+    """A new record for a session first heard of through `signal`; a fork inherits its parent's context."""
+    fresh = SessionState(key=signal.session, cwd=signal.cwd, agent=signal.agent, started_at_ms=signal.at_ms)
+    if parent is None:
+        return replace(fresh, parent=signal.parent)
+    return replace(
+        fresh,
+        parent=parent.key,
+        turn=parent.turn,
+        epoch=parent.epoch,
+        ledger=parent.ledger,
+        blocks=parent.blocks,
+        last_message_end=parent.last_message_end,
+        last_message_situation=parent.last_message_situation,
+        recent_tools=parent.recent_tools,
+        recent_files=parent.recent_files,
+        recent_prompts=parent.recent_prompts,
+    )
+
+
+def seen(state: SessionState, signal: Signal) -> bool:
+    """Whether this very signal was handled before."""
+    return bool(signal.key) and signal.key in state.seen_signal_keys
+
+
+def arrived(state: SessionState, signal: Signal) -> SessionState:
+    """What every signal changes: key, time, folder, agent."""
+    keys = (*state.seen_signal_keys, signal.key)[-MAX_KEYS:] if signal.key else state.seen_signal_keys
+    return replace(
+        state,
+        seen_signal_keys=keys,
+        last_signal_at_ms=max(state.last_signal_at_ms, signal.at_ms),
+        cwd=signal.cwd or state.cwd,
+        agent=signal.agent or state.agent,
+    )
+
+
+def advanced(
+    state: SessionState,
+    signal: Signal,
+    *,
+    paths: tuple[str, ...] = (),
+    situation: Situation | None = None,
+    signature: str = "",
+) -> SessionState:
+    """Apply what `signal` means to the record.
+
+    Args:
+        state: the record after `arrived`.
+        signal: the signal.
+        paths: its file paths, relative to the project root.
+        situation: the reading of a message's end, made when it ended.
+        signature: the normalised signature of a failure.
+    """
+    match signal:
+        case SessionStarted():
+            return _started(state, signal)
+        case PromptSubmitted():
+            return _prompted(state, signal)
+        case ToolStarting():
+            return _touched(state, signal.call, paths)
+        case ToolFinished():
+            return _succeeded(_touched(state, signal.call, paths), signal.call, paths)
+        case ToolFailed():
+            return _failed(_touched(state, signal.call, paths), signal, signature)
+        case MessageEnded():
+            return replace(
+                state, last_message_end=signal.text[-MESSAGE_END_CHARS:], last_message_situation=situation
+            )
+        case SessionEnded():
+            return replace(state, ended=True)
+        case Compacting() | SubagentStarted():
+            return state
+
+
+def _started(state: SessionState, signal: SessionStarted) -> SessionState:
+    if signal.source in ("compact", "clear"):
+        # What was in context is gone: a new epoch. The record of what was shown stays in the ledger.
+        state = replace(state, epoch=state.epoch + 1)
+    if signal.source == "clear":
+        state = replace(state, last_message_end="", last_message_situation=None, recent_prompts=())
+    return replace(state, ended=False, host_rule_files=signal.rule_files or state.host_rule_files)
+
+
+def _prompted(state: SessionState, signal: PromptSubmitted) -> SessionState:
+    if signal.machine:
+        return state
+    end = signal.previous_message_end[-MESSAGE_END_CHARS:] or state.last_message_end
+    return replace(
+        state,
+        turn=state.turn + 1,
+        recent_prompts=(*state.recent_prompts, signal.text[:PROMPT_CHARS])[-MAX_PROMPTS:],
+        last_message_end=end,
+        ended=False,
+    )
+
+
+def _touched(state: SessionState, call: ToolCall, paths: tuple[str, ...]) -> SessionState:
+    step = f"{call.tool} {call.command}".strip()[:120]
+    tools = state.recent_tools if state.recent_tools[-1:] == (step,) else (*state.recent_tools, step)
+    files = tuple(f for f in state.recent_files if f not in paths) + paths
+    return replace(state, recent_tools=tools[-MAX_RECENT:], recent_files=files[-MAX_RECENT:])
+
+
+def _succeeded(state: SessionState, call: ToolCall, paths: tuple[str, ...]) -> SessionState:
+    failures = state.pending_failures
+    if call.tool in EDITING_TOOLS and paths:
+        failures = tuple(
+            replace(f, edited_files=tuple(dict.fromkeys((*f.edited_files, *paths)))) for f in failures
+        )
+    if call.command:
+        failures = tuple(f for f in failures if f.command != call.command)
+    return replace(state, pending_failures=failures)
+
+
+def _failed(state: SessionState, signal: ToolFailed, signature: str) -> SessionState:
+    failure = PendingFailure(
+        tool=signal.call.tool,
+        command=signal.call.command,
+        signature=signature,
+        error=signal.error[-MESSAGE_END_CHARS:],
+        turn=state.turn,
+    )
+    kept = tuple(
+        f
+        for f in state.pending_failures
+        if (f.tool, f.command, f.signature) != (failure.tool, failure.command, signature)
+    )
+    return replace(state, pending_failures=(*kept, failure)[-MAX_FAILURES:])

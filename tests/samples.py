@@ -1,0 +1,69 @@
+"""Small values that many tests need. Nothing here is real data."""
+
+from __future__ import annotations
+
+from tacit.model.evidence import Candidate
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
+from tacit.model.situation import Situation
+from tacit.model.trigger import Trigger
+
+NOW_MS = 1_760_000_000_000
+DAY_MS = 86_400_000
+PROJECT = project_scope("shop-0123456789")
+
+
+def memory(
+    content: str = "Run `make lint` before committing.",
+    *,
+    id: str = "mem_1",
+    kind: str = "preference",
+    scope: Scope = PROJECT,
+    tier: TrustTier = TrustTier.USER,
+    at_ms: int = NOW_MS,
+    trigger: Trigger | None = None,
+    **fields: object,
+) -> Memory:
+    """A memory with sensible defaults."""
+    return Memory(
+        id=id,
+        kind=kind,
+        content=content,
+        scope=scope,
+        provenance=Provenance(tier=tier, source="cli"),
+        validity=Validity(valid_from_ms=at_ms),
+        created_at_ms=at_ms,
+        updated_at_ms=at_ms,
+        trigger=trigger or Trigger(),
+        **fields,
+    )
+
+
+def candidate(
+    content: str = "Run `make lint` before committing.",
+    *,
+    relevance: float = 0.5,
+    scores: tuple[tuple[str, float], ...] = (),
+    **fields: object,
+) -> Candidate:
+    """A candidate over a sample memory."""
+    return Candidate(memory=memory(content, **fields), relevance=relevance, fused=relevance, scores=scores)
+
+
+def query(
+    text: str = "commit this",
+    *,
+    surface: Surface = Surface.PROMPT,
+    situation: Situation | None = None,
+    **fields: object,
+) -> Query:
+    """A query that may see the sample project and the universal scope."""
+    values: dict[str, object] = {
+        "scope": ScopeFilter.of(PROJECT, UNIVERSAL),
+        "at_ms": NOW_MS,
+        "budget_tokens": 800,
+        **fields,
+    }
+    return Query(surface=surface, text=text, raw_text=text, situation=situation or Situation(), **values)

@@ -1,0 +1,70 @@
+"""Every fusion against a value computed by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.model.evidence import Hit, Ranking
+from tacit.recall.fuse import FUSIONS
+from tacit.recall.fuse.convex import convex_min_max
+from tacit.recall.fuse.reciprocal import reciprocal_rank
+from tacit.recall.fuse.weighted import weighted_sum
+
+
+def ranking(space: str, *hits: tuple[str, float]) -> Ranking:
+    return Ranking(space=space, hits=tuple(Hit(memory_id=i, score=s) for i, s in hits))
+
+
+LEXICAL = ranking("lexical", ("a", 9.0), ("b", 5.0), ("c", 1.0))
+SEMANTIC = ranking("semantic", ("b", 0.8), ("d", 0.4))
+
+
+def test_reciprocal_rank_by_hand():
+    """b: 1/62 + 1/61; a: 1/61; d: 1/62; c: 1/63."""
+    fused = reciprocal_rank([LEXICAL, SEMANTIC], {})
+    assert [i for i, _ in fused] == ["b", "a", "d", "c"]
+    assert fused[0][1] == pytest.approx(1 / 62 + 1 / 61)
+    assert fused[3][1] == pytest.approx(1 / 63)
+
+
+def test_reciprocal_rank_weights_a_space():
+    """A weight of two doubles what a space gives."""
+    fused = dict(reciprocal_rank([SEMANTIC], {"semantic": 2.0}))
+    assert fused["b"] == pytest.approx(2 / 61)
+
+
+def test_weighted_sum_by_hand():
+    """b: 5 + 10 * 0.8 = 13."""
+    fused = dict(weighted_sum([LEXICAL, SEMANTIC], {"semantic": 10.0}))
+    assert fused == pytest.approx({"a": 9.0, "b": 13.0, "c": 1.0, "d": 4.0})
+
+
+def test_convex_by_hand():
+    """Lexical maps 9, 5, 1 to 1, .5, 0; semantic .8, .4 to 1, 0; equal shares of one half."""
+    fused = dict(convex_min_max([LEXICAL, SEMANTIC], {}))
+    assert fused == pytest.approx({"a": 0.5, "b": 0.75, "c": 0.0, "d": 0.0})
+
+
+def test_convex_of_equal_scores_is_one():
+    """A ranking without spread says that all are equally good."""
+    assert dict(convex_min_max([ranking("x", ("a", 3.0), ("b", 3.0))], {})) == {"a": 1.0, "b": 1.0}
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from("abcdef"), st.floats(0, 100)), max_size=6, unique_by=lambda t: t[0]
+        ),
+        max_size=4,
+    )
+)
+@pytest.mark.parametrize("name", sorted(FUSIONS))
+def test_fusion_is_total_and_stable(name, lists):
+    """Every found memory comes out once; order is by score, then id; order of rankings does not matter for the set."""
+    rankings = [ranking(f"s{i}", *hits) for i, hits in enumerate(lists)]
+    fused = FUSIONS[name](rankings, {})
+    ids = [i for i, _ in fused]
+    assert sorted(ids) == sorted({h.memory_id for r in rankings for h in r.hits})
+    assert list(fused) == sorted(fused, key=lambda item: (-item[1], item[0]))
