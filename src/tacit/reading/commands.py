@@ -14,162 +14,36 @@ _QUOTED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=\S*$")
-_WRAPPERS = frozenset(
-    [
-        "sudo",
-        "env",
-        "time",
-        "nohup",
-        "command",
-        "exec",
-        "builtin",
-        "nice",
-        "timeout",
-        "stdbuf",
-        "doas",
-        "xvfb-run",
-        "caffeinate",
-        "watch",
-        "then",
-        "do",
-        "else",
-        "!",
-        "{",
-        "(",
-    ]
-)
+_WRAPPERS_TEXT = """
+sudo env time nohup command exec builtin nice timeout stdbuf doas xvfb-run caffeinate watch then do else
+! { (
+"""
+_WRAPPERS = frozenset(_WRAPPERS_TEXT.split())
 _RUNNERS = {
     ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("pdm", "run"), ("rye", "run"), ("bundle", "exec"), ("npm", "exec"),
     ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("bun", "x"), ("mise", "exec"), ("nix", "develop"), ("direnv", "exec"),
 }  # fmt: skip
 _RUNNER_ONE = frozenset(["npx", "bunx", "uvx", "pipx", "dotenv", "cross-env"])
-_SUBCOMMANDS = frozenset(
-    [
-        "git",
-        "gh",
-        "glab",
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "deno",
-        "pip",
-        "pip3",
-        "uv",
-        "poetry",
-        "pipenv",
-        "pdm",
-        "hatch",
-        "cargo",
-        "go",
-        "rustup",
-        "docker",
-        "podman",
-        "docker-compose",
-        "kubectl",
-        "helm",
-        "terraform",
-        "aws",
-        "gcloud",
-        "az",
-        "dotnet",
-        "mvn",
-        "gradle",
-        "gradlew",
-        "make",
-        "just",
-        "task",
-        "rake",
-        "bundle",
-        "gem",
-        "composer",
-        "brew",
-        "apt",
-        "apt-get",
-        "conda",
-        "mix",
-        "flutter",
-        "dart",
-        "swift",
-        "terragrunt",
-        "pulumi",
-        "heroku",
-        "fly",
-        "vercel",
-        "netlify",
-        "supabase",
-        "prisma",
-        "alembic",
-        "rails",
-        "django-admin",
-        "systemctl",
-        "nx",
-        "turbo",
-        "lerna",
-        "ruff",
-        "cdk",
-        "sam",
-        "ansible",
-        "tox",
-        "nox",
-        "pre-commit",
-        "changeset",
-        "stripe",
-    ]
-)
+_SUBCOMMANDS_TEXT = """
+git gh glab npm pnpm yarn bun deno pip pip3 uv poetry pipenv pdm hatch cargo go rustup docker podman
+docker-compose kubectl helm terraform aws gcloud az dotnet mvn gradle gradlew make just task rake bundle
+gem composer brew apt apt-get conda mix flutter dart swift terragrunt pulumi heroku fly vercel netlify
+supabase prisma alembic rails django-admin systemctl nx turbo lerna ruff cdk sam ansible tox nox
+pre-commit changeset stripe
+"""
+_SUBCOMMANDS = frozenset(_SUBCOMMANDS_TEXT.split())
 _THIRD = {("gh", "pr"), ("gh", "issue"), ("gh", "release"), ("gh", "run"), ("gh", "repo"), ("glab", "mr"), ("docker", "compose"), ("npm", "run"), ("pnpm", "run"),
           ("yarn", "run"), ("bun", "run"), ("deno", "task"), ("uv", "pip"), ("git", "stash"), ("git", "worktree"), ("aws", "s3"), ("go", "mod"), ("dotnet", "ef")}  # fmt: skip
-_VALUE_OPTIONS = frozenset(
-    [
-        "-C",
-        "-c",
-        "--git-dir",
-        "--work-tree",
-        "--prefix",
-        "--cwd",
-        "--dir",
-        "--filter",
-        "-w",
-        "--workspace",
-        "-n",
-        "--namespace",
-        "--context",
-        "-f",
-        "--file",
-        "--project",
-        "-p",
-        "--directory",
-        "--manifest-path",
-    ]
-)
-_SKIPPED = frozenset(
-    [
-        "cd",
-        "pushd",
-        "popd",
-        "export",
-        "set",
-        "source",
-        ".",
-        "echo",
-        "true",
-        "false",
-        ":",
-        "exit",
-        "printf",
-        "sleep",
-        "test",
-        "[",
-        "[[",
-        "if",
-        "for",
-        "while",
-        "fi",
-        "done",
-        "unset",
-        "alias",
-    ]
-)
+_VALUE_OPTIONS_TEXT = """
+-C -c --git-dir --work-tree --prefix --cwd --dir --filter -w --workspace -n --namespace --context -f
+--file --project -p --directory --manifest-path
+"""
+_VALUE_OPTIONS = frozenset(_VALUE_OPTIONS_TEXT.split())
+_SKIPPED_TEXT = """
+cd pushd popd export set source . echo true false : exit printf sleep test [ [[ if for while fi done
+unset alias
+"""
+_SKIPPED = frozenset(_SKIPPED_TEXT.split())
 _CUT = 4_000
 
 

@@ -7,6 +7,7 @@ Never resolves a name; a word that may be prose is left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tacit.model.memory import Entity
 from tacit.reading.commands import split_commands
@@ -17,28 +18,11 @@ _CUT = 20_000
 _ERROR = re.compile(
     r"(?<![\w.])[A-Z]\w*(?:Error|Exception)\b|(?<![\w-])(?:ERR_[A-Z_]+|E[A-Z]{4,14}|TS\d{4}|CS\d{4}|SC\d{4}|ORA-\d+|SQLITE_[A-Z]+|E\d{4})(?![\w-])"
 )
-_NOT_ERRNO = frozenset(
-    [
-        "ERROR",
-        "ERRORS",
-        "EVERY",
-        "EXACT",
-        "EMPTY",
-        "ENSURE",
-        "EXAMPLE",
-        "EXAMPLES",
-        "EITHER",
-        "ENABLE",
-        "ENABLED",
-        "ENTRY",
-        "EVENT",
-        "EVENTS",
-        "EXTRA",
-        "ENDPOINT",
-        "EXPECT",
-        "EXPECTED",
-    ]
-)
+_NOT_ERRNO_TEXT = """
+ERROR ERRORS EVERY EXACT EMPTY ENSURE EXAMPLE EXAMPLES EITHER ENABLE ENABLED ENTRY EVENT EVENTS EXTRA
+ENDPOINT EXPECT EXPECTED
+"""
+_NOT_ERRNO = frozenset(_NOT_ERRNO_TEXT.split())
 _PACKAGE = re.compile(
     r"\b(?:npm (?:i|install|add)|pnpm add|yarn add|bun add|pip3? install|uv add|poetry add|cargo add|go get|gem install|composer require|brew install)\s+((?:-{1,2}[\w-]+\s+)*)([@\w./-]+)"
     r"|(?<![\w/])(@[a-z0-9][\w.-]*/[a-z0-9][\w.-]*)|\b(?:from|import)\s+['\"]([@\w][\w./-]*)['\"]|\brequire\(['\"]([@\w][\w./-]*)['\"]\)"
@@ -58,8 +42,8 @@ _SHELL = re.compile(
 def find_entities(text: str) -> tuple[Entity, ...]:
     """Entities of `text`, sorted by kind and key, without repeats, at most 64 (those met first)."""
     text = text[:_CUT]
-    found: dict[Entity, None] = {}
     paths = find_paths(text)
+    found: dict[Entity, None] = {}
     for path in paths:
         found.setdefault(Entity(kind="file", key=path.lower().removesuffix("/")))
     for match in _ERROR.finditer(text):
@@ -70,22 +54,28 @@ def find_entities(text: str) -> tuple[Entity, ...]:
         if name and not name.startswith("."):
             found.setdefault(Entity(kind="package", key=name.lower().rstrip(".")))
     spans = code_spans(text)
+    found.update(dict.fromkeys(_commands(text, spans)))
+    found.update(dict.fromkeys(_symbols(text, spans, taken={path.lower() for path in paths})))
+    kept = list(found)[:_LIMIT]
+    return tuple(sorted(kept, key=lambda entity: (entity.kind, entity.key)))
+
+
+def _commands(text: str, spans: tuple[str, ...]) -> Iterator[Entity]:
     for span in spans:
         if _SHELL.match(span) and _COMMANDLIKE.match(span):
             for command in split_commands(span):
-                found.setdefault(Entity(kind="command", key=command))
+                yield Entity(kind="command", key=command)
     for match in _KNOWN_COMMANDS.finditer(text):
         command = split_commands(match[0])
         if command and not match[0].startswith(("go ", "make ", "just ")):
-            found.setdefault(Entity(kind="command", key=command[0]))
-    taken = {path.lower() for path in paths}
-    for source in (IDENTIFIER.findall(text), _DOTTED.findall(text)):
-        for name in source:
-            key = name.removesuffix("()").lower()
-            if key not in taken and not key.startswith("--") and not _ERROR.fullmatch(name) and len(key) > 2:
-                found.setdefault(Entity(kind="symbol", key=key))
+            yield Entity(kind="command", key=command[0])
+
+
+def _symbols(text: str, spans: tuple[str, ...], *, taken: set[str]) -> Iterator[Entity]:
+    for name in (*IDENTIFIER.findall(text), *_DOTTED.findall(text)):
+        key = name.removesuffix("()").lower()
+        if key not in taken and not key.startswith("--") and not _ERROR.fullmatch(name) and len(key) > 2:
+            yield Entity(kind="symbol", key=key)
     for span in spans:
         if re.fullmatch(r"[A-Za-z_]\w{2,}", span):
-            found.setdefault(Entity(kind="symbol", key=span.lower()))
-    kept = list(found)[:_LIMIT]
-    return tuple(sorted(kept, key=lambda entity: (entity.kind, entity.key)))
+            yield Entity(kind="symbol", key=span.lower())

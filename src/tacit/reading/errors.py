@@ -54,79 +54,12 @@ _HEX = re.compile(
 )
 _NUMBER = re.compile(r"\b\d[\d.,_]*(?:ms|s|m|h|kb|mb|gb|b|%|px)?\b|(?<=[a-z_-])\d+\b", re.IGNORECASE)
 _WORD = re.compile(r"[a-z][a-z_-]*[a-z]|[a-z]")
-_FILLER = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "to",
-        "of",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "from",
-        "with",
-        "and",
-        "or",
-        "as",
-        "it",
-        "its",
-        "this",
-        "that",
-        "these",
-        "those",
-        "your",
-        "you",
-        "we",
-        "i",
-        "has",
-        "have",
-        "had",
-        "do",
-        "does",
-        "did",
-        "line",
-        "lines",
-        "column",
-        "col",
-        "file",
-        "error",
-        "errors",
-        "err",
-        "warning",
-        "please",
-        "see",
-        "run",
-        "try",
-        "help",
-        "more",
-        "info",
-        "about",
-        "using",
-        "use",
-        "while",
-        "when",
-        "during",
-        "because",
-        "got",
-        "there",
-        "here",
-        "s",
-        "t",
-        "re",
-        "at",
-        "com",
-        "org",
-    ]
-)
+_FILLER_TEXT = """
+a an the is are was were be been to of in on at by for from with and or as it its this that these those
+your you we i has have had do does did line lines column col file error errors err warning please see run
+try help more info about using use while when during because got there here s t re com org
+"""
+_FILLER = frozenset(_FILLER_TEXT.split())
 
 
 def error_signature(error_text: str, *, command: str = "") -> str:

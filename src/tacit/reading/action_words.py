@@ -1,0 +1,135 @@
+"""Which words announce which action. Data only; `lexicon` looks them up.
+
+In: nothing. Out: two tables, one phrase a line: `phrase, phrase: class weight, class weight`.
+Phrases have one to four words and are matched by word stem. Weights are chances (0-1) that the action follows when
+the phrase stands there; a *verb* counts in full where an order can stand, and by half elsewhere; a *cue* counts anywhere.
+"""
+
+from __future__ import annotations
+
+VERBS = """
+fix, resolve, correct, repair, patch: fix_bug .8, edit_code .8, run_tests .25, debug_investigate .25
+fix the test, fix test, fix failing test: change_test .75, run_tests .7, fix_bug .6, edit_code .5
+fix typo, fix the typo, fix wording: write_docs .4, edit_code .4
+fix the lint, fix lint, fix the build, fix formatting: run_lint_build .8, fix_bug .5
+add: edit_code .62, implement_feature .5, write_test .12
+implement, build out, code up, introduce support, add support, support: implement_feature .85, edit_code .85, write_test .35, run_tests .35
+build: implement_feature .4, edit_code .35, run_lint_build .35
+create, make a, make a new, generate: new_file .5, edit_code .35, implement_feature .3
+make: edit_code .55
+make sure, ensure: edit_code .5
+change, update, modify, adjust, tweak, edit, alter, set, switch, convert, replace, swap, use, turn, put, include, insert, append, enable, disable, hide, wire, hook up, handle, allow, extend, apply, increase, reduce, shorten, align, center: edit_code .68
+refactor, restructure, reorganize, clean up, cleanup, simplify, extract, dedupe, consolidate, decouple, split, break up, modularize, dry up, inline, unify, deduplicate, merge into: refactor .78, edit_code .75, run_tests .3
+rename, move: rename_move .8, edit_code .5, refactor .3
+delete, remove, drop, get rid, strip, prune, take out, kill, rip out, uninstall: delete_code .55, edit_code .68
+revert, undo, roll back, rollback, restore: edit_code .6, delete_code .25, workspace_session .2
+test, try it, try out, verify, validate, smoke test: run_tests .45, run_command .4
+write test, add test, create test, cover with test, unit test, add unit test, write unit test, add coverage, test coverage, tests for, test for, add a test, write a test: write_test .85, run_tests .55, edit_code .45
+run test, run the test, rerun test, run all test, execute test, tests pass, test suite, run the suite: run_tests .9, run_command .3
+update the test, update test, change the test, adjust test, existing test, failing test, test fail, broken test, mock: change_test .6, run_tests .55, edit_code .35
+run, execute, launch, start the, restart, invoke, rerun, kick off: run_command .65
+lint, format, typecheck, type check, compile, rebuild, run build, run lint: run_lint_build .85, run_command .25
+debug, investigate, diagnose, troubleshoot, find out why, figure out, look into, dig into, trace, track down, root cause: debug_investigate .85, explain_code .2
+reproduce, repro, replicate: reproduce_bug .85, debug_investigate .55
+check, look at, take a look, inspect, examine, see if, see whether, double check, compare: debug_investigate .35, review_code .25, answer_question .3, explain_code .2
+review, audit, critique, code review, assess, evaluate, analyze, analyse: review_code .65, answer_question .3
+address, act on, incorporate, apply the suggestion, apply feedback, resolve comment, respond to comment: address_review .6, edit_code .6
+explain, describe, walk me through, clarify, summarize, summarise, tell me, show me, help me understand, understand, outline, elaborate: answer_question .65, explain_code .6
+list, find, search, show, give me, print: answer_question .45, run_command .15
+plan, design, propose, brainstorm, think through, think about, come up with, draft, spec out, scope, sketch, consider: plan_or_spec .6, offer_options .3
+suggest, recommend, what are the options, give me options, alternatives: offer_options .65, answer_question .5
+proceed, continue, keep going, go ahead, carry on, commence, execute the plan, implement the plan, implement the following plan, start the task, start task, start on, work on, begin, finish, complete, start with, next task, tackle: execute_plan .62, edit_code .5, implement_feature .3
+commit, check in: commit .92, run_command .3
+push: push .9, run_command .3
+commit and push, commit push: commit .95, push .95
+merge, rebase, cherry pick, pull, sync with, resolve conflict, merge conflict, conflicts: merge_rebase .8, run_command .35
+release, publish, ship, deploy, cut a release, bump version, bump the version, tag: release .7, run_command .3
+install, upgrade, add dependency, bump, pin, vendor: add_dependency .65, run_command .4
+open a pr, create a pr, create pr, make a pr, open pr, update the pr, submit pr, raise a pr, open a pull request, create a pull request, pr description: open_or_update_pr .92, push .3
+document, write doc, update doc, update the doc, update readme, update the readme, add documentation, write up, update documentation, add to changelog, update changelog, update the changelog: write_docs .85
+comment, add comment, docstring, add docstring: code_comments .55, edit_code .3
+optimize, optimise, speed up, make it faster, profile, benchmark, cache: performance .75, edit_code .55
+create a task, create task, new task, file an issue, open an issue, create an issue, create a ticket, add a task, add task, add to backlog, add a todo: create_task .88
+update the task, update task, mark as done, mark task, task status, check off, mark done, mark complete, update the spec, update the issue, close the issue, worklog, work log: update_task .8
+create a session, start a session, new session, switch branch, checkout, check out, create a branch, new branch, create branch, worktree, stash, clone, session workspace: workspace_session .75, run_command .4
+delegate, spawn, subagent, use an agent, parallel agent, sub agent: delegate_agent .75
+name, call it, naming: naming_terms .5
+log, instrument, add logging, track, add telemetry: logging_analytics .55, edit_code .5
+configure, set up, setup, config: config_settings .6, edit_code .3
+parse, serialize, deserialize, decode, encode, escape, render markdown: parsing_formats .5, edit_code .45
+style, restyle, redesign, theme: ui_design .65, edit_code .5
+migrate, port: refactor .45, edit_code .6, data_storage .3
+regenerate, codegen: generated_files .7, run_command .5
+"""
+
+CUES = """
+bug, regression, broken, crash, fails, failing, doesn't work, not working, isn't working, does not work, doesn't seem, not quite right, wrong, incorrect, still not, stopped working, broke, misaligned, glitch, same issue, same error, same problem, still fails, issue persist, no longer work: fix_bug .6, debug_investigate .55, edit_code .55
+error, exception, traceback, stack trace, stacktrace, warning: fix_bug .5, debug_investigate .5, edit_code .35
+problem, issue, weird, strange, unexpected, confusing, odd: debug_investigate .35, fix_bug .35, edit_code .3
+why, how come, what happened, what's going on, what is going on, what went wrong: debug_investigate .5, answer_question .6, explain_code .35
+how does, how do, how is, what does, what is, what's, what are, where is, where are, where does, where do, which, who, when does, does this, does it, do we, is there, are there, is this, is it, are we, did you, have you, did we, have we, was this, what about, how many, how much, how long, what do, any idea, i wonder, question: answer_question .7, explain_code .3
+how would, how should, should we, what if, could we, would it, is it possible, what do you think, thoughts, your opinion, pros and cons, trade offs, tradeoffs, better to, best way, which approach, what would, do you think: answer_question .65, offer_options .55, plan_or_spec .4
+i don't want, i want, i'd like, i would like, should be, should have, shouldn't, should not, needs to, need to, let's, instead of, rather than, must be, we need, it should, they should, want it: edit_code .5
+feature, new command, new option, new flag, functionality: implement_feature .45, edit_code .4
+plan, proposal, design doc, spec, prd, architecture, roadmap, approach, requirements, strategy: plan_or_spec .45
+following plan, per the plan, the plan, execution plan, phase, milestone, slice, step by step, next step, next steps, next phase, task list: execute_plan .45, edit_code .25
+task, subtask, backlog, ticket: update_task .3, create_task .2
+done, completed, in progress, in review: update_task .2
+test, unit test, spec file, coverage, integration test, e2e: run_tests .4, write_test .35, change_test .3
+lint, linter, type error, typescript error, compile error, build error, formatter, prettier, eslint: run_lint_build .65, edit_code .35
+build fail, does it build, the build: run_lint_build .5
+commit, commit message, staged, uncommitted: commit .5
+remote, origin, upstream: push .25
+pr, pull request: open_or_update_pr .35, review_code .3
+review comment, review feedback, pr comment, copilot comment, feedback, findings, reviewer, code review: address_review .55, review_code .4, edit_code .3
+nit, suggestion, recommendations: address_review .3
+branch, worktree, stash, session, workspace: workspace_session .3
+merge conflict, conflict marker, rebase, dev branch into: merge_rebase .6
+release, version bump, changelog entry, tagging: release .5
+changelog, readme, docs, documentation, guide, tutorial, markdown file, doc: write_docs .55
+cursor rule, rules file, agents.md, claude.md, .cursorrules, rule, guidelines, skill, system prompt, your instructions, remember to, from now on: edit_rules .45
+comment, docstring, jsdoc: code_comments .3
+error message, error handling, handle error, exceptions, catch, retry, fallback, graceful, error state: error_handling .5, edit_code .3
+log, logging, telemetry, analytics, metrics, debug output, otel, tracing: logging_analytics .45
+output, cli, flag, terminal, footer, help text, prompt user, tui, stdout, command line, console, spinner, message should, usage text, table: cli_output_ux .35, edit_code .3
+ui, ux, button, page, layout, css, color, colour, modal, dialog, sidebar, navbar, dropdown, icon, font, margin, padding, header, style, theme, dark mode, responsive, animation, chart, card, screen, component, tooltip, gradient, border, hover, menu, image: ui_design .45, edit_code .35
+config, setting, environment variable, env var, env, option, default value, toml, yaml, settings: config_settings .4
+database, schema, migration, sql, sqlite, postgres, storage, persist, table schema, index on, supabase, redis, db, csv, data model: data_storage .45
+performance, slow, faster, latency, memory usage, speed, optimize, optimization, bottleneck: performance .6, debug_investigate .25
+security, secret, auth, authentication, permission, token, privacy, encryption, credential, vulnerability, password, sanitize, xss, csrf, api key: security_privacy .45
+ci, workflow, pipeline, github action, github actions, gh action, gh workflow, build job, deploy job: ci_pipeline .6
+dependency, package, library, lockfile, npm package, version of: add_dependency .35
+generated, autogenerated, lock file, snapshot, build artifact: generated_files .3
+agent, subagent, parallel: delegate_agent .15
+file, new file, directory, folder, script: new_file .2
+duplicate, duplication, shared, helper, reuse, dry, redundant, abstraction, overlapping logic, inconsistent: refactor .45, edit_code .35
+unused, dead code, obsolete, no longer need, we don't need, not need, legacy: delete_code .55, edit_code .45
+rename, naming, term, terminology, called, wording, name: naming_terms .4
+parse, parser, json, markdown, format, regex, jsonl, xml, encoding, timestamp, serialization: parsing_formats .35
+server, port, localhost, docker, shell, command: run_command .3
+"""
+
+_QUESTION_OPENERS_TEXT = """
+what what's whats why how where when which who whose is are was were does do did has have had can could
+would should will isn't aren't doesn't don't didn't am any shall won't wouldn't couldn't shouldn't
+"""
+QUESTION_OPENERS = frozenset(_QUESTION_OPENERS_TEXT.split())
+
+REQUEST_OPENERS = frozenset(["can", "could", "would", "will", "please", "pls", "kindly", "let's", "lets"])
+
+_ORDER_LEADS_TEXT = """
+please pls and then to lets let's also now just you ok okay so we should must can could would i'll me
+need needs first but i or go help us want instead either yes yeah sure kindly next finally ahead do will
+might may gonna shall again actually simply maybe perhaps alright great
+"""
+ORDER_LEADS = frozenset(_ORDER_LEADS_TEXT.split())
+
+_NEGATIONS_TEXT = """
+don't dont never not without no avoid stop skip shouldn't mustn't cannot can't nor
+"""
+NEGATIONS = frozenset(_NEGATIONS_TEXT.split())
+
+_PAST_LEADS_TEXT = """
+i i've we we've you've was were been has have had already just it's he she they
+"""
+PAST_LEADS = frozenset(_PAST_LEADS_TEXT.split())

@@ -1,0 +1,183 @@
+"""Short replies and what they accept.
+
+In: a reply and the end of the agent's last message. Out: whether the reply accepts, refuses, or is small talk, and
+the words of the proposal it accepts. Knows English well and the plain yes and no of some other languages.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_YES = (
+    r"y|yes|yup|yep|yeah|yea|ya|ye|yess+|aye|sure(?: thing)?|ok|okay|okey|k|kk|alright|all right|fine|correct|right|exactly|agreed?|absolutely|definitely|perfect|great|good|nice"
+    r"|cool|awesome|excellent|sounds? (?:good|great|right|fine|like a plan)|looks? (?:good|great|right|fine)|that'?s (?:fine|good|right|correct|great)|lgtm|ship it|approved?|confirm(?:ed)?|indeed|please|pls|of course"
+    r"|ja|jo|klar|genau|gerne|passt|mach(?: das| es)?|bitte|oui|d'accord|si|sí|claro|vale|dale|sim|да|ок|давай|da|tak|hai|はい|お願いします|是|是的|好|好的|可以|行|继续|네|예|응|ano|igen|evet|kyllä|oke|oké"
+)
+_GO = (
+    r"go(?: ahead| for it| on| with (?:it|that|this))?|do (?:it|that|this|so|them|both|all(?: of (?:them|it|that|those))?|the (?:thing|same|first|second|last))|proceed|continue|carry on|keep going|make it so|let'?s (?:go|do (?:it|that|this|both|them))|let'?s proceed"
+    r"|next|start|begin|implement (?:it|that|this|them|all)|apply (?:it|that|this|them|all)|fix (?:it|that|this|them|all|both|those|these)|add (?:it|that|them)|run (?:it|that|them)|weiter|los|adelante|vas-?y|allez|продолжай|続けて|进行|all(?: of (?:them|the above))?|both|(?:i )?(?:accept|approve|agree)"
+)
+_PICK = re.compile(
+    r"^(?:(?:let'?s |please |pls |ok |okay |yes,? |i (?:like|prefer|want|choose|pick|vote(?: for)?)|go with|do|use|apply|take|pick|choose|implement|fix|address|start with|proceed with|try) ?)*"
+    r"(?:(?:the )?(?:option|choice|approach|number|no\.?|item|point|step|phase|plan|variant|alternative)s? ?)?"
+    r"[\"'(#]*(?:(?P<picks>\#?\d{1,2}(?:(?:\s*(?:,|and|&|\+|/|-|to|then)\s*)+\#?\d{1,2})*)|(?P<letters>[a-hA-H](?:(?:\s*(?:,|and|&|\+|/)\s*)+[a-hA-H])*))[\"').:]*(?![\w/-])"
+    r"(?:[.!,;:)\s]|$)",
+    re.IGNORECASE,
+)
+_ORDINAL = re.compile(
+    r"\b(?:the )?(first|second|third|fourth|last|former|latter)(?: one| option| approach| two)?\b",
+    re.IGNORECASE,
+)
+_ORDINALS = {"first": 1, "former": 1, "second": 2, "latter": 2, "third": 3, "fourth": 4, "last": -1}
+_ACCEPT = re.compile(
+    rf"^(?:(?:{_YES}|{_GO}|and|then|just|now|so|with|the|it|that|this|plan|thanks?|thank you|ty|man|dude|buddy|mate|👍|✅|💯)(?![\w'])[\s.,!;:)–—-]*)+$",
+    re.IGNORECASE,
+)
+_ACCEPT_LEAD = re.compile(rf"^(?:(?:{_YES}|{_GO})(?![\w'-])[\s.,!;:)–—-]*)+", re.IGNORECASE)
+_FIRM_YES = re.compile(
+    r"^(?:(?:y|yes|yup|yep|yeah|yea|yess+|aye|sure(?: thing)?|ok|okay|okey|alright|all right|absolutely|definitely|agreed|approved|lgtm|go ahead|sounds? good|ja|oui|sí|да|はい|是的|好的|네)(?![\w'-])[\s.,!;:)–—-]*)+",
+    re.IGNORECASE,
+)
+_REFUSE = re.compile(
+    r"^(?:no(?:pe|ne)?|nah|not (?:now|yet|really|needed|necessary|that|this)|don'?t do (?:it|that|this)|(?:don'?t|do not)(?=\s*(?:[.,!;]|$))|stop(?=\s*(?:[.,!;]|$))|wait(?=\s*(?:[.,!;]|$))|hold on|cancel(?: that| it)?(?=\s*(?:[.,!;]|$))|abort(?=\s*(?:[.,!;]|$))|never ?mind|nvm|leave it|skip(?: it| that)?|nein|non|нет|いいえ|不|不用|아니)(?![\w-])[\s.,!;:)-]*",
+    re.IGNORECASE,
+)
+_SMALL_TALK = re.compile(
+    r"^(?:(?:hi|hello|hey|hiya|yo|good (?:morning|evening|afternoon|night|job|work|stuff)|thanks?(?: you)?(?: so much| a lot| very much| again)?|thank you|thx|ty|tysm|cheers|great(?: job| work)?|nice(?: work| job| one)?|well done|awesome(?: work)?|cool|perfect|amazing|excellent"
+    r"|brilliant|love it|lol|haha+|wow|bye|goodbye|see you|later|ok|okay|got it|gotcha|i see|understood|makes sense|interesting|noted|right|fair enough|no (?:problem|worries)|never ?mind|nvm|hmm+|ah+|oh+|there|claude|again|all|everyone|man|dude|that'?s (?:great|awesome|perfect|cool|nice)"
+    r"|looks? (?:good|great|perfect)|works?(?: now| great| perfectly| fine| well)?|it works|that work(?:s|ed)|how are you|what'?s up|hallo|danke|merci|gracias|hola|salut|bonjour|grazie|obrigad[oa]|спасибо|привет|ありがとう|谢谢|你好|감사합니다|🙏|👍|❤️|🎉)(?![\w'-])[\s.,!?;:)–—-]*)+$",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"(?:\b(?:want|like|prefer) me to|\bshall (?:i|we)|\bshould (?:i|we)|\bwould you (?:like|prefer)|\bdo you (?:want|approve|agree|prefer)|\bready (?:to|for)|\bmay i|\bcan i (?:proceed|go|start)|\bok(?:ay)? (?:to|if i)|\bproceed\b[^.!\n]{0,60}\?"
+    r"|\bif you(?:'d)? (?:want|like|prefer|approve|agree)|\bsay the word|\blet me know (?:if|when|which|whether|how|what)|\bi(?:'ll| will| can| could| would| recommend| suggest| propose)\b|\bwhich (?:one|option|approach|of|way|would|do)|\bhow would you like|\b(?:my|the) (?:recommendation|suggestion|proposal)|\brecommend(?:ed|ation)?\b|\bnext steps?\b"
+    r"|\bwaiting for (?:your|you)|\bplease (?:confirm|choose|pick|approve|review the plan)|\bsound (?:good|right)|\bhere(?:'s| is) (?:the|my|a) plan|\bconfirm\b|\bnot (?:pushed|committed|fixing|yet)\b|\buncommitted\b|\blet me (?:write|now|start|fix|update|add|create|implement|run)|\bnow let'?s\b|möchtest du|soll ich|quieres|voulez-vous|хотите)",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(
+    r"^[ \t>*_#-]*(?:(?:option|approach|step|phase|plan|variant|alternative) )?[\[(*_#]*(\d{1,2}|[A-Ha-h])[\])*_]*[.):—–\-][*_]*[ \t]+(\S.*(?:\n(?![ \t>*_#-]*(?:(?:option|approach|step|phase|plan|variant|alternative) )?[\[(*_#]*(?:\d{1,2}|[A-Ha-h])[\])*_]*[.):—–\-][*_]*[ \t]+\S|\n).+)*)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_BULLET = re.compile(r"^[ \t]*[-*•][ \t]+\S.*$", re.MULTILINE)
+_SENTENCE = re.compile(r"[^.!?\n]+(?:\.(?=\w)[^.!?\n]*)*[.!?]*|\n+")
+_SHORT_WORDS = 12
+_LONG_END = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a short reply does.
+
+    Attributes:
+        accepts: it says yes, go on, or picks something.
+        refuses: it says no.
+        small_talk: greeting, thanks, praise and nothing else.
+        picks: the numbers or lower-case letters it picks; `-1` is the last item.
+        rest: what it says besides, without the yes or no.
+    """
+
+    accepts: bool = False
+    refuses: bool = False
+    small_talk: bool = False
+    picks: tuple[str, ...] = ()
+    rest: str = ""
+
+
+def read_reply(text: str) -> Reply:
+    """Read `text` as a reply to the agent. A long text is no reply unless it opens with a clear yes, no or pick."""
+    text = text.strip()
+    if not text:
+        return Reply()
+    words = text.split()
+    pick = _PICK.match(text)
+    if pick and (len(words) <= _SHORT_WORDS or pick[0].endswith((".", ",", ";", ":", ")", "\n", "!"))):
+        picks = _picks(pick)
+        if picks:
+            return Reply(accepts=True, picks=picks, rest=text[pick.end() :].strip())
+    if len(words) <= _SHORT_WORDS and _ACCEPT.match(text):
+        return Reply(accepts=True, small_talk=bool(_SMALL_TALK.match(text)), picks=_ordinals(text))
+    if len(words) <= _SHORT_WORDS and _SMALL_TALK.match(text):
+        return Reply(small_talk=True)
+    refusal = _REFUSE.match(text)
+    if refusal and (refusal.end() == len(text) or text[refusal.end() - 1] in " .,!;:\n" or not refusal.end()):
+        return Reply(refuses=True, rest=text[refusal.end() :].strip())
+    lead = _leading_yes(text)
+    if lead:
+        return Reply(
+            accepts=True,
+            picks=_ordinals(text) if len(words) <= _SHORT_WORDS else (),
+            rest=text[lead:].strip(),
+        )
+    if len(words) <= 6:
+        ordinals = _ordinals(text)
+        if ordinals:
+            return Reply(accepts=True, picks=ordinals)
+    return Reply()
+
+
+def proposal_in(previous_end: str, picks: tuple[str, ...] = ()) -> str:
+    """The words of what the agent proposes at the end of its message, the empty string if it proposes nothing.
+
+    Args:
+        previous_end: the end of the agent's last message, 300 to 2,000 characters.
+        picks: item numbers or letters the user picked; only those items are then returned, where they are found.
+    """
+    end = previous_end[-_LONG_END:].strip()
+    if not end:
+        return ""
+    items = [(match[1].lower(), match[2]) for match in _ITEM.finditer(end)]
+    if picks and items:
+        chosen = [items[-1][1]] if "-1" in picks else [body for label, body in items if label in picks]
+        if chosen:
+            return "\n".join(chosen)
+    asks = _asking_part(end)
+    if not asks and not picks:
+        return "\n".join(body for _, body in items) if len(items) >= 2 else ""
+    if len(asks.split()) >= 14 and not items:
+        return asks
+    around = "\n".join(body for _, body in items) or "\n".join(_BULLET.findall(end)) or end[-500:]
+    return f"{asks}\n{around}".strip()
+
+
+def _leading_yes(text: str) -> int:
+    """Length of the yes that opens `text` and is followed by more; 0 if there is none."""
+    firm = _FIRM_YES.match(text)
+    if firm:
+        return firm.end()
+    lead = _ACCEPT_LEAD.match(text)
+    if lead and text[: lead.end()].rstrip(" ")[-1] in ".,!;:\n–—":
+        return lead.end()
+    return 0
+
+
+def _asking_part(end: str) -> str:
+    """The last sentences that ask for leave or announce a step."""
+    tail = end[-700:]
+    sentences = [sentence for sentence in _SENTENCE.findall(tail) if sentence.strip()]
+    chosen = [s.strip() for s in sentences[-8:] if _ASKS.search(s)]
+    if not chosen and sentences and "?" in "".join(sentences[-2:]):
+        chosen = [s.strip() for s in sentences[-2:]]
+    return " ".join(chosen[-3:])
+
+
+def _picks(match: re.Match[str]) -> tuple[str, ...]:
+    letters = match["letters"]
+    if letters:
+        if (
+            letters.lower() == "a"
+            and match.end() < len(match.string)
+            and match.string[match.end() - 1].isspace()
+            and "\n" not in match[0]
+        ):
+            return ()  # the article, not an option
+        return tuple(dict.fromkeys(re.findall(r"(?<![a-z])[a-h](?![a-z])", letters.lower())))
+    numbers = match["picks"] or ""
+    span = re.fullmatch(r"#?(\d{1,2})\s*(?:-|to)\s*#?(\d{1,2})", numbers)
+    if span and int(span[1]) < int(span[2]) <= int(span[1]) + 20:
+        return tuple(str(n) for n in range(int(span[1]), int(span[2]) + 1))
+    return tuple(dict.fromkeys(re.findall(r"\d+", numbers)))
+
+
+def _ordinals(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(_ORDINALS[word.lower()]) for word in _ORDINAL.findall(text)))

@@ -1,0 +1,257 @@
+"""What is about to happen, read from a prompt or a tool call by rules.
+
+In: the prompt, the end of the agent's last message, recent tools and files; or one tool call. Out: a `Situation`.
+Pure: no model, no file, no clock. Never slower than a few milliseconds, however long the prompt: head and tail are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tacit.model.signal import ToolCall
+from tacit.model.situation import Situation
+from tacit.reading.action_words import QUESTION_OPENERS, REQUEST_OPENERS
+from tacit.reading.commands import command_actions, split_commands
+from tacit.reading.file_actions import Touch, file_actions
+from tacit.reading.languages import languages_in, languages_of
+from tacit.reading.lexicon import Evidence, read_words
+from tacit.reading.proposals import Reply, proposal_in, read_reply
+from tacit.reading.terms import find_paths, objects_of, prose_of
+
+HEAD_CHARS = 3_000
+TAIL_CHARS = 1_500
+_MACHINE = re.compile(
+    r"^\s*(?:\[Request interrupted|<task-notification>|<local-command-stdout>|\[Image[^\]]*\]\s*$|<command-name>/(?:clear|compact|cost|help|model|status|exit|login|fast|config)\b)"
+)
+_ERROR_TEXT = re.compile(
+    r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+(?::\d+)?\)|^\s*File \".+\", line \d+|(?:^|\s)[\w.]*(?:Error|Exception)(?:\s*\[\w+\])?:\s|panic: |fatal: |error(?:\[E\d+\]|\s+TS\d+)?: |npm (?:ERR|error)!"
+    r"|FAILED |AssertionError|segmentation fault|exit(?:ed with)? (?:code|status) [1-9]|✗|ENOENT|ECONNREFUSED|undefined is not|cannot find module|no such file or directory|command not found|permission denied",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]*)*[.!?]*")
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_IMPLIED: dict[str, tuple[tuple[str, float], ...]] = {
+    "implement_feature": (("edit_code", 0.95), ("write_test", 0.35), ("run_tests", 0.35), ("run_lint_build", 0.25), ("new_file", 0.2)),
+    "fix_bug": (("edit_code", 0.9), ("debug_investigate", 0.55), ("run_tests", 0.3)),
+    "refactor": (("edit_code", 0.95), ("run_tests", 0.35), ("run_lint_build", 0.2)),
+    "execute_plan": (("edit_code", 0.75), ("implement_feature", 0.55), ("write_test", 0.25), ("run_tests", 0.3)),
+    "address_review": (("edit_code", 0.85),),
+    "performance": (("edit_code", 0.5),),
+    "ui_design": (("edit_code", 0.75),),
+    "cli_output_ux": (("edit_code", 0.7),),
+    "error_handling": (("edit_code", 0.75),),
+    "parsing_formats": (("edit_code", 0.5),),
+    "data_storage": (("edit_code", 0.4),),
+    "code_comments": (("edit_code", 0.6),),
+    "delete_code": (("edit_code", 0.7),),
+    "write_test": (("run_tests", 0.6), ("edit_code", 0.45)),
+    "change_test": (("run_tests", 0.65), ("edit_code", 0.5)),
+    "reproduce_bug": (("debug_investigate", 0.7), ("run_command", 0.4)),
+    "explain_code": (("answer_question", 0.6),),
+    "offer_options": (("answer_question", 0.5),),
+    "edit_code": (("run_lint_build", 0.15), ("run_tests", 0.18)),
+}  # fmt: skip
+_TOOL_PRIOR = {
+    "edit": "edit_code",
+    "write": "edit_code",
+    "bash": "run_command",
+    "read": "explain_code",
+    "grep": "debug_investigate",
+}
+
+
+def read_situation(
+    text: str,
+    *,
+    previous_end: str = "",
+    recent_tools: Sequence[str] = (),
+    recent_files: Sequence[str] = (),
+) -> Situation:
+    """Read what the agent is about to do.
+
+    Args:
+        text: the user's prompt.
+        previous_end: the end of the agent's last message; a short yes is read from what it proposes.
+        recent_tools: host-neutral names of the last tools, newest last; a weak hint only.
+        recent_files: paths touched lately, newest first or last; give languages and objects.
+
+    Returns:
+        A situation whose chances need not sum to one; `nothing_coming` where no action follows.
+    """
+    text = _cut(text).strip()
+    if not text or _MACHINE.match(text):
+        return Situation(nothing_coming=True, why=("no words of a person",))
+    reply = read_reply(text)
+    proposal = proposal_in(previous_end, reply.picks) if reply.accepts else ""
+    if reply.refuses and not reply.rest:
+        return Situation(nothing_coming=True, why=("refused",))
+    if reply.accepts and not reply.rest and not proposal:
+        return Situation(nothing_coming=True, why=("a yes with nothing proposed",))
+    if reply.small_talk and not proposal:
+        return Situation(nothing_coming=True, why=("small talk",))
+    return _read_words(
+        text, reply=reply, proposal=proposal, recent_tools=recent_tools, recent_files=recent_files
+    )
+
+
+def read_call(call: ToolCall) -> Situation:
+    """Read one tool call: here the action is certain.
+
+    A command gives its own classes (`git commit`, `pytest`), an edit those of the kind of file it touches.
+    """
+    evidence = Evidence()
+    commands = split_commands(call.command) if call.command else ()
+    for command in commands:
+        for name, chance in command_actions(command):
+            evidence.raise_to(name, chance)
+    touch = _touch_of(call.tool)
+    if touch is not None:
+        for path in call.paths:
+            for name, chance in file_actions(path, touch):
+                evidence.raise_to(name, chance)
+    paths = tuple(dict.fromkeys(path.replace("\\", "/") for path in call.paths))
+    words = call.command or call.text[:HEAD_CHARS]
+    named = find_paths(call.command[:HEAD_CHARS]) if call.command else ()
+    actions = evidence.ranked(least=0.05)
+    return Situation(
+        actions=actions,
+        objects=objects_of(words[:HEAD_CHARS], paths=paths, limit=48),
+        paths=tuple(dict.fromkeys((*paths, *named))),
+        languages=languages_of((*paths, *named)),
+        commands=commands,
+        nothing_coming=not actions and not paths,
+        why=(f"call: {call.tool}", *(f"command: {name}" for name in commands[:3])),
+    )
+
+
+def _touch_of(tool: str) -> Touch | None:
+    name = tool.lower()
+    if name in ("edit", "multiedit", "patch", "apply_patch", "notebookedit", "str_replace", "replace"):
+        return "edit"
+    if name in ("write", "create", "write_file"):
+        return "write"
+    if name in ("read", "view", "grep", "glob", "list", "read_file"):
+        return "read"
+    return None
+
+
+def _read_words(
+    text: str, *, reply: Reply, proposal: str, recent_tools: Sequence[str], recent_files: Sequence[str]
+) -> Situation:
+    own = reply.rest if reply.accepts or reply.refuses else text
+    evidence = Evidence()
+    why: list[str] = []
+    prose = prose_of(own)
+    _read_sentences(prose, evidence)
+    if proposal:
+        share = 1.0 if len(own.split()) <= 3 else 0.6 if len(own.split()) <= 15 else 0.3
+        read_words(prose_of(proposal), evidence, scale=share * 0.9)
+        evidence.raise_to("edit_code", 0.45 * share)
+        evidence.raise_to("execute_plan", 0.4 * share)
+        why.append("accepts what was proposed")
+    if _ERROR_TEXT.search(own):
+        evidence.add((("fix_bug", 0.6), ("debug_investigate", 0.65), ("edit_code", 0.4)), 1.0)
+        why.append("an error was pasted")
+    named = find_paths(own)
+    for path in named[:12]:
+        for name, chance in file_actions(path, "named"):
+            evidence.add(((name, chance),), 0.8)
+    commands = _named_commands(own)
+    for command in commands:
+        for name, chance in command_actions(command):
+            evidence.add(((name, chance),), 0.35)
+    _imply(evidence)
+    _weigh_tools(evidence, recent_tools)
+    actions = evidence.ranked()
+    why.extend(f"says {phrase}" for phrase in evidence.phrases[:5])
+    why.extend(f"denies {phrase}" for phrase in evidence.denied[:2])
+    files = tuple(dict.fromkeys(path.replace("\\", "/") for path in recent_files))[:16]
+    proposed = find_paths(proposal) if proposal else ()
+    situation = Situation(
+        actions=actions,
+        objects=objects_of(f"{own}\n{proposal}" if proposal else own, paths=files[:8]),
+        paths=tuple(dict.fromkeys((*named, *proposed, *files))),
+        languages=tuple(dict.fromkeys((*languages_in(own), *languages_of((*named, *proposed, *files))))),
+        commands=commands,
+        accepted=bool(proposal),
+        why=tuple(why),
+    )
+    if actions:
+        return situation
+    if len(text.split()) <= 3 and not named:
+        return replace(situation, nothing_coming=True, why=("nothing that announces an action",))
+    return replace(
+        situation, actions=(("edit_code", 0.4), ("answer_question", 0.25)), why=("no clear words",)
+    )
+
+
+def _read_sentences(prose: str, evidence: Evidence) -> None:
+    """Read each sentence by what it does: a question asks for an answer, a request or an order for the deed."""
+    for match in _SENTENCE.finditer(prose):
+        sentence = match[0].strip()
+        if not sentence:
+            continue
+        words = _WORD.findall(sentence[:120].lower().replace("’", "'"))
+        if not words:
+            continue
+        asks = sentence.rstrip("\"')*_ ").endswith("?")
+        if not _is_question(words, asks=asks):
+            read_words(sentence, evidence)
+            continue
+        evidence.add((("answer_question", 0.7 if asks else 0.5), ("explain_code", 0.3)), 1.0)
+        read_words(sentence, evidence, scale=0.45)
+
+
+def _is_question(words: list[str], *, asks: bool) -> bool:
+    first = (
+        words[0]
+        if words[0] not in ("and", "but", "so", "ok", "okay", "also", "then", "hmm", "well", "wait")
+        or len(words) == 1
+        else words[1]
+    )
+    if first in REQUEST_OPENERS and "you" in words[1:3]:
+        return False  # "can you fix ..." orders
+    if first in ("let's", "lets", "please"):
+        return False
+    return asks or (
+        first in QUESTION_OPENERS
+        and first not in ("do", "don't", "have", "is", "will", "does", "which", "when", "where", "who")
+    )
+
+
+def _imply(evidence: Evidence) -> None:
+    for name, chance in sorted(evidence.chances.items()):
+        for implied, share in _IMPLIED.get(name, ()):
+            evidence.raise_to(implied, chance * share)
+
+
+def _weigh_tools(evidence: Evidence, recent_tools: Sequence[str]) -> None:
+    for tool in dict.fromkeys(name.lower() for name in recent_tools[-5:]):
+        name = _TOOL_PRIOR.get(tool)
+        if name is not None and name in evidence.chances:
+            evidence.add(((name, 0.12),), 1.0)
+
+
+def _named_commands(text: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for match in re.finditer(
+        r"`([^`\n]{2,100})`|(?<![\w./-])((?:git|npm|pnpm|yarn|bun|npx|uv|pip|cargo|docker|kubectl|gh|pytest|dotnet|terraform) [a-z][\w:-]*)",
+        text,
+    ):
+        snippet = match[1] or match[2]
+        if not re.match(r"[a-z][\w./-]*(?:\s|$)", snippet):
+            continue
+        for command in split_commands(snippet):
+            if command_actions(command) != (("run_command", 0.7),):
+                found.setdefault(command)
+        if len(found) >= 8:
+            break
+    return tuple(found)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= HEAD_CHARS + TAIL_CHARS:
+        return text
+    return f"{text[:HEAD_CHARS]}\n{text[-TAIL_CHARS:]}"

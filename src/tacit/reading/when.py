@@ -1,0 +1,166 @@
+"""The words of `--when`: read and written.
+
+In: text such as `commit, path:src/**/*.py, lang:python`; or a trigger. Out: a trigger; or text that reads back to it.
+Never guesses about a word that looks like an action class: an unknown one is an error that names the nearest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from tacit.errors import InvalidInput
+from tacit.model.trigger import ACTIONS, MAKER_RANK, Trigger, TriggerMaker
+
+_PREFIXES = {
+    "path": "paths", "file": "paths", "lang": "languages", "language": "languages", "cmd": "commands", "command": "commands",
+    "tool": "tools", "topic": "topics", "about": "objects", "object": "objects", "action": "action", "breadth": "breadth",
+}  # fmt: skip
+_SPLIT = re.compile(r"[,\n]")
+_ITEM = re.compile(r"^([a-z]+):(.*)$", re.IGNORECASE | re.DOTALL)
+_ACTION = re.compile(r"^([a-z][a-z0-9]*(?:_[a-z0-9]+)*)(?:\s*=\s*([0-9.]+(?:e-?\d+)?))?$")
+_KNOWN = frozenset(ACTIONS)
+_EXAMPLE = "Example: `commit, path:src/**/*.py, lang:python, cmd:git push, topic:billing` or `always`."
+
+
+@dataclass(slots=True)
+class _Parts:
+    always: bool = False
+    breadth: float | None = None
+    actions: dict[str, float] = field(default_factory=dict[str, float])
+    lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    words: list[str] = field(default_factory=list[str])
+
+    def put(self, name: str, value: str) -> None:
+        self.lists.setdefault(name, {})[value] = None
+
+    def values(self, name: str) -> tuple[str, ...]:
+        return tuple(self.lists.get(name, ()))
+
+
+def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigger]) -> Trigger:
+    """Read `text` into a trigger; free words go through `read_words`. See `trigger.parse_when`.
+
+    Raises:
+        InvalidInput: for an unknown class, prefix, maker or number, and for an empty text.
+    """
+    if maker not in MAKER_RANK:
+        raise InvalidInput(
+            f"Unknown trigger maker {maker!r}.", hint=f"Known makers: {', '.join(MAKER_RANK)}."
+        )
+    parts = _Parts()
+    for raw in _SPLIT.split(text):
+        item = raw.strip()
+        if item:
+            _read_item(item, parts)
+    if not (parts.always or parts.actions or parts.lists or parts.words):
+        raise InvalidInput("When the memory applies is empty.", hint=_EXAMPLE)
+    if parts.words:
+        guessed = read_words(", ".join(parts.words))
+        for name, weight in guessed.actions:
+            if not parts.actions.get(name):
+                parts.actions[name] = min(weight, 0.67)
+        for word in (*guessed.objects, *(w.lower() for w in parts.words)):
+            parts.put("topics", word)
+    actions = sorted(parts.actions.items(), key=lambda pair: -pair[1])
+    known: TriggerMaker = next(name for name in ("local", "model", "agent", "user") if name == maker)
+    return Trigger(
+        always=parts.always, actions=tuple(actions), objects=parts.values("objects"), paths=parts.values("paths"),
+        languages=parts.values("languages"), commands=parts.values("commands"), tools=parts.values("tools"),
+        topics=parts.values("topics"), breadth=parts.breadth if parts.breadth is not None else (3.0 if parts.always else 1.0),
+        maker=known,
+    )  # fmt: skip
+
+
+def format_when(trigger: Trigger) -> str:
+    """Write `trigger` so that `parse_when` reads the same trigger back (with the same maker)."""
+    items: list[str] = ["always"] if trigger.always else []
+    items.extend(
+        name if weight == 1.0 and name in _KNOWN else f"action:{name}={weight!r}"
+        for name, weight in trigger.actions
+    )
+    for prefix, values in (
+        ("path", trigger.paths),
+        ("lang", trigger.languages),
+        ("cmd", trigger.commands),
+        ("tool", trigger.tools),
+        ("topic", trigger.topics),
+        ("about", trigger.objects),
+    ):
+        items.extend(f"{prefix}:{_quote(value)}" for value in values)
+    if trigger.breadth != (3.0 if trigger.always else 1.0):
+        items.append(f"breadth:{trigger.breadth!r}")
+    return ", ".join(items)
+
+
+def _read_item(item: str, parts: _Parts) -> None:
+    if item.lower() == "always":
+        parts.always = True
+        return
+    prefixed = _ITEM.match(item)
+    if prefixed and prefixed[1].lower() in _PREFIXES:
+        _read_prefixed(_PREFIXES[prefixed[1].lower()], _unquote(prefixed[2].strip()), item, parts)
+        return
+    if prefixed and not prefixed[2].startswith("//") and " " not in prefixed[1] and prefixed[2]:
+        near = get_close_matches(prefixed[1].lower(), _PREFIXES, n=1)
+        hint = f"Did you mean `{near[0]}:`? " if near else ""
+        raise InvalidInput(f"Unknown prefix {prefixed[1]!r} in {item!r}.", hint=f"{hint}{_EXAMPLE}")
+    action = _ACTION.match(item)
+    if action and (action[1] in _KNOWN):
+        parts.actions[action[1]] = _weight(action[2], item)
+    elif action and ("_" in item or "=" in item or _nearly(item)):
+        raise InvalidInput(
+            f"Unknown action class {action[1]!r}.",
+            hint=f"Nearest: {', '.join(_nearest(action[1])) or 'none'}. For a free word write `topic:{action[1]}`.",
+        )
+    else:
+        parts.words.append(item)
+
+
+def _read_prefixed(name: str, value: str, item: str, parts: _Parts) -> None:
+    if not value:
+        raise InvalidInput(f"{item!r} names nothing.", hint=_EXAMPLE)
+    if name == "breadth":
+        try:
+            parts.breadth = float(value)
+        except ValueError:
+            raise InvalidInput(f"{item!r}: breadth is a number from 0 to 3.") from None
+    elif name == "action":
+        action = _ACTION.match(value)
+        if action is None or action[1] not in _KNOWN:
+            nearest = ", ".join(_nearest(value)) or ", ".join(ACTIONS)
+            raise InvalidInput(f"Unknown action class {value!r}.", hint=f"Nearest: {nearest}.")
+        parts.actions[action[1]] = _weight(action[2], item)
+    else:
+        parts.put(name, value.lower() if name in ("languages", "objects", "tools") else value)
+
+
+def _weight(text: str | None, item: str) -> float:
+    if text is None:
+        return 1.0
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = -1.0
+    if not 0.0 < weight <= 1.0:
+        raise InvalidInput(f"{item!r}: the weight must be above 0 and at most 1.")
+    return weight
+
+
+def _nearest(word: str) -> list[str]:
+    return get_close_matches(word, ACTIONS, n=3, cutoff=0.5)
+
+
+def _nearly(word: str) -> bool:
+    return bool(get_close_matches(word, ACTIONS, n=1, cutoff=0.84))
+
+
+def _quote(value: str) -> str:
+    """Separators inside a value are written so that splitting does not see them."""
+    return value.replace("%", "%25").replace(",", "%2C").replace("\n", "%0A")
+
+
+def _unquote(value: str) -> str:
+    return value.replace("%2C", ",").replace("%0A", "\n").replace("%25", "%")
