@@ -1,0 +1,162 @@
+"""How two statements relate, judged by their words and the cosine of their vectors. In: two texts. Out: a verdict.
+
+Pure and symmetric where it can be; English only. Never decides what is stored: `reconcile` does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from tacit.capture.wording import negated, strip_negation
+from tacit.model.ids import normalise_text
+
+Verdict = Literal["same", "value_changed", "reversed", "replaced", "slot_changed", "different"]
+
+SAME_WORDS = 0.8
+"""Least Jaccard overlap of content words at which a high cosine may merge two statements."""
+SUBJECT_OVERLAP = 0.6
+"""Least Jaccard overlap of the words around values, negations or a slot for two statements to share a subject."""
+
+_WORD = re.compile(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"^[v~<>=]*\d[\d.,:xX%_-]*(?:ms|s|m|h|d|px|kb|mb|gb|k|am|pm|st|nd|rd|th)?$", re.IGNORECASE
+)
+_IDENTIFIER = re.compile(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
+_STOP_WORDS = (
+    "a an the and or but of to in on at for with by from as is are was were be been being it its this that these"
+    " those we i you our your my they them their he she his her us me do does did so if then than when while also"
+    " just very really please always only must should shall will would can could may might have has had there here"
+    " now ever any all each every into about"
+)
+_STOP = frozenset(_STOP_WORDS.split())
+_CHANGE = re.compile(
+    r"\b(?:no longer|instead|rather than|from now on|anymore|switch(?:ed|ing)? to|moved? to|migrated? to|replaced?"
+    r"|changed? to|now|not|dropped|deprecated)\b",
+    re.IGNORECASE,
+)
+_REJECTED = re.compile(
+    r"(?:\binstead of|\brather than|\bin place of|\bno longer (?:use[ds]?|using|support(?:s|ed)?|need(?:s|ed)?|run|on|in)?"
+    r"|\b(?:switch|mov|migrat|chang)\w* (?:away )?from|\breplac\w+|\bdrop(?:ped)?|,\s*(?:and )?not|,\s*never)\s+"
+    r"(?P<old>[^,.;()]{2,60}?)(?=\s+(?:to|with|by|for|in|on|as|because|anymore|any more|when|since)\b|[,.;()]|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement taken apart.
+
+    Attributes:
+        text: normalised text.
+        words: content words, lightly stemmed, without values and negations.
+        order: all content words in order, values included.
+        numbers, names: values: numbers with units, identifiers and paths.
+        negative: whether it forbids or denies.
+        rejected: content words of what it says is no longer used.
+        marks_change: whether it says itself that something changed.
+    """
+
+    text: str
+    words: frozenset[str]
+    order: tuple[str, ...]
+    numbers: frozenset[str]
+    names: frozenset[str]
+    negative: bool
+    rejected: frozenset[str]
+    marks_change: bool
+
+
+@lru_cache(maxsize=4096)
+def take_apart(text: str) -> Statement:
+    """Read a statement."""
+    rejected: set[str] = set()
+    for match in _REJECTED.finditer(text):
+        rejected.update(_content(match["old"]))
+    kept = _REJECTED.sub(" ", text)
+    order = tuple(_content(strip_negation(kept)))
+    raw = [match[0] for match in _WORD.finditer(kept)]
+    return Statement(
+        text=normalise_text(text).rstrip(".!"),
+        words=frozenset(word for word in order if not _NUMBER.match(word)),
+        order=order,
+        numbers=frozenset(word.lower().rstrip(".,:") for word in raw if _NUMBER.match(word)),
+        names=frozenset(word.lower() for word in raw if _IDENTIFIER.search(word)),
+        negative=negated(kept),
+        rejected=frozenset(rejected),
+        marks_change=bool(_CHANGE.search(text)),
+    )
+
+
+def _content(text: str) -> list[str]:
+    words = (match[0].lower().rstrip(".:") for match in _WORD.finditer(text))
+    return [_stem(word) for word in words if word not in _STOP]
+
+
+def _stem(word: str) -> str:
+    if not word.isalpha() or len(word) < 5:
+        return word
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word[: -len(ending)]
+    return word.rstrip("e")
+
+
+def overlap(left: frozenset[str], right: frozenset[str]) -> float:
+    """Jaccard overlap, 0-1; two empty sets have none."""
+    return len(left & right) / len(left | right) if left or right else 0.0
+
+
+def compare(new: str, old: str, *, cosine: float, near: float) -> Verdict:
+    """Judge how `new` relates to `old`.
+
+    Args:
+        new: the later statement.
+        old: the earlier one.
+        cosine: of their vectors, -1 to 1; 0 where unknown.
+        near: least cosine of a near duplicate.
+
+    Returns:
+        `same`: they say the same. `value_changed`: same subject, another number or name. `reversed`: same subject,
+        one denies what the other says. `replaced`: `new` says that what `old` asks for is no longer used.
+        `slot_changed`: one word differs, and nothing says which way it is meant. Else `different`.
+    """
+    a, b = take_apart(new), take_apart(old)
+    if a.text == b.text:
+        return "same"
+    common = overlap(a.words, b.words)
+    same_values = a.numbers == b.numbers and a.names == b.names
+    if a.negative == b.negative and same_values and a.rejected == b.rejected:
+        if a.words == b.words and a.words:
+            return "same"
+        if cosine >= near and common >= SAME_WORDS:
+            return "same"
+    if _replaces(a, b, cosine):
+        return "replaced"
+    if common >= SUBJECT_OVERLAP and a.negative != b.negative and a.numbers == b.numbers:
+        return "reversed"
+    return _changed(a, b) if a.negative == b.negative else "different"
+
+
+def _replaces(new: Statement, old: Statement, cosine: float) -> bool:
+    """`new` rejects what `old` asks for: every rejected word stands in `old`, which does not reject it itself."""
+    if not new.rejected or not new.rejected <= set(old.order) or old.rejected & new.rejected:
+        return False
+    rest = frozenset(old.order) - new.rejected
+    mine = frozenset(new.order)
+    return not rest or bool(rest & mine) or cosine >= 0.5
+
+
+def _changed(new: Statement, old: Statement) -> Verdict:
+    values_new, values_old = new.numbers | new.names, old.numbers | old.names
+    if values_new and values_old and values_new != values_old and len(values_new) == len(values_old):
+        frame_new, frame_old = new.words - new.names, old.words - old.names
+        if overlap(frame_new, frame_old) >= SUBJECT_OVERLAP and len(frame_new & frame_old) >= 1:
+            return "value_changed"
+    if len(new.order) == len(old.order) >= 3:
+        differing = [i for i, pair in enumerate(zip(new.order, old.order, strict=True)) if pair[0] != pair[1]]
+        if len(differing) == 1:
+            return "slot_changed"
+    return "different"

@@ -1,0 +1,344 @@
+"""Explicit statements in a user's prompt, found in real time. In: prompt text and where it was said. Out: drafts.
+
+"remember that ...", "from now on ...", "always ... / never ...", "we use X, not Y", "I prefer ...", corrections.
+Precise rather than complete: questions, suppositions, quotations, pasted matter, one-off orders and statements that
+point at something outside themselves stay out. Never reads files, never calls a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit.capture.prose import Sentence, pasted_document, spoken_sentences, without_quotes
+from tacit.capture.wording import (
+    IMPERATIVES,
+    has_path,
+    kind_of,
+    leading_reference,
+    loose_reference,
+    word_count,
+)
+
+MIN_WORDS, MAX_WORDS = 3, 60
+_LEAD = re.compile(
+    r"^(?:(?:ok(?:ay)?|so|and|also|but|well|hey|hi|btw|by the way|fyi|please|just|now|then|plus|again|sorry|thanks"
+    r"|great|good|cool|perfect|nice|yes|yeah|yep|yup|sure|right|important|note|one more thing|another thing"
+    r"|oh|hmm+|uh+|ah)\b[\s,.:;!\u2013\u2014-]*)+",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(
+    r"\b(?:what if|suppose|imagine|let'?s say|hypothetical|would it|could it|should (?:i|we|it)\b|maybe|perhaps"
+    r"|i wonder|not sure|i guess|i think you|might|for example|e\.g\.)",
+    re.IGNORECASE,
+)
+_ONE_OFF = re.compile(
+    r"\b(?:for now|right now|this time|just this once|today|tonight|at the moment|temporar(?:y|ily)|in this (?:pr|commit"
+    r"|branch|session|case|chat|conversation|turn|task)|for this (?:pr|commit|branch|session|case|task|one|change)"
+    r"|until (?:i|we|you)|before you (?:start|finish|begin)|first,|when you'?re done|again)\b",
+    re.IGNORECASE,
+)
+_LASTING = re.compile(
+    r"\b(?:always|never|every|each|whenever|from now on|going forward|in (?:the )?future|any ?time|all)\b",
+    re.IGNORECASE,
+)
+_EVERYWHERE = re.compile(
+    r",?\s*\b(?:in (?:all|every|any)(?: of)?(?: my| our)? (?:projects?|repos?|repositor(?:y|ies)|code ?bases?)"
+    r"|across (?:all )?(?:my |our )?(?:projects|repos)|everywhere|globally|for all (?:my )?projects)\b,?\s*",
+    re.IGNORECASE,
+)
+_NO_VERB = frozenset(
+    {"mind", "again", "ever", "once", "that", "been", "had", "was", "were", "did", "got", "said", "seen"}
+)
+_STATES = re.compile(
+    r"\b(?:is|are|uses?|must|should|never|always|can'?t|cannot|don'?t|doesn'?t|needs?|lives?|runs?|expires?)\b",
+    re.IGNORECASE,
+)
+_BASE_FORM = re.compile(r"[a-z-]{2,}(?<!ed)(?<!ing)(?<![^s]s)")
+_REMEMBER = re.compile(
+    r"^(?:please\s+|you (?:should|must|need to)\s+|i (?:want|need) you to\s+)*"
+    r"(?:remember(?:\s+(?:that|this))?(?P<gap>\s*[:,\u2013\u2014-]\s*|\s+(?=\S))"
+    r"|(?:keep|bear) in mind(?: that)?\s*[:,]?\s+|do(?:n'?t| not) (?:ever )?forget(?: that|\s*:)\s*"
+    r"|(?:make a )?note (?:to self|for (?:the )?(?:future|next time|later))\s*[:,\u2013\u2014-]\s*"
+    r"|for (?:future reference|the record|next time|(?:the )?future)(?=\W)\s*[:,\u2013\u2014-]?\s+"
+    r"|(?:memori[sz]e|learn)(?:\s+(?:that|this))?\s*[:,]?\s+"
+    r"|add (?:this |the following )?to (?:your )?memory\s*[:,\u2013\u2014-]\s*)(?P<rest>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_ASKED_FORM = re.compile(
+    r"^(?:can|could|would|will) you (?:please )?(?P<rest>(?:always|never)\b.+?)\??$",
+    re.IGNORECASE | re.DOTALL,
+)
+_FROM_NOW = re.compile(
+    r"^(?:from (?:now|here) on(?:wards?)?|going forward|in (?:the )?future|henceforth|as a (?:general )?rule)\b\s*[,:]?\s*(?P<rest>.+)$"
+    r"|^(?P<front>.+?)\s*,?\s+(?:from (?:now|here) on(?:wards?)?|going forward)[.!]*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_CONDITION = r"(?:(?:in|for|on|when|whenever|if|before|after|with|during|once|at)\b[^,.]{2,80},\s*)?"
+_ALWAYS = re.compile(
+    rf"^(?P<when>{_CONDITION})(?:(?P<bare>you|we|i|one)\s+(?:should|must|need to|have to|want (?:you )?to)?\s*"
+    r"|(?:please\s+)?(?:make sure|be sure|ensure)(?: that)?(?: you| we| to)*\s+)?"
+    r"(?P<rest>(?:always|never|do not ever|don'?t ever)\s+(?P<verb>[a-z'-]+)\b.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_SUBJECT_ALWAYS = re.compile(
+    r"^(?P<rest>(?:the |our |all |every |each )?[\w`./-]+(?: [\w`./-]+){0,5}? (?:must|should) (?:always|never) .+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_OURS = re.compile(
+    r"^(?:(?:in|for|on) [^,]{2,60},\s*)?(?:here\s+)?(?:we|our \w+) (?:always |only |now )?(?:uses?|run|deploy|write|target|ship|build"
+    r"|test|log|name|prefer)\b.+?(?:,\s*(?:and )?(?:not|never)\b|\binstead of\b|\brather than\b|\bnot with\b).+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_USE_INSTEAD = re.compile(
+    r"^(?:please\s+)?(?:only )?use\s+(?P<new>.+?)(?:,?\s+(?:instead of|rather than|in place of|over)\s+|,\s*(?:and )?(?:not|never)\s+)(?P<old>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_PREFER = re.compile(
+    r"^(?:(?:in|for|on|when) [^,]{2,60},\s*)?(?:i|we)(?:'d| would)?(?: strongly| really| generally| usually| always| much)* prefer\b.+$"
+    r"|^my preference is\b.+$|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_STOP_DOING = re.compile(
+    r"^(?:please\s+)?(?:stop|quit|no more)\s+(?P<verb>[a-z-]{3,}ing)\b.+$", re.IGNORECASE | re.DOTALL
+)
+_WRONG = re.compile(
+    r"^(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is|you'?re) (?:wrong|incorrect|not (?:right|correct|true))"
+    r"|not quite|actually)\b[\s,.:;!\u2013\u2014-]+(?P<rest>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_IS_VALUE = re.compile(
+    r"^(?:the|our) [\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? on)\s+(?:called |named |in |at |on )?"
+    r"(?:`[^`]+`|\S*[\d/._-]\S*|[A-Z]\w+)",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement found in speech.
+
+    Attributes:
+        content: self-contained words, 3 to 60 of them, beginning with a capital and without a final full stop.
+        span: the verbatim sentence.
+        kind: suggested kind.
+        confidence: 0-1, how sure we are that it is meant to last.
+        cue: which pattern found it, for the trace.
+        everywhere: it was said to hold in all projects.
+    """
+
+    content: str
+    span: str
+    kind: str
+    confidence: float
+    cue: str
+    everywhere: bool = False
+
+
+def find_explicit(text: str) -> tuple[Statement, ...]:
+    """Explicit statements in a user prompt, in order, without repeats."""
+    pasted = pasted_document(text)
+    found: list[Statement] = []
+    sentences = spoken_sentences(text)
+    wrong_before = False
+    for position, sentence in enumerate(sentences):
+        cues = _REMEMBER_ONLY if pasted else _CUES
+        statement = _first(sentence, cues)
+        if statement is None and wrong_before and not pasted:
+            statement = _after_denial(sentence)
+        wrong_before = position < 4 and bool(_DENIAL.fullmatch(sentence.text))
+        if statement and all(statement.content != other.content for other in found):
+            found.append(statement)
+    return tuple(found)
+
+
+_DENIAL = re.compile(
+    r"(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is) (?:wrong|incorrect|not (?:right|correct|true)))[\s.!,]*",
+    re.IGNORECASE,
+)
+
+
+def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
+    said = without_quotes(sentence.text)
+    body = _LEAD.sub("", said, count=1)
+    everywhere = bool(_EVERYWHERE.search(body))
+    for cue in cues:
+        candidate = cue(body)
+        if candidate is None:
+            continue
+        content, kind, confidence, name = candidate
+        content = tidy(_EVERYWHERE.sub(" ", content) if everywhere else content)
+        if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
+            return None
+        return Statement(
+            content=content,
+            span=sentence.text,
+            kind=kind,
+            confidence=confidence,
+            cue=name,
+            everywhere=everywhere,
+        )
+    return None
+
+
+def tidy(content: str) -> str:
+    """One line, a capital first letter (unless it opens with code), no final full stop."""
+    text = " ".join(content.split()).strip(" ,;:-\u2013\u2014")
+    text = re.sub(r"(?<![.])[.!]+$", "", text).strip()
+    return text[:1].upper() + text[1:] if text[:1].isalpha() and "/" not in text.split(" ", 1)[0] else text
+
+
+_Found = tuple[str, str, float, str]
+_Cue = Callable[[str], "_Found | None"]
+
+
+def _question(body: str) -> bool:
+    return body.rstrip(" )").endswith("?")
+
+
+def _remember(body: str) -> _Found | None:
+    match = _REMEMBER.match(body)
+    if match is None or _question(body):
+        return None
+    rest = match["rest"].strip()
+    order = re.match(r"to\s+(?P<verb>[a-z]+)\b", rest, re.IGNORECASE)
+    if order:
+        if not _LASTING.search(rest) or _ONE_OFF.search(rest) or loose_reference(rest):
+            return None
+        rest = rest[3:]
+    if (
+        re.match(r"(?:when|how|what|where|who|why|the time)\b", rest, re.IGNORECASE)
+        and not (match["gap"] or "").strip()
+    ):
+        return None
+    bare = body[: match.start("rest")].lower().rstrip().endswith("remember")
+    if bare and not _STATES.search(rest):
+        return None  # "remember the last folder": what a program is to do, not what is to be remembered
+    rest = re.sub(r"^that\s+", "", rest, flags=re.IGNORECASE)
+    if leading_reference(rest):
+        return None
+    return rest, kind_of(rest), 0.95, "remember"
+
+
+def _from_now_on(body: str) -> _Found | None:
+    match = _FROM_NOW.match(body)
+    if match is None or _question(body):
+        return None
+    rest = match["rest"] or match["front"]
+    if loose_reference(rest) or _SUPPOSED.search(rest):
+        return None
+    kind = kind_of(rest)
+    return rest, "preference" if kind == "fact" else kind, 0.9, "from now on"
+
+
+def _always(body: str) -> _Found | None:
+    asked = _ASKED_FORM.match(body)
+    if asked:
+        body = asked["rest"]
+    elif _question(body):
+        return None
+    match = _ALWAYS.match(body)
+    if match:
+        verb = match["verb"].lower()
+        # "we never got", "it always crashed": a report, not a rule. A rule takes the base form.
+        if verb in _NO_VERB or (
+            verb not in IMPERATIVES and not (match["bare"] is None and _BASE_FORM.fullmatch(verb))
+        ):
+            return None
+        content = f"{match['when']}{match['rest']}"
+    else:
+        subject = _SUBJECT_ALWAYS.match(body)
+        if subject is None:
+            return None
+        content = re.sub(
+            r"^(?:mention|say|note|state|add|write) that ", "", subject["rest"], flags=re.IGNORECASE
+        )
+    if loose_reference(content) or _ONE_OFF.search(content) or _SUPPOSED.search(content):
+        return None
+    kind = (
+        "anti_pattern"
+        if re.search(r"\b(?:never|not ever|n'?t ever)\b", content, re.IGNORECASE)
+        else "preference"
+    )
+    return content, kind, 0.9, "always or never"
+
+
+def _ours(body: str) -> _Found | None:
+    if _question(body) or not _OURS.match(body) or loose_reference(body) or _SUPPOSED.search(body):
+        return None
+    return body, "decision", 0.85, "we use X, not Y"
+
+
+def _instead(body: str) -> _Found | None:
+    match = _USE_INSTEAD.match(body)
+    if (
+        match is None
+        or _question(body)
+        or loose_reference(body)
+        or _ONE_OFF.search(body)
+        or _SUPPOSED.search(body)
+    ):
+        return None
+    if word_count(match["new"]) > 8 or word_count(match["old"]) > 12:
+        return None
+    return body, "preference", 0.8, "use X instead of Y"
+
+
+def _prefer(body: str) -> _Found | None:
+    if _question(body) or not _PREFER.match(body) or loose_reference(body) or _ONE_OFF.search(body):
+        return None
+    return body, "preference", 0.85, "prefer"
+
+
+def _stop_doing(body: str) -> _Found | None:
+    if _question(body) or not _STOP_DOING.match(body) or loose_reference(body) or _ONE_OFF.search(body):
+        return None
+    return body, "anti_pattern", 0.8, "stop doing"
+
+
+def _correction(body: str) -> _Found | None:
+    match = _WRONG.match(body)
+    if match is None or _question(body):
+        return None
+    rest = _LEAD.sub("", match["rest"], count=1)
+    for cue in (_remember, _from_now_on, _always, _ours, _instead, _prefer, _stop_doing):
+        found = cue(rest)
+        if found:
+            return found[0], "correction", max(found[2], 0.85), f"correction: {found[3]}"
+    return _stated_value(rest)
+
+
+def _stated_value(body: str) -> _Found | None:
+    if _question(body) or loose_reference(body) or _SUPPOSED.search(body) or word_count(body) > 25:
+        return None
+    if _IS_VALUE.match(body) or (re.match(r"we use [\w`]", body, re.IGNORECASE) and word_count(body) <= 12):
+        return body, "correction", 0.8, "correction: stated value"
+    if re.match(r"use [\w`./-]+(?: [\w`./-]+){0,4} (?:for|in|when) ", body, re.IGNORECASE) and not has_path(
+        body
+    ):
+        return body, "correction", 0.75, "correction: use"
+    return None
+
+
+def _after_denial(sentence: Sentence) -> Statement | None:
+    """The sentence after a bare "that's wrong."."""
+    found = _correction(f"no, {_LEAD.sub('', without_quotes(sentence.text), count=1)}")
+    if found is None:
+        return None
+    content = tidy(found[0])
+    if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
+        return None
+    return Statement(content=content, span=sentence.text, kind=found[1], confidence=found[2], cue=found[3])
+
+
+_REMEMBER_ONLY: tuple[_Cue, ...] = (_remember,)
+_CUES: tuple[_Cue, ...] = (
+    _remember,
+    _correction,
+    _from_now_on,
+    _always,
+    _ours,
+    _instead,
+    _prefer,
+    _stop_doing,
+)

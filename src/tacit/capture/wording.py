@@ -1,0 +1,151 @@
+"""How statements are worded: polarity, kind, loose references. In: one statement. Out: values. Pure, English only.
+
+Shared by the extractors and the rule-file import. Never decides whether something is worth keeping.
+"""
+
+from __future__ import annotations
+
+import re
+
+_IMPERATIVES = (
+    "add adhere align allow always annotate append apply ask assert avoid bump build bundle call catch check choose"
+    " clean close commit configure confirm consider consult convert copy create cut declare default define delete"
+    " delegate deploy derive describe disable discuss do document drop emit enable enforce ensure escape exclude"
+    " execute expect explain export expose extend extract fail favor favour fetch file filter fix flag focus follow"
+    " format generate get give go group guard handle have hide ignore implement import include indent inject inline"
+    " insert inspect install introduce invoke isolate keep label leave let limit link list load log look make mark"
+    " match measure mention merge migrate minimize mock modify move name never note offer omit only open organize"
+    " override pass pin place post prefer preserve prefix print propose provide publish pull push put quote raise"
+    " read rebase record reduce refactor refer reference register regenerate release rely remove rename render repeat"
+    " replace report request require resolve respect respond return reuse revert review rewrite round run sanitize"
+    " save scope search select send separate serve set share show sign simplify skip sort spell split squash stage"
+    " start state stay stick stop store strip structure submit suggest surface switch sync tag take target tell test"
+    " throw track translate treat trim try turn type understand update upgrade use validate verify version wait wrap"
+    " write"
+)
+IMPERATIVES = frozenset(_IMPERATIVES.split())
+"""Base forms that open an instruction."""
+
+_NEGATED = re.compile(
+    r"\b(?:never|don'?t|do not|does not|doesn'?t|must ?n[o']t|should ?n[o']t|shouldn'?t|mustn'?t|can ?not|can'?t"
+    r"|won'?t|will not|isn'?t|is not|aren'?t|are not|wasn'?t|avoid|without|no longer|not|no|nor|neither|forbid"
+    r"|forbidden|prohibited|stop|refrain|disallow(?:ed)?|disable[ds]?|ban(?:ned)?)\b",
+    re.IGNORECASE,
+)
+_ANTI = re.compile(
+    r"^(?:\W*)(?:please\s+|you\s+(?:should\s+|must\s+)?|we\s+(?:should\s+|must\s+)?|i\s+)?"
+    r"(?:(?:do not|don'?t|never|avoid|stop|must not|mustn'?t|should not|shouldn'?t|refrain from|no more)\b"
+    r"|no\s+\w+)",
+    re.IGNORECASE,
+)
+_INNER_ANTI = re.compile(
+    r"\b(?:must never|must not|mustn'?t|should never|should not|shouldn'?t|never|do not|don'?t (?:ever|want|use|add"
+    r"|write|commit|create|make|put|run)|is forbidden|are forbidden|is not allowed|are not allowed|prohibited)\b",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    r"\b(?:prefer(?:s|red|ably)?|i(?:'d)? like|i want|i always want|we like|favou?rs?|rather than|i hate|i love)\b",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    r"\b(?:we(?:'ve| have)? (?:use|decided|chose|chosen|picked|adopted|settled|switched|moved|agreed|dropped|standardi[sz]ed)"
+    r"|we'?re (?:using|going with|on|sticking with|moving to|switching to)|let'?s (?:use|go with|stick with|keep|switch)"
+    r"|decision:|decided (?:to|on|that)|going with|instead of|no longer (?:use|support|need)|will be used)",
+    re.IGNORECASE,
+)
+_TODO = re.compile(
+    r"^(?:todo\b|next(?: steps?| time| session)?\s*:|we (?:still|later) (?:need|have|want) to|still (?:need|have) to"
+    r"|remind me to|open(?: question)?:)",
+    re.IGNORECASE,
+)
+_PATH = r"`?(?:[\w.@~-]+/)+[\w.*@-]*`?|`?[\w-]+\.(?:py|ts|tsx|js|jsx|mjs|go|rs|java|kt|rb|php|c|h|cpp|cs|swift|sh|sql|md|mdc|toml|ya?ml|json|css|html|vue|svelte|lock|cfg|ini|env)`?"
+_FILE_CONTEXT = re.compile(
+    rf"^(?:the\s+)?(?:file\s+|folder\s+|directory\s+|module\s+)?(?:{_PATH})\s*"
+    r"(?::|\(|[-\u2013\u2014]+\s|(?:is|are|contains?|holds?|has|defines?|handles?|implements?|lives?|stores?|provides?"
+    r"|describes?|documents?|exports?|owns?|manages?|generates?)\b)"
+    r"|\b(?:lives?|is defined|are defined|is implemented|are stored|is stored|is kept|are kept|is located|are located)"
+    rf" (?:in|at|under|inside) (?:the )?(?:{_PATH})",
+    re.IGNORECASE,
+)
+_RULE = re.compile(
+    r"\b(?:always|must|should|shall|make sure|ensure|required?|mandatory|needs? to|has to|have to|only)\b",
+    re.IGNORECASE,
+)
+_OWN = r"(?:project|repo|repository|code ?base|app|application|package|workspace|library|service|monorepo|team|company|machine|product)"
+_LOOSE = re.compile(
+    rf"\b(?:this|that|these|those)\b(?!\s+{_OWN}\b)(?!\s+\w+\s+(?:is|are)\s+`)|\b(?:it|its|it's|they|them|their|here|above"
+    r"|below|there|the following|the latter|the former|the (?:first|second|third|last|other|same) (?:one|option|approach"
+    r"|variant|version)|option [a-z0-9]|(?:your|my) (?:last|previous) \w+)\b",
+    re.IGNORECASE,
+)
+_LEADING_LOOSE = re.compile(
+    r"^(?:it|its|it's|they|them|these|those|this|that|he|she|here|there|such|both|one)\b"
+    rf"(?!\s+{_OWN}\b)",
+    re.IGNORECASE,
+)
+_CONJUNCTION_THAT = re.compile(
+    r"\b(?:so|such|sure|ensure|know|means?|given|provided|now|code|\w+s|\w+n|\w+r|\w+e|\w+t)\s+that\s+(?=\w+\s+\w+)",
+    re.IGNORECASE,
+)
+
+
+def negated(text: str) -> bool:
+    """Whether the statement forbids or denies: it has an odd number of negations."""
+    return len(_NEGATED.findall(text)) % 2 == 1
+
+
+def strip_negation(text: str) -> str:
+    """The statement without its words of negation."""
+    return _NEGATED.sub(" ", text)
+
+
+def kind_of(content: str, *, rule: bool = False) -> str:
+    """The kind a statement's wording suggests; `rule` = it stands in a rule file, where instructions are guidelines."""
+    if _TODO.match(content):
+        return "todo"
+    if _ANTI.match(content):
+        return "anti_pattern"
+    if _FILE_CONTEXT.search(content):
+        return "file_context"
+    if _PREFERENCE.search(content):
+        return "preference"
+    if _INNER_ANTI.search(content):
+        return "anti_pattern"
+    if _DECISION.search(content):
+        return "decision"
+    if _RULE.search(content) or imperative(content):
+        return "guideline" if rule else "preference"
+    return "fact"
+
+
+def imperative(content: str) -> bool:
+    """Whether the statement opens with an instruction, also behind a label or a condition."""
+    bodies = [content, content.split(": ", 1)[-1], content.split(", ", 1)[-1]]
+    return any((words := re.findall(r"[a-z]+", body.lower())) and words[0] in IMPERATIVES for body in bodies)
+
+
+def rule_like(content: str) -> bool:
+    """Whether the statement asks for or forbids something."""
+    return bool(_RULE.search(content) or _ANTI.match(content) or _INNER_ANTI.search(content)) or imperative(
+        content
+    )
+
+
+def loose_reference(content: str) -> bool:
+    """Whether the statement points at something that only its surroundings name (`it`, `that file`, `the second one`)."""
+    return bool(_LOOSE.search(_CONJUNCTION_THAT.sub(" ", content)))
+
+
+def leading_reference(content: str) -> bool:
+    """Whether the statement opens with a pronoun whose meaning lies outside it."""
+    return bool(_LEADING_LOOSE.match(content))
+
+
+def has_path(content: str) -> bool:
+    """Whether the statement names a file or folder."""
+    return bool(re.search(_PATH, content))
+
+
+def word_count(text: str) -> int:
+    """Words, where a code span or path counts as one."""
+    return len(text.split())
