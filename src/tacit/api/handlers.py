@@ -1,0 +1,187 @@
+"""One function per endpoint: checked request in, engine called, plain values out.
+
+In: the engine, the path's parameters, a checked request. Out: a status and plain values. Synchronous: the routes run
+these on threads. Never parses, never catches an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.api import requests as ask
+from tacit.api.encoding import change_json, encode, memory_json, recalled_json
+from tacit.api.service import Service
+from tacit.errors import NotFound
+from tacit.model.changes import Skip
+from tacit.model.pack import Surface
+from tacit.ports.store import MemoryFilter
+
+Parameters = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a handler answers; `body` None = no content."""
+
+    body: Any = None
+    status: int = 200
+
+
+def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:  # noqa: ARG001 - one shape for all
+    """Store a statement: 201 with the changes, 200 when nothing was stored."""
+    changes = engine.remember(
+        request.content,
+        kind=request.kind,
+        scope=request.wanted_scope,
+        when=request.when,
+        cwd=request.cwd,
+        tier=request.trust,
+        source=request.source,
+        session=request.session.key if request.session is not None else None,
+        pinned=request.pinned,
+        files=request.files,
+    )
+    stored = any(not isinstance(change, Skip) for change in changes)
+    return Answer(
+        body={"changes": [change_json(change) for change in changes]}, status=201 if stored else 200
+    )
+
+
+def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:  # noqa: ARG001
+    """Ask the memory: the block, its memories, the trace. Silence is an empty block."""
+    recalled = engine.recall(
+        request.text,
+        cwd=request.cwd,
+        surface=request.wanted_surface,
+        budget_tokens=request.budget_tokens,
+        as_of_ms=request.as_of_ms,
+        store_trace=request.store_trace,
+    )
+    return Answer(body=recalled_json(recalled))
+
+
+def context(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  # noqa: ARG001
+    """What a session that starts in the folder would get."""
+    return Answer(body={"block": encode(engine.context(request.cwd))})
+
+
+def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) -> Answer:  # noqa: ARG001
+    """List memories, newest first; `next_offset` is null at the end."""
+    found = engine.list_memories(
+        MemoryFilter(
+            kinds=request.kind or None,
+            statuses=request.wanted_statuses,
+            source=request.source,
+            text=request.text,
+            as_of_ms=request.as_of_ms,
+        ),
+        scope=engine.visible(request.cwd, paths=request.path) if request.cwd else None,
+        limit=request.limit + 1,
+        offset=request.offset,
+    )
+    more = len(found) > request.limit
+    return Answer(
+        body={
+            "memories": [memory_json(memory) for memory in found[: request.limit]],
+            "limit": request.limit,
+            "offset": request.offset,
+            "next_offset": request.offset + request.limit if more else None,
+        }
+    )
+
+
+def show(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+    """One memory by its id, or by the beginning of its id where that is unique."""
+    return Answer(body={"memory": memory_json(engine.show(at["id"]))})
+
+
+def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer:
+    """Change a memory; its history keeps the old version."""
+    changed = engine.edit(
+        at["id"],
+        content=request.content,
+        kind=request.kind,
+        when=request.when,
+        scope=request.wanted_scope,
+        importance=request.importance,
+        pinned=request.pinned,
+    )
+    return Answer(body={"memory": memory_json(changed)})
+
+
+def forget(engine: Service, at: Parameters, request: ask.Forget) -> Answer:
+    """Retire a memory: it is never recalled again, its history stays."""
+    return Answer(body={"memory": memory_json(engine.forget(at["id"], reason=request.reason))})
+
+
+def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+    """All versions of a memory, oldest first."""
+    return Answer(body={"versions": encode(engine.history(at["id"]))})
+
+
+def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer:
+    """Say whether a memory was of use."""
+    engine.feedback(engine.show(at["id"]).id, useful=request.useful)
+    return Answer(status=204)
+
+
+def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer:  # noqa: ARG001
+    """The last recalls with every stage's keeps and drops, newest first."""
+    surface = Surface(request.surface) if request.surface is not None else None
+    return Answer(
+        body={"traces": encode(engine.why(session=request.session, surface=surface, limit=request.limit))}
+    )
+
+
+def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer:
+    """Stop or resume injecting into one session."""
+    key = ask.SessionName(host=at["host"], session_id=at["session_id"]).key
+    state = engine.mute(key, muted=request.muted)
+    return Answer(body={"session": str(state.key), "muted": state.muted})
+
+
+def init_project(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  # noqa: ARG001
+    """Import the rule files of the folder's project."""
+    return Answer(body=encode(engine.init_project(request.cwd)))
+
+
+def transcripts(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  # noqa: ARG001
+    """Past transcripts of the folder's project on this machine. Nothing is read from them."""
+    return Answer(body={"transcripts": encode(tuple(engine.transcripts(request.cwd)))})
+
+
+def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer:  # noqa: ARG001
+    """Learn from past transcripts; only files that `transcripts` lists are ever read."""
+    known = {str(info.path): info for info in engine.transcripts(request.cwd)}
+    wanted = tuple(known) if request.paths is None else request.paths
+    for path in wanted:
+        if path not in known:
+            raise NotFound(
+                f"{path} is no transcript of the project at {request.cwd}.",
+                hint="GET /v1/transcripts lists them.",
+            )
+    return Answer(body=encode(engine.backfill([known[path] for path in wanted])))
+
+
+def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+    """State and counts."""
+    return Answer(body=encode(engine.status()))
+
+
+def backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer:  # noqa: ARG001
+    """Write a consistent copy of the store to a new file."""
+    engine.backup(Path(request.target))
+    return Answer(body={"target": request.target}, status=201)
+
+
+def check(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+    """Problems of the store, as sentences; an empty list = sound."""
+    return Answer(body={"problems": list(engine.check())})
+
+
+def reindex(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+    """Renew vectors that belong to another embedder."""
+    return Answer(body={"embedded": engine.reindex()})

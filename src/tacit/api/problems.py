@@ -1,0 +1,106 @@
+"""Errors as `application/problem+json` (RFC 9457), through one table from code to HTTP status.
+
+In: an error. Out: a response with `type`, `title`, `status`, `detail`, `code`, `hint`. Never shows a traceback, and
+nothing of an unexpected error but its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from tacit.api.encoding import to_bytes
+from tacit.errors import TacitError
+
+STATUS: Mapping[str, int] = {
+    "error": 500,
+    "invalid_input": 422,
+    "unknown_kind": 422,
+    "unknown_setting": 422,
+    "invalid_setting": 422,
+    "invalid_scope": 422,
+    "invalid_payload": 400,
+    "not_found": 404,
+    "refused_by_trust": 403,
+    "refused_by_redaction": 403,
+    "store_error": 500,
+    "store_corrupt": 500,
+    "store_full": 507,
+    "store_read_only": 500,
+    "store_busy": 503,
+    "store_newer": 409,
+    "provider_error": 502,
+    "embedder_mismatch": 409,
+    "daemon_error": 500,
+    "daemon_unavailable": 503,
+    "daemon_newer": 409,
+    "deadline_exceeded": 408,
+    "host_error": 500,
+    # The API's own, for requests that reach no engine.
+    "no_such_path": 404,
+    "method_not_allowed": 405,
+    "too_large": 413,
+    "unsupported_media_type": 415,
+    "internal": 500,
+}
+"""Code -> HTTP status. Every error class of `tacit.errors` is here, and in docs/reference/errors.md."""
+
+RETRY_AFTER_S: Mapping[str, int] = {"store_busy": 1, "daemon_unavailable": 2}
+"""Codes that pass by themselves: after so many seconds the request may be sent again."""
+
+
+class RequestRefused(Exception):
+    """A request that never reaches the engine: wrong path, method, media type or size."""
+
+    def __init__(
+        self, code: str, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.hint = hint
+        self.headers = dict(headers or {})
+
+
+def status_of(error: TacitError) -> int:
+    """The HTTP status of an error; a subclass that is not listed has the status of its nearest listed parent."""
+    codes = (str(kind.__dict__.get("code", "")) for kind in type(error).__mro__)
+    return next((STATUS[code] for code in codes if code in STATUS), 500)
+
+
+def problem_of(error: TacitError) -> Response:
+    """The response for an error that Tacit raised on purpose."""
+    headers = {"Retry-After": str(RETRY_AFTER_S[error.code])} if error.code in RETRY_AFTER_S else {}
+    return problem(error.code, error.message, hint=error.hint, status=status_of(error), headers=headers)
+
+
+def problem(
+    code: str,
+    detail: str,
+    *,
+    hint: str = "",
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A problem response.
+
+    Args:
+        code: stable code; its words are the title.
+        detail: what is wrong, where.
+        hint: what to do, or empty.
+        status: HTTP status; None = by the table.
+        headers: further headers.
+    """
+    number = STATUS[code] if status is None else status
+    body = {
+        "type": f"urn:tacit:error:{code}",
+        "title": code.replace("_", " ").capitalize(),
+        "status": number,
+        "detail": detail,
+        "code": code,
+        "hint": hint,
+    }
+    return Response(
+        to_bytes(body), status_code=number, headers=dict(headers or {}), media_type="application/problem+json"
+    )

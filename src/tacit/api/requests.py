@@ -1,0 +1,198 @@
+"""What the API accepts: one small model per request. Unknown fields are refused; sizes are limited here.
+
+In: JSON bodies and query strings. Out: checked values. Never touches the engine.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from tacit.errors import TacitError
+from tacit.model.memory import MemoryStatus, TrustTier
+from tacit.model.pack import Surface
+from tacit.model.scope import Scope
+from tacit.model.session import SessionKey
+
+MAX_CONTENT_CHARS = 1_000_000
+
+
+def _absolute(path: str) -> str:
+    if path and not PurePath(path).is_absolute():
+        raise ValueError("an absolute path")
+    return path
+
+
+def _scope(text: str) -> str:
+    try:
+        Scope.parse(text)
+    except TacitError as error:
+        raise ValueError(f"a scope. {error}") from error
+    return text
+
+
+Folder = Annotated[str, Field(max_length=4096), AfterValidator(_absolute)]
+ScopeText = Annotated[str, Field(max_length=4096), AfterValidator(_scope)]
+AskedSurface = Literal["start", "prompt", "action", "failure", "compaction", "subagent", "on_demand"]
+StoredStatus = MemoryStatus | Literal["all"]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class NoBody(_Request):
+    """A request that says nothing more than its path."""
+
+
+class SessionName(_Request):
+    """A session by its host and the host's id."""
+
+    host: str = Field(min_length=1, max_length=100)
+    session_id: str = Field(min_length=1, max_length=500)
+
+    @property
+    def key(self) -> SessionKey:
+        """The session's key."""
+        return SessionKey(host=self.host, session_id=self.session_id)
+
+
+class Remember(_Request):
+    """Store a statement."""
+
+    content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
+    kind: str | None = Field(default=None, max_length=100, description="its kind; found out when left out")
+    scope: ScopeText | None = Field(default=None, description="`universal`, `language:python`, `project:...`")
+    when: str | None = Field(default=None, max_length=2000, description="when it applies, in words")
+    cwd: Folder = Field(default="", description="working folder, for the project")
+    tier: Literal["user", "assistant", "tool", "import"] = Field(
+        default="user", description="who vouches for it"
+    )
+    source: str = Field(default="api", min_length=1, max_length=200, description="where it came from")
+    session: SessionName | None = Field(default=None, description="the session it was said in")
+    pinned: bool = Field(default=False, description="packed first where a preset pins")
+    files: tuple[str, ...] = Field(default=(), max_length=200, description="files it speaks of")
+
+    @property
+    def trust(self) -> TrustTier:
+        """The trust tier."""
+        return TrustTier[self.tier.upper()]
+
+    @property
+    def wanted_scope(self) -> Scope | None:
+        """The scope, or None for the engine to choose."""
+        return Scope.parse(self.scope) if self.scope is not None else None
+
+
+class Recall(_Request):
+    """Ask the memory."""
+
+    text: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the words to ask with")
+    cwd: Folder = Field(default="", description="working folder: decides what may be seen")
+    surface: AskedSurface = Field(default="on_demand", description="answer as this surface would")
+    budget_tokens: int | None = Field(default=None, ge=0, le=20_000, description="most tokens of the block")
+    as_of_ms: int | None = Field(default=None, ge=0, description="answer as of this time")
+    store_trace: bool = Field(default=True, description="keep the trace for `why`")
+
+    @property
+    def wanted_surface(self) -> Surface:
+        """The surface."""
+        return Surface(self.surface)
+
+
+class AtFolder(_Request):
+    """A working folder."""
+
+    cwd: Folder = Field(min_length=1, description="working folder")
+
+
+class ListMemories(_Request):
+    """Which memories to list, and which part of the list."""
+
+    cwd: Folder = Field(
+        default="", description="only what may be seen from this folder; without it everything"
+    )
+    path: tuple[str, ...] = Field(default=(), max_length=200, description="files at hand, for path scopes")
+    kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
+    status: tuple[StoredStatus, ...] = Field(
+        default=("active",), max_length=5, description="only these states; `all` for any"
+    )
+    source: str | None = Field(default=None, max_length=200, description="only from this source")
+    text: str | None = Field(default=None, max_length=1000, description="only with these words")
+    as_of_ms: int | None = Field(default=None, ge=0, description="as known and valid at this time")
+    limit: int = Field(default=50, ge=1, le=500, description="most memories of one answer")
+    offset: int = Field(default=0, ge=0, description="how many to leave out")
+
+    @property
+    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
+        """The states, or None for any."""
+        if "all" in self.status:
+            return None
+        return tuple(status for status in self.status if status != "all")
+
+
+class Edit(_Request):
+    """Change a memory; what is left out stays."""
+
+    content: str | None = Field(
+        default=None, min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement"
+    )
+    kind: str | None = Field(default=None, max_length=100, description="its kind")
+    when: str | None = Field(default=None, max_length=2000, description="when it applies, in words")
+    scope: ScopeText | None = Field(default=None, description="who may see it")
+    importance: float | None = Field(default=None, ge=0.0, le=1.0, description="0 to 1")
+    pinned: bool | None = Field(default=None, description="packed first where a preset pins")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if all(getattr(self, name) is None for name in type(self).model_fields):
+            raise ValueError("at least one field to change")
+        return self
+
+    @property
+    def wanted_scope(self) -> Scope | None:
+        """The new scope, or None to leave it."""
+        return Scope.parse(self.scope) if self.scope is not None else None
+
+
+class Forget(_Request):
+    """Why a memory is retired."""
+
+    reason: str = Field(default="forgotten", min_length=1, max_length=500, description="kept in the history")
+
+
+class Feedback(_Request):
+    """Whether a memory was of use."""
+
+    useful: bool = Field(description="false = it was wrong or in the way")
+
+
+class ListTraces(_Request):
+    """Which traces to show."""
+
+    session: str | None = Field(default=None, max_length=700, description="`host/id`")
+    surface: AskedSurface | None = Field(default=None, description="only this surface")
+    limit: int = Field(default=10, ge=1, le=200, description="most traces")
+
+
+class Mute(_Request):
+    """Stop or resume injecting."""
+
+    muted: bool = Field(default=True, description="false = resume")
+
+
+class Backfill(_Request):
+    """Learn from past transcripts of a project."""
+
+    cwd: Folder = Field(min_length=1, description="working folder of the project")
+    paths: tuple[str, ...] | None = Field(
+        default=None, max_length=10_000, description="only these of `GET /v1/transcripts`; left out = all"
+    )
+
+
+class Backup(_Request):
+    """Where the copy goes."""
+
+    target: Folder = Field(min_length=1, description="a file that does not exist yet")

@@ -1,0 +1,179 @@
+"""The routes under /v1, for the daemon to mount.
+
+In: an engine. Out: Starlette routes. Reads a request with a size limit, checks it, runs the handler on a thread and
+turns every error into a problem response. A named boundary: nothing that a handler raises leaves this module.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Awaitable, Callable
+from typing import Any, get_origin
+
+from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route
+
+from tacit.api.encoding import to_bytes
+from tacit.api.endpoints import ENDPOINTS, Endpoint
+from tacit.api.handlers import Answer
+from tacit.api.problems import RequestRefused, problem, problem_of
+from tacit.api.service import Service
+from tacit.errors import InvalidInput, InvalidPayload, TacitError
+
+MAX_BODY_BYTES = 4_500_000
+"""The longest content (1,000,000 characters) at four bytes each, and room for the rest."""
+
+Run = Callable[[Callable[[], Answer]], Awaitable[Answer]]
+
+_log = logging.getLogger(__name__)
+
+
+def build_routes(engine: Service, *, run: Run = run_in_threadpool) -> list[BaseRoute]:
+    """Make the routes.
+
+    Args:
+        engine: what answers.
+        run: runs a blocking function away from the event loop; the daemon may pass its own bounded pool.
+
+    Returns:
+        Routes with absolute paths; the last one answers every other path under /v1 with a problem.
+    """
+    routes: list[BaseRoute] = [
+        Route(endpoint.path, _serve(endpoint, engine, run), methods=[endpoint.method])
+        for endpoint in ENDPOINTS
+    ]
+    known = tuple(routes)
+    methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+    async def unknown(request: Request) -> Response:
+        return _unknown_path(request, known)
+
+    return [*routes, Route("/v1/{rest:path}", unknown, methods=methods)]
+
+
+def _serve(endpoint: Endpoint, engine: Service, run: Run) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        try:
+            asked = await _read(request, endpoint)
+            parameters = {name: str(value) for name, value in request.path_params.items()}
+            return _response(await run(lambda: endpoint.handler(engine, parameters, asked)))
+        except TacitError as error:
+            return problem_of(error)
+        except RequestRefused as refused:
+            return problem(refused.code, refused.detail, hint=refused.hint, headers=refused.headers)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        # The API's boundary: one broken request must not show or break more than itself.
+        except Exception as error:  # noqa: BLE001
+            # The frames without the message: that may hold the text of a memory.
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("%s %s failed: %s\n%s", endpoint.method, endpoint.path, type(error).__name__, frames)
+            return problem(
+                "internal", f"Tacit failed with {type(error).__name__}.", hint="`tacit logs` has the details."
+            )
+
+    return serve
+
+
+def _response(answer: Answer) -> Response:
+    if answer.body is None:
+        return Response(status_code=answer.status)
+    return Response(to_bytes(answer.body), status_code=answer.status, media_type="application/json")
+
+
+async def _read(request: Request, endpoint: Endpoint) -> BaseModel:
+    try:
+        if endpoint.reads == "query":
+            return endpoint.request.model_validate(_query_values(request, endpoint.request))
+        _refuse_query(request)
+        body = await _body(request)
+        return endpoint.request.model_validate_json(body or b"{}")
+    except ValidationError as error:
+        raise _invalid(error, endpoint) from error
+
+
+def _query_values(request: Request, model: type[BaseModel]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in request.query_params:
+        given = request.query_params.getlist(name)
+        field = model.model_fields.get(name)
+        if field is not None and get_origin(field.annotation) is tuple:
+            values[name] = given
+        elif len(given) > 1:
+            raise InvalidInput(f"`{name}` is given {len(given)} times.", hint="Give it once.")
+        else:
+            values[name] = given[0]
+    return values
+
+
+def _refuse_query(request: Request) -> None:
+    if request.query_params:
+        names = ", ".join(f"`{name}`" for name in request.query_params)
+        raise InvalidInput(
+            f"{names} in the query string is not read here.", hint="Put it into the JSON body."
+        )
+
+
+async def _body(request: Request) -> bytes:
+    declared = request.headers.get("content-length", "")
+    too_large = RequestRefused(
+        "too_large", f"The body is larger than {MAX_BODY_BYTES} bytes.", hint="Send less at once."
+    )
+    if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
+        raise too_large
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise too_large
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if body and media_type != "application/json":
+        raise RequestRefused(
+            "unsupported_media_type",
+            f"The body is {media_type or 'of no declared type'}; expected application/json.",
+            hint="Send the header `Content-Type: application/json`.",
+        )
+    return bytes(body)
+
+
+def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    expected = str(first["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    if first["type"] == "json_invalid":
+        return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
+    if not where:
+        return InvalidInput(f"The request is not complete; expected {expected[:1].lower()}{expected[1:]}.")
+    names = ", ".join(endpoint.request.model_fields) or "no fields"
+    if first["type"] == "extra_forbidden":
+        return InvalidInput(f"There is no field `{where}`.", hint=f"Known: {names}.")
+    if first["type"] == "missing":
+        return InvalidInput(f"The field `{where}` is missing.", hint=f"Known: {names}.")
+    shown = repr(first["input"])
+    shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+    return InvalidInput(f"`{where}` is {shown}; expected {expected[:1].lower()}{expected[1:]}.")
+
+
+def _unknown_path(request: Request, known: tuple[BaseRoute, ...]) -> Response:
+    allowed = sorted(
+        {
+            method
+            for route in known
+            if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
+            for method in route.methods or ()
+        }
+    )
+    if allowed:
+        return problem(
+            "method_not_allowed",
+            f"{request.url.path} does not take {request.method}.",
+            hint=f"It takes {', '.join(allowed)}.",
+            headers={"Allow": ", ".join(allowed)},
+        )
+    return problem(
+        "no_such_path", f"There is no {request.url.path}.", hint="docs/reference/api.md lists every endpoint."
+    )
