@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -71,8 +71,3 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     _get("/v1/check", ask.NoBody, handlers.check),
     _post("/v1/reindex", ask.NoBody, handlers.reindex),
 )
-
-
-def fields_of(endpoint: Endpoint) -> dict[str, Any]:
-    """The fields of an endpoint's request, by name."""
-    return dict(endpoint.request.model_fields)

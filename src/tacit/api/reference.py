@@ -1,0 +1,83 @@
+"""The page of the API, made from the table of endpoints so that it cannot go stale.
+
+In: nothing. Out: `docs/reference/api.md` as text; `python -m tacit.api.reference` prints it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tacit.api.endpoints import ENDPOINTS, Endpoint
+from tacit.api.routes import MAX_BODY_BYTES
+
+_INTRODUCTION = f"""\
+# HTTP API
+
+Made from `src/tacit/api/` by `python -m tacit.api.reference`; do not edit by hand.
+
+The daemon serves it on the socket `run/daemon.sock` of the home (no token: the folder's mode is the guard), and over
+loopback TCP when `daemon.http_port` is set or asked for (`Authorization: Bearer TOKEN`, from `run/daemon.json`):
+
+```
+curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/status
+curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/remember \\
+  -H 'Content-Type: application/json' -d '{{"content": "Run `make lint` before every commit.", "cwd": "/work/shop"}}'
+```
+
+Bodies and answers are JSON; times are milliseconds since the epoch; scopes are texts such as `universal` or
+`language:python`. A body has at most {MAX_BODY_BYTES:,} bytes. Unknown fields are refused. Errors are
+`application/problem+json` with `code`, `title`, `status`, `detail` and `hint`; [errors](errors.md) lists the codes.
+Memories are named by their id, or by the beginning of it where that is unique.
+"""
+
+
+def api_page() -> str:
+    """The text of `docs/reference/api.md`."""
+    return "\n".join([_INTRODUCTION, *(_section(endpoint) for endpoint in ENDPOINTS)])
+
+
+def _section(endpoint: Endpoint) -> str:
+    text = f"## `{endpoint.method} {endpoint.path}`\n\n{endpoint.about}\n"
+    fields = endpoint.request.model_fields
+    if not fields:
+        return text
+    schema: dict[str, Any] = endpoint.request.model_json_schema()
+    required = schema.get("required", [])
+    rows = [
+        f"| `{name}`{' (required)' if name in required else ''} | {_type(schema, schema['properties'][name])} "
+        f"| {field.description} |"
+        for name, field in fields.items()
+    ]
+    where = "JSON body" if endpoint.reads == "body" else "Query string"
+    return "\n".join([text, f"| {where} | values | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _type(schema: dict[str, Any], part: dict[str, Any]) -> str:
+    if "$ref" in part:
+        named: dict[str, Any] = schema["$defs"][part["$ref"].rpartition("/")[2]]
+        return "object with " + ", ".join(f"`{name}`" for name in named["properties"])
+    if "anyOf" in part:
+        return " or ".join(_type(schema, option) for option in part["anyOf"] if option.get("type") != "null")
+    if "enum" in part:
+        return ", ".join(f"`{value}`" for value in part["enum"])
+    if "const" in part:
+        return f"`{part['const']}`"
+    if part.get("type") == "array":
+        return f"list of {_type(schema, part['items'])}"
+    limits = [
+        f"{words} {part[name]}"
+        for name, words in (
+            ("minimum", "≥"),
+            ("maximum", "≤"),
+            ("maxLength", "at most"),
+        )
+        if name in part
+    ]
+    if "maxLength" in part:
+        limits[-1] += " characters"
+    return " ".join([str(part["type"]), ", ".join(limits)]).strip()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(api_page())
