@@ -150,7 +150,8 @@ def _ask_prompt(signal: PromptSubmitted, state: SessionState) -> Asked:
         recent_tools=state.recent_tools,
         recent_files=state.recent_files,
     )
-    text, notes = signal.text, []
+    text = signal.text
+    notes: list[str] = []
     if situation.accepted and state.last_message_end:
         text = f"{signal.text}\n{state.last_message_end[-PROPOSAL_CHARS:]}"
         notes.append("read with the accepted proposal")
