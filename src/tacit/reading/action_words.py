@@ -33,7 +33,8 @@ debug, investigate, diagnose, troubleshoot, find out why, figure out, look into,
 reproduce, repro, replicate: reproduce_bug .85, debug_investigate .55
 check, look at, take a look, inspect, examine, see if, see whether, double check, compare: debug_investigate .35, review_code .25, answer_question .3, explain_code .2
 review, audit, critique, code review, assess, evaluate, analyze, analyse: review_code .65, answer_question .3
-address, act on, incorporate, apply the suggestion, apply feedback, resolve comment, respond to comment: address_review .6, edit_code .6
+address, adress, let's address: address_review .72, edit_code .8, fix_bug .3, refactor .25
+act on, incorporate, apply the suggestion, apply feedback, resolve comment, respond to comment: address_review .6, edit_code .6
 explain, describe, walk me through, clarify, summarize, summarise, tell me, show me, help me understand, understand, outline, elaborate: answer_question .65, explain_code .6
 list, find, search, show, give me, print: answer_question .45, run_command .15
 plan, design, propose, brainstorm, think through, think about, come up with, draft, spec out, scope, sketch, consider: plan_or_spec .6, offer_options .3
@@ -63,6 +64,7 @@ regenerate, codegen: generated_files .7, run_command .5
 """
 
 CUES = """
+still, seems, seem to, is not, are not, not showing, not load, cannot, uncaught, nothing happens, i get, getting, run into, ran into, does not, doesn't, didn't, do not work, now the: fix_bug .3, debug_investigate .32, edit_code .35
 bug, regression, broken, crash, fails, failing, doesn't work, not working, isn't working, does not work, doesn't seem, not quite right, wrong, incorrect, still not, stopped working, broke, misaligned, glitch, same issue, same error, same problem, still fails, issue persist, no longer work: fix_bug .6, debug_investigate .55, edit_code .55
 error, exception, traceback, stack trace, stacktrace, warning: fix_bug .5, debug_investigate .5, edit_code .35
 problem, issue, weird, strange, unexpected, confusing, odd: debug_investigate .35, fix_bug .35, edit_code .3
@@ -70,6 +72,7 @@ why, how come, what happened, what's going on, what is going on, what went wrong
 how does, how do, how is, what does, what is, what's, what are, where is, where are, where does, where do, which, who, when does, does this, does it, do we, is there, are there, is this, is it, are we, did you, have you, did we, have we, was this, what about, how many, how much, how long, what do, any idea, i wonder, question: answer_question .7, explain_code .3
 how would, how should, should we, what if, could we, would it, is it possible, what do you think, thoughts, your opinion, pros and cons, trade offs, tradeoffs, better to, best way, which approach, what would, do you think: answer_question .65, offer_options .55, plan_or_spec .4
 i don't want, i want, i'd like, i would like, should be, should have, shouldn't, should not, needs to, need to, let's, instead of, rather than, must be, we need, it should, they should, want it: edit_code .5
+idea, we could, maybe we, something like, talk about: plan_or_spec .4, offer_options .25, answer_question .25
 feature, new command, new option, new flag, functionality: implement_feature .45, edit_code .4
 plan, proposal, design doc, spec, prd, architecture, roadmap, approach, requirements, strategy: plan_or_spec .45
 following plan, per the plan, the plan, execution plan, phase, milestone, slice, step by step, next step, next steps, next phase, task list: execute_plan .45, edit_code .25
@@ -92,7 +95,7 @@ comment, docstring, jsdoc: code_comments .3
 error message, error handling, handle error, exceptions, catch, retry, fallback, graceful, error state: error_handling .5, edit_code .3
 log, logging, telemetry, analytics, metrics, debug output, otel, tracing: logging_analytics .45
 output, cli, flag, terminal, footer, help text, prompt user, tui, stdout, command line, console, spinner, message should, usage text, table: cli_output_ux .35, edit_code .3
-ui, ux, button, page, layout, css, color, colour, modal, dialog, sidebar, navbar, dropdown, icon, font, margin, padding, header, style, theme, dark mode, responsive, animation, chart, card, screen, component, tooltip, gradient, border, hover, menu, image: ui_design .45, edit_code .35
+ui, ux, button, page, text, box, folder icon, layout, css, color, colour, modal, dialog, sidebar, navbar, dropdown, icon, font, margin, padding, header, style, theme, dark mode, responsive, animation, chart, card, screen, component, tooltip, gradient, border, hover, menu, image: ui_design .45, edit_code .35
 config, setting, environment variable, env var, env, option, default value, toml, yaml, settings: config_settings .4
 database, schema, migration, sql, sqlite, postgres, storage, persist, table schema, index on, supabase, redis, db, csv, data model: data_storage .45
 performance, slow, faster, latency, memory usage, speed, optimize, optimization, bottleneck: performance .6, debug_investigate .25

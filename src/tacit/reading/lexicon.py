@@ -14,6 +14,7 @@ from tacit.reading.action_words import CUES, NEGATIONS, ORDER_LEADS, PAST_LEADS,
 
 _TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)*|\.?[a-z]+\.md|§|[?!.;:,\n()-]|\d+")
 _MARKS = frozenset("?!.;:\n(),-")
+_TELLERS = frozenset({"i'll", "ill", "i'd", "i've"})
 _MAX_PHRASE = 4
 _IRREGULAR = {
     "wrote": "write", "written": "write", "ran": "run", "broke": "broken", "built": "build", "made": "make", "done": "done", "went": "go",
@@ -166,6 +167,10 @@ def _factor(words: list[str], position: int, *, is_verb: bool) -> float:
     lead = words[start:position]
     if _negated(lead):
         return 0.0 if is_verb else 0.35
+    if any(word in _TELLERS for word in lead) or " ".join(lead[-3:]).endswith(
+        ("i am going to", "let me", "i'm going to")
+    ):
+        return 0.2  # the person will do it, or did
     if not is_verb:
         return 1.0
     word = words[position]

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 _YES = (
     r"y|yes|yup|yep|yeah|yea|ya|ye|yess+|aye|sure(?: thing)?|ok|okay|okey|k|kk|alright|all right|fine|correct|right|exactly|agreed?|absolutely|definitely|perfect|great|good|nice"
-    r"|cool|awesome|excellent|sounds? (?:good|great|right|fine|like a plan)|looks? (?:good|great|right|fine)|that'?s (?:fine|good|right|correct|great)|lgtm|ship it|approved?|confirm(?:ed)?|indeed|please|pls|of course"
+    r"|cool|awesome|excellent|sounds? (?:good|great|right|fine|like a plan)|looks? (?:good|great|right|fine)|that'?s (?:fine|good|right|correct|great)|lgtm|ship it|appro?ved?|confirm(?:ed)?|indeed|please|pls|of course"
     r"|ja|jo|klar|genau|gerne|passt|mach(?: das| es)?|bitte|oui|d'accord|si|sí|claro|vale|dale|sim|да|ок|давай|da|tak|hai|はい|お願いします|是|是的|好|好的|可以|行|继续|네|예|응|ano|igen|evet|kyllä|oke|oké"
 )
 _GO = (
     r"go(?: ahead| for it| on| with (?:it|that|this))?|do (?:it|that|this|so|them|both|all(?: of (?:them|it|that|those))?|the (?:thing|same|first|second|last))|proceed|continue|carry on|keep going|make it so|let'?s (?:go|do (?:it|that|this|both|them))|let'?s proceed"
-    r"|next|start|begin|implement (?:it|that|this|them|all)|apply (?:it|that|this|them|all)|fix (?:it|that|this|them|all|both|those|these)|add (?:it|that|them)|run (?:it|that|them)|weiter|los|adelante|vas-?y|allez|продолжай|続けて|进行|all(?: of (?:them|the above))?|both|(?:i )?(?:accept|approve|agree)"
+    r"|next|start|begin|make it so|implement (?:it|that|this|them|all)|apply (?:it|that|this|them|all)|fix (?:it|that|this|them|all|both|those|these)|add (?:it|that|them)|run (?:it|that|them)|weiter|los|adelante|vas-?y|allez|продолжай|続けて|进行|all(?: of (?:them|the above))?|both|(?:i )?(?:accept|approve|agree)"
 )
 _PICK = re.compile(
     r"^(?:(?:let'?s |please |pls |ok |okay |yes,? |i (?:like|prefer|want|choose|pick|vote(?: for)?)|go with|do|use|apply|take|pick|choose|implement|fix|address|start with|proceed with|try) ?)*"
@@ -35,6 +35,17 @@ _ACCEPT = re.compile(
     re.IGNORECASE,
 )
 _ACCEPT_LEAD = re.compile(rf"^(?:(?:{_YES}|{_GO})(?![\w'-])[\s.,!;:)–—-]*)+", re.IGNORECASE)
+_GOES_ON = re.compile(
+    rf"(?<!\w)(?:(?!all\b|both\b|i accept|i approve|i agree)(?:{_GO}|make it so))(?!\w)", re.IGNORECASE
+)
+_THANKS = re.compile(
+    r"^(?:(?:many |no )?(?:thanks?(?: you)?|thank you|thx|ty|tysm|cheers|danke|merci|gracias)(?: (?:so much|a lot|very much|again|man|dude|claude))?[\s.,!)]*)+$",
+    re.IGNORECASE,
+)
+_DIRECT = re.compile(
+    r"\b(?:want|like|prefer) me to|\bshall i|\bshould i|\bwould you like|\bdo you want|\bmay i|\bcan i\b|\bproceed\?",
+    re.IGNORECASE,
+)
 _FIRM_YES = re.compile(
     r"^(?:(?:y|yes|yup|yep|yeah|yea|yess+|aye|sure(?: thing)?|ok|okay|okey|alright|all right|absolutely|definitely|agreed|approved|lgtm|go ahead|sounds? good|ja|oui|sí|да|はい|是的|好的|네)(?![\w'-])[\s.,!;:)–—-]*)+",
     re.IGNORECASE,
@@ -73,6 +84,7 @@ class Reply:
         accepts: it says yes, go on, or picks something.
         refuses: it says no.
         small_talk: greeting, thanks, praise and nothing else.
+        goes_on: it says to go on, not only yes; that needs no question before it.
         picks: the numbers or lower-case letters it picks; `-1` is the last item.
         rest: what it says besides, without the yes or no.
     """
@@ -80,6 +92,7 @@ class Reply:
     accepts: bool = False
     refuses: bool = False
     small_talk: bool = False
+    goes_on: bool = False
     picks: tuple[str, ...] = ()
     rest: str = ""
 
@@ -95,8 +108,15 @@ def read_reply(text: str) -> Reply:
         picks = _picks(pick)
         if picks:
             return Reply(accepts=True, picks=picks, rest=text[pick.end() :].strip())
+    if len(words) <= _SHORT_WORDS and _THANKS.match(text):
+        return Reply(small_talk=True)
     if len(words) <= _SHORT_WORDS and _ACCEPT.match(text):
-        return Reply(accepts=True, small_talk=bool(_SMALL_TALK.match(text)), picks=_ordinals(text))
+        return Reply(
+            accepts=True,
+            small_talk=bool(_SMALL_TALK.match(text)),
+            goes_on=bool(_GOES_ON.search(text)),
+            picks=_ordinals(text),
+        )
     if len(words) <= _SHORT_WORDS and _SMALL_TALK.match(text):
         return Reply(small_talk=True)
     refusal = _REFUSE.match(text)
@@ -159,6 +179,11 @@ def _asking_part(end: str) -> str:
     if not chosen and sentences and "?" in "".join(sentences[-2:]):
         chosen = [s.strip() for s in sentences[-2:]]
     return " ".join(chosen[-3:])
+
+
+def asks_for_leave(previous_end: str) -> bool:
+    """Whether the message ends with a plain question for leave (`Want me to ...?`), to which praise is a yes."""
+    return bool(_DIRECT.search(previous_end[-300:])) and "?" in previous_end[-160:]
 
 
 def _picks(match: re.Match[str]) -> tuple[str, ...]:

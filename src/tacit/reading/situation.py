@@ -17,13 +17,13 @@ from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.file_actions import Touch, file_actions
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.lexicon import Evidence, read_words
-from tacit.reading.proposals import Reply, proposal_in, read_reply
+from tacit.reading.proposals import Reply, asks_for_leave, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
 
 HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500
 _MACHINE = re.compile(
-    r"^\s*(?:\[Request interrupted|<task-notification>|<local-command-stdout>|\[Image[^\]]*\]\s*$|<command-name>/(?:clear|compact|cost|help|model|status|exit|login|fast|config)\b)"
+    r"^\s*(?:\[Request interrupted|<task-notification>|<local-command-stdout>|<command-name>/(?:clear|compact|cost|help|model|status|exit|login|fast|config)\b)"
 )
 _ERROR_TEXT = re.compile(
     r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+(?::\d+)?\)|^\s*File \".+\", line \d+|(?:^|\s)[\w.]*(?:Error|Exception)(?:\s*\[\w+\])?:\s|panic: |fatal: |error(?:\[E\d+\]|\s+TS\d+)?: |npm (?:ERR|error)!"
@@ -31,6 +31,9 @@ _ERROR_TEXT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]*)*[.!?]*")
+_REPORTS = re.compile(
+    r"^(?:\W*\w+){0,4}\W*\b(?:it )?work(?:s|ed)\b(?:\W*\w+){0,3}\W*$", re.IGNORECASE
+)  # "self-heal worked fine"
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _IMPLIED: dict[str, tuple[tuple[str, float], ...]] = {
     "implement_feature": (("edit_code", 0.95), ("write_test", 0.35), ("run_tests", 0.35), ("run_lint_build", 0.25), ("new_file", 0.2)),
@@ -84,7 +87,7 @@ def read_situation(
     if not text or _MACHINE.match(text):
         return Situation(nothing_coming=True, why=("no words of a person",))
     reply = read_reply(text)
-    proposal = proposal_in(previous_end, reply.picks) if reply.accepts else ""
+    proposal = _proposal(previous_end, reply)
     if reply.refuses and not reply.rest:
         return Situation(nothing_coming=True, why=("refused",))
     if reply.accepts and not reply.rest and not proposal:
@@ -92,8 +95,20 @@ def read_situation(
     if reply.small_talk and not proposal:
         return Situation(nothing_coming=True, why=("small talk",))
     return _read_words(
-        text, reply=reply, proposal=proposal, recent_tools=recent_tools, recent_files=recent_files
+        text,
+        reply=reply,
+        proposal=proposal,
+        previous_end=previous_end,
+        recent_tools=recent_tools,
+        recent_files=recent_files,
     )
+
+
+def _proposal(previous_end: str, reply: Reply) -> str:
+    if not reply.accepts or (reply.small_talk and not asks_for_leave(previous_end)):
+        return ""
+    proposal = proposal_in(previous_end, reply.picks)
+    return proposal or (previous_end[-500:].strip() if reply.goes_on else "")
 
 
 def read_call(call: ToolCall) -> Situation:
@@ -138,7 +153,13 @@ def _touch_of(tool: str) -> Touch | None:
 
 
 def _read_words(
-    text: str, *, reply: Reply, proposal: str, recent_tools: Sequence[str], recent_files: Sequence[str]
+    text: str,
+    *,
+    reply: Reply,
+    proposal: str,
+    previous_end: str,
+    recent_tools: Sequence[str],
+    recent_files: Sequence[str],
 ) -> Situation:
     own = reply.rest if reply.accepts or reply.refuses else text
     evidence = Evidence()
@@ -180,7 +201,7 @@ def _read_words(
     )
     if actions:
         return situation
-    if len(text.split()) <= 3 and not named:
+    if _REPORTS.search(text) or (len(text.split()) <= 3 and not named and not previous_end):
         return replace(situation, nothing_coming=True, why=("nothing that announces an action",))
     return replace(
         situation, actions=(("edit_code", 0.4), ("answer_question", 0.25)), why=("no clear words",)
