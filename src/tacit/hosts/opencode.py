@@ -56,7 +56,7 @@ class OpenCode:
 
     @property
     def capabilities(self) -> HostCapabilities:
-        """The plugin re-adds every block on each request of an epoch, so for the ledger it stays in the history."""
+        """OpenCode stores nothing: the plugin re-adds every block on each request, and asks again after a restart."""
         return HostCapabilities(
             arrival=(
                 (Surface.START, "before"),
@@ -68,7 +68,7 @@ class OpenCode:
                 (Surface.ON_DEMAND, "before"),
             ),
             cap_chars=CAP_CHARS,
-            stored=True,
+            stored=False,
             post_compaction=True,
             loads_rule_files=("AGENTS.md",),
             rule_file_fallbacks=("CLAUDE.md", "CONTEXT.md"),
@@ -150,7 +150,7 @@ def _moment(fields: Fields, at_ms: int) -> str:
 
 
 def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | SubagentStarted:
-    if fields.identifier("parentID"):
+    if fields.identifier("parentID") and event != "compacted":
         return _subagent(fields, at_ms)
     source = "compact" if event == "compacted" else fields.identifier("source") or "startup"
     if source not in ("startup", "resume", "compact"):
@@ -164,6 +164,7 @@ def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | Subagen
         cwd=fields.path("directory"),
         agent=fields.identifier("agent"),
         transcript_path=fields.path("transcriptPath"),
+        parent=_parent(fields),
         source=source,
     )
 
