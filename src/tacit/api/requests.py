@@ -40,7 +40,8 @@ StoredStatus = MemoryStatus | Literal["all"]
 
 
 class _Request(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Deferred: a daemon that serves hooks alone never pays for these.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class NoBody(_Request):
