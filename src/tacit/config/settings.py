@@ -121,7 +121,9 @@ class EmbedderSettings(_Section):
         default="", description="model name, or the folder of a sentence-transformers ONNX model"
     )
     endpoint: str = Field(default="", description="base URL of an OpenAI-compatible or Ollama server")
-    dimensions: int = Field(default=0, ge=0, le=65_536, description="vector length; 0 = known by the model's name")
+    dimensions: int = Field(
+        default=0, ge=0, le=65_536, description="vector length; 0 = known by the model's name"
+    )
     api_key_env: str = Field(default="OPENAI_API_KEY", description="name of the variable that holds the key")
     cache_entries: int = Field(default=2048, ge=0, description="vectors kept in memory")
     cache_ttl_s: int = Field(default=3600, ge=0, description="seconds a vector is kept in memory")
