@@ -1,1 +1,500 @@
-"""placeholder."""
+"""The hook client and the MCP pipe: one file, standard library only, run by hosts and never imported by `tacit`.
+
+In: a host's payload (or JSON-RPC lines) on standard input. Out: what the daemon answers, byte for byte; without one a
+start block written earlier, or nothing. It starts the daemon, keeps in `spool/` what must not be lost, never takes
+longer than its deadline, never writes to standard error and always exits 0.
+
+    tacit_hook.py HOST [--event NAME]     one event: standard input -> POST /hook/HOST -> standard output
+    tacit_hook.py mcp [--host HOST]       MCP over stdio: lines -> POST /mcp -> lines
+
+Runs as `python -I -S -E tacit_hook.py`, where `import json` costs as much as starting Python: modules are imported as
+late as possible. Written for Python 3.8, because the interpreter that Tacit was installed with may be gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket
+    from typing import NoReturn
+
+    Reply = tuple[int, dict[str, str], bytes]  # status, headers by lower-case name, body
+
+VERSION = "0.1.0"
+PYTHON = ""  # the launcher's copy names the interpreter that has `tacit`; "" = the one that runs this file
+
+MAX_PAYLOAD = 8 << 20
+MAX_REPLY = 64 << 20
+MAX_LOG_BYTES = 512 << 10
+START_DEADLINE_MS = 1500
+DEADLINE_MS = 800
+MCP_START_S = 10.0
+MCP_TIMEOUT_S = 60.0
+HOOK_TIMEOUT_S = 2.0
+UPGRADE_PAUSE_S = 600.0
+BIRTH_PAUSE_S = 5.0
+
+_STARTS = ("SessionStart", "sessionStart", "session.start", "start")
+_KEPT = ("Stop", "StopFailure", "SubagentStop", "SessionEnd", "end", "message_end", "sessionEnd", "agentStop")
+
+
+class Absent(OSError):
+    """Nothing answers on the socket."""
+
+
+class Garbled(OSError):
+    """What came back is no reply of a daemon."""
+
+
+class Home:
+    """Paths of the data folder, by the rule that `tacit.config.home` documents."""
+
+    def __init__(self) -> None:
+        self.root = os.path.abspath(os.path.expanduser(os.environ.get("TACIT_HOME") or "~/.tacit"))
+        self.socket = self.at("run", "daemon.sock")
+        self.shared = len(os.fsencode(self.socket)) > 100
+        if self.shared:
+            from hashlib import sha256
+
+            digest = sha256(os.fsencode(self.root)).hexdigest()[:12]
+            self.socket = f"/tmp/tacit-{os.getuid()}-{digest}/daemon.sock"  # noqa: S108 - `trusted` checks it
+
+    def at(self, *parts: str) -> str:
+        """A path below the root."""
+        return os.path.join(self.root, *parts)
+
+    def folder(self, name: str) -> str:
+        """A private folder below the root, made where it is missing."""
+        path = self.at(name)
+        if not os.path.isdir(path):
+            os.makedirs(path, 0o700, exist_ok=True)
+        return path
+
+    def trusted(self) -> bool:
+        """Whether the socket's folder is ours alone; below /tmp another user could have made it."""
+        folder = os.path.dirname(self.socket)
+        if not self.shared or not os.path.lexists(folder):
+            return True
+        found = os.lstat(folder)
+        return found.st_mode & 0o170077 == 0o040000 and found.st_uid == os.getuid()
+
+
+def note(home: Home, sign: str, text: str) -> None:
+    """Add a line to the hook's log and a character to its counter. Never fails, never quotes a payload."""
+    try:
+        path = os.path.join(home.folder("log"), "hook.log")
+        if os.path.exists(path) and os.stat(path).st_size > MAX_LOG_BYTES:
+            os.replace(path, path + ".1")
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        line = f"{stamp} {os.getpid()} {text}\n".encode("utf-8", "replace")
+        for name, data in ((path, line), (home.at("log", "hook.count"), sign.encode())):
+            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            os.write(handle, data)
+            os.close(handle)
+    except OSError:
+        pass
+
+
+def write_all(data: bytes) -> None:
+    """Write to standard output, past any buffer."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def read_all(limit: int) -> bytes | None:
+    """Standard input to its end; None when it is longer than `limit` (the rest is read and dropped)."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        part = os.read(0, 1 << 18)
+        if not part:
+            return None if size > limit else b"".join(parts)
+        size += len(part)
+        if size <= limit:
+            parts.append(part)
+
+
+def is_name(text: str) -> bool:
+    """Whether a host's or an event's name can stand in a path, a header and a JSON text."""
+    return (
+        0 < len(text) <= 40
+        and text.isascii()
+        and text.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    )
+
+
+def event_of(payload: bytes) -> str:
+    """The event's name, without parsing: an unescaped key cannot stand inside a JSON text."""
+    for key in (b'"hook_event_name"', b'"event"'):
+        at = payload.find(key)
+        while at > 0 and payload[at - 1 : at] == b"\\":
+            at = payload.find(key, at + 1)
+        rest = payload[at + len(key) : at + len(key) + 100].lstrip(b" \t\r\n:") if at >= 0 else b""
+        name = rest[1:].partition(b'"')[0].decode("ascii", "replace")
+        if rest[:1] == b'"' and is_name(name):
+            return name
+    return ""
+
+
+def version_key(text: str) -> tuple[int, ...]:
+    """`1.10.2.dev3` -> (1, 10, 2): enough to tell older from newer."""
+    return tuple(int(part) for part in text.split(".") if part.isdigit())
+
+
+def exchange(home: Home, path: str, body: bytes, until: float, headers: tuple[str, ...] = ()) -> Reply:
+    """Send one POST and read its reply, before `until` (monotonic seconds).
+
+    Raises:
+        OSError: Absent, TimeoutError, Garbled, or whatever went wrong with the socket.
+    """
+    import _socket
+
+    if not home.trusted():
+        raise Garbled("the socket's folder is open to others")
+    lines = (f"POST {path} HTTP/1.1", "Host: tacit", f"Content-Length: {len(body)}", "Connection: close",
+             f"X-Tacit-Version: {VERSION}", *headers, "", "")  # fmt: skip
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(left(until))
+        try:
+            connection.connect(home.socket)
+        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, BlockingIOError) as error:
+            raise Absent(str(error)) from None
+        try:
+            connection.sendall("\r\n".join(lines).encode("ascii", "replace") + body)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # a server may answer and close before it has read everything
+        return receive(connection, until)
+    finally:
+        connection.close()
+
+
+def receive(connection: socket, until: float) -> Reply:
+    """Read one reply; half of one is an error, because it must never reach the model."""
+    data, wanted, status = bytearray(), -1, 0
+    headers: dict[str, str] = {}
+    while wanted < 0 or len(data) < wanted:
+        connection.settimeout(left(until))
+        part = connection.recv(1 << 18)
+        data += part
+        if not part or len(data) > MAX_REPLY or not (headers or data.startswith(b"HTTP/1."[: len(data)])):
+            raise Garbled("no complete reply")
+        end = -1 if headers else data.find(b"\r\n\r\n")
+        if end >= 0:
+            first, *lines = data[:end].decode("latin-1").split("\r\n")
+            headers = {
+                name.strip().lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)
+            }
+            if not (first[9:12].isdigit() and headers.get("content-length", "").isdigit()):
+                raise Garbled("no reply of a daemon")
+            status, wanted = int(first[9:12]), int(headers["content-length"])
+            del data[: end + 4]
+    return status, headers, bytes(data[:wanted])
+
+
+def left(until: float) -> float:
+    """Seconds until then; raises TimeoutError if there are none."""
+    rest = until - time.monotonic()
+    if rest <= 0:
+        raise TimeoutError("the deadline has passed")
+    return rest
+
+
+def call(
+    home: Home, path: str, body: bytes, until: float, headers: tuple[str, ...], *, start_s: float = 60.0
+) -> Reply:
+    """Exchange; where there is no daemon, start one and wait for it, `start_s` at most. Raises as `exchange`."""
+    tried, patience = 0.0, min(until, time.monotonic() + start_s) - 0.02
+    while True:
+        try:
+            return exchange(home, path, body, until, headers)
+        except Absent as error:
+            if time.monotonic() - tried > 0.1:
+                tried = time.monotonic()
+                if not start_daemon(home):
+                    raise Absent("the daemon cannot be started") from None
+            if time.monotonic() > patience:
+                raise Absent(f"no daemon in time ({error})") from None
+            time.sleep(0.01)
+
+
+def start_daemon(home: Home, *, succeed: bool = False) -> bool:
+    """Start a daemon unless one runs (or `succeed` it) or is on its way; False when none can be started now.
+
+    `run/start.lock` is held until the new daemon holds `run/daemon.lock` (it inherits the handle). Meanwhile the file
+    says `starting`, so that a daemon that dies at birth is not started again by every hook.
+
+    Raises:
+        OSError: if the home cannot be written.
+    """
+    home.folder("log")
+    run = home.folder("run")
+    lock = os.open(os.path.join(run, "start.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    daemon = os.open(os.path.join(run, "daemon.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not take(lock) or not (succeed or take(daemon)):
+            return True
+        python = daemon_python()
+        if not python or (
+            os.read(lock, 8) == b"starting" and time.time() - os.fstat(lock).st_mtime < BIRTH_PAUSE_S
+        ):
+            return False
+        os.pwrite(lock, b"starting", 0)
+        spawn(home, python, lock)
+        return True
+    finally:
+        os.close(lock)
+        os.close(daemon)
+
+
+def take(handle: int) -> bool:
+    """Take a lock if nobody has it; closing the handle gives it back."""
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def daemon_python() -> str:
+    """The interpreter that has `tacit`: the recorded one, else the one of the `tacit` on PATH; "" = none."""
+    python = PYTHON or sys.executable
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        if os.access(python, os.X_OK):
+            return python
+        script = os.path.join(folder, "tacit")
+        if folder and os.access(script, os.X_OK) and os.path.isfile(script):
+            with open(script, "rb") as opened:
+                first, second, *_ = *opened.read(4096).split(b"\n"), b"", b""
+            if first[2:] == b"/bin/sh":  # installers write this where a path holds a space
+                first = b"#!" + second.partition(b"exec' ")[2].partition(b' "$0"')[0].strip(b"\"' ")
+            python = os.fsdecode(first[2:].strip())
+    return python if os.path.isabs(python) and os.access(python, os.X_OK) else ""
+
+
+def spawn(home: Home, python: str, lock: int) -> None:
+    """Start the daemon as nobody's child: it outlives host and hook and holds none of their pipes."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        out = home.at("log", "daemon.out")
+        fresh = os.O_TRUNC if os.path.exists(out) and os.stat(out).st_size > MAX_LOG_BYTES else os.O_APPEND
+        log = os.open(out, os.O_WRONLY | os.O_CREAT | fresh, 0o600)
+        kept = os.dup2(lock, 20)  # above the handles that are moved next
+        for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (log, 1), (log, 2), (kept, 3)):
+            os.dup2(source, target)
+        os.closerange(4, 1024)
+        os.chdir(home.root)
+        environ = dict(os.environ, TACIT_HOME=home.root)
+        os.execve(python, [python, "-E", "-P", "-m", "tacit.daemon", "--start-handle", "3"], environ)  # noqa: S606
+    finally:
+        os._exit(1)
+
+
+def upgrade(home: Home, theirs: str) -> None:
+    """Replace a daemon that is older than this file; at most once in ten minutes, so that nothing can flap."""
+    if not theirs or version_key(theirs) >= version_key(VERSION):
+        return
+    mark = home.at("run", "upgrade")
+    if os.path.exists(mark) and time.time() - os.stat(mark).st_mtime < UPGRADE_PAUSE_S:
+        return
+    os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
+    os.utime(mark)
+    exchange(home, "/stop", b"", time.monotonic() + 0.5)
+    start_daemon(home, succeed=True)  # the successor waits until the old one has given back its lock
+
+
+def run_hook(home: Home, host: str, event: str) -> None:
+    """Answer one event."""
+    began = time.monotonic()
+    arm(home, host, START_DEADLINE_MS)
+    payload = read_all(MAX_PAYLOAD)
+    if payload is None:
+        note(home, "i", f"{host}: silent, payload above {MAX_PAYLOAD} bytes")
+        return
+    event = event or event_of(payload)
+    allowed_ms = deadline_ms(event)
+    arm(home, host, allowed_ms)
+    until = began + allowed_ms / 1000
+    wait = max(1, int((until - time.monotonic()) * 1000) - 10)
+    try:
+        headers = ("Content-Type: application/json", f"X-Tacit-Deadline-Ms: {wait}")
+        status, headers, text = call(home, f"/hook/{host}", payload, until, headers)
+    except OSError as error:
+        stand_in(home, host, event, payload, error)
+        return
+    if status == 200:
+        write_all(text)
+    else:
+        note(home, "b" if status == 503 else "r", f"{host} {event}: silent, refused with {status}")
+        if status >= 500:
+            keep(home, host, event, payload, "undelivered")
+    upgrade(home, headers.get("x-tacit-version", ""))
+
+
+def deadline_ms(event: str) -> int:
+    """Milliseconds that this event may take."""
+    named = os.environ.get("TACIT_HOOK_DEADLINE_MS", "")
+    if named.isdigit() and int(named) > 0:
+        return min(int(named), 60_000)
+    return START_DEADLINE_MS if event in _STARTS else DEADLINE_MS
+
+
+def arm(home: Home, host: str, allowed_ms: int) -> None:
+    """Leave for good a quarter of a second after the deadline, whatever hangs."""
+    signal = __import__("_signal")  # the module below `signal`, which would load `enum`
+
+    def leave(*_: object) -> NoReturn:
+        note(home, "d", f"{host}: silent, stopped by the watchdog")
+        os._exit(0)
+
+    signal.signal(signal.SIGALRM, leave)
+    signal.setitimer(signal.ITIMER_REAL, allowed_ms / 1000 + 0.25)
+
+
+def stand_in(home: Home, host: str, event: str, payload: bytes, error: OSError) -> None:
+    """Without a daemon: an earlier block for a start, a file for what must be learnt, else silence."""
+    text = start_block(home, host, payload) if event in _STARTS else b""
+    if text:
+        write_all(text)
+        note(home, "s", f"{host} {event}: handed over the block made earlier")
+    else:
+        sign = "n" if isinstance(error, Absent) else "d" if isinstance(error, TimeoutError) else "g"
+        note(home, sign, f"{host} {event}: silent, {type(error).__name__}: {error}")
+    keep(home, host, event, payload, "start_block" if text else "undelivered")
+
+
+def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None:
+    """Put an event that must not be lost where the next daemon finds it; complete or not at all."""
+    if reason == "undelivered" and event not in _KEPT:
+        return
+    now_ns = time.time_ns()
+    head = f'{{"host":"{host}","event":"{event}","reason":"{reason}","at_ms":{now_ns // 1_000_000}}}\n'
+    try:
+        path = os.path.join(home.folder("spool"), f"{now_ns:020d}-{os.getpid()}")
+        with open(os.open(path + ".tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
+            opened.write(head.encode() + payload)
+            opened.flush()
+            os.fsync(opened.fileno())
+        os.replace(path + ".tmp", path + ".event")
+    except OSError as error:
+        note(home, "w", f"{host} {event}: not kept, {error.strerror}")
+
+
+def start_block(home: Home, host: str, payload: bytes) -> bytes:
+    """The reply that the daemon left for this working folder or the nearest one above it; b"" = none."""
+    import json
+    from hashlib import sha256
+
+    try:
+        given = json.loads(payload.decode("utf-8", "replace"))
+        folder = os.path.abspath(given.get("cwd") or given.get("directory") or os.getcwd())
+    except (ValueError, AttributeError, TypeError, OSError):
+        return b""
+    while True:
+        digest = sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        try:
+            with open(home.at("start", digest + ".json"), "rb") as opened:
+                return str(json.loads(opened.read())["replies"].get(host, "")).encode("utf-8", "replace")
+        except (OSError, ValueError, AttributeError, KeyError, TypeError):
+            above = os.path.dirname(folder)
+            if above == folder:
+                return b""
+            folder = above
+
+
+class Pipe:
+    """MCP over stdio as a pipe to the daemon: one message at a time, no state but the server's session."""
+
+    def __init__(self, home: Home, host: str) -> None:
+        self.home = home
+        cwd = os.fsencode(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+        self.headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "X-Tacit-Cwd": "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in cwd),
+            "X-Tacit-Host": host,
+        }
+
+    def run(self) -> None:
+        """Carry lines until standard input ends."""
+        for line in sys.stdin.buffer:
+            answer = self.answer(line) if line.strip() else b""
+            if answer:
+                write_all(answer.replace(b"\r", b" ").replace(b"\n", b" ").strip() + b"\n")
+
+    def answer(self, line: bytes) -> bytes:
+        """The line that answers `line`; b"" for notifications."""
+        import json
+
+        hook = b'"hook"' in line and b'"tools/call"' in line
+        answer: dict[str, object] = {"jsonrpc": "2.0", "id": None}
+        try:
+            message = json.loads(line)
+            answer["id"], method = message.get("id"), str(message.get("method"))
+        except (ValueError, AttributeError):
+            answer["error"] = {"code": -32700, "message": "This line is no JSON-RPC message."}
+            return json.dumps(answer).encode()
+        try:
+            return self.forward(line, method, HOOK_TIMEOUT_S if hook else MCP_TIMEOUT_S)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            note(self.home, "m", f"mcp: {type(error).__name__}: {error}")
+        if hook:  # a host's hook: silence, never an error that the user sees
+            answer["result"] = {"content": [{"type": "text", "text": "{}"}], "isError": False}
+        else:
+            text = "Tacit's memory cannot be reached; `tacit doctor` says why."
+            answer["error"] = {"code": -32000, "message": text}
+        return b"" if answer["id"] is None else json.dumps(answer).encode()
+
+    def forward(self, line: bytes, method: str, timeout_s: float) -> bytes:
+        """Send one message on as it is, once more when the daemon died under it; return the reply's JSON."""
+        import json
+
+        until = time.monotonic() + timeout_s
+        lines = tuple(f"{name}: {value}" for name, value in self.headers.items())
+        try:
+            status, headers, body = call(self.home, "/mcp", line, until, lines, start_s=MCP_START_S)
+        except (Garbled, ConnectionError):
+            status, headers, body = call(self.home, "/mcp", line, until, lines, start_s=MCP_START_S)
+        if "mcp-session-id" in headers:
+            self.headers["Mcp-Session-Id"] = headers["mcp-session-id"]
+        if body and body[:1] != b"{":
+            raise Garbled(f"the daemon answered {status}")
+        if method == "initialize" and status == 200:
+            self.headers["MCP-Protocol-Version"] = str(json.loads(body)["result"]["protocolVersion"])
+        return body
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Do what the arguments say; the boundary that turns every failure into silence."""
+    home = None
+    try:
+        host = arguments[0] if arguments else ""
+        option = arguments[2] if len(arguments) > 2 and arguments[1] in ("--event", "--host") else ""
+        home = Home()
+        if host == "mcp":
+            Pipe(home, option or "claude-code").run()
+        elif is_name(host):
+            run_hook(home, host, option if is_name(option) else "")
+        else:
+            note(home, "i", "called without a host")
+    except BaseException as error:
+        if home is not None:
+            note(home, "x", f"{type(error).__name__} in {' '.join(arguments[:1])}")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
