@@ -136,7 +136,8 @@ def read_settings(
     """
     reading = _Reading()
     user_file = reading.file("user", home.config_file)
-    project_file = reading.file("project", project_root / PROJECT_FILE) if project_root is not None else None
+    project_path = project_file_of(home, project_root)
+    project_file = reading.file("project", project_path) if project_path is not None else None
     values = dict(user_file.values) if user_file else {}
     agents = values.pop("agents", None)
     at_user = user_file.at if user_file else str
@@ -177,6 +178,13 @@ def read_settings(
             if not warning.note:
                 raise warning.error
     return SettingsReport(settings=settings, warnings=tuple(reading.warnings), origins=stack.origins())
+
+
+def project_file_of(home: Home, project_root: Path | None) -> Path | None:
+    """The settings file of a project; None without a project, and for the folder above the home (its file is the user's)."""
+    if project_root is None or project_root / PROJECT_FILE == home.config_file:
+        return None
+    return project_root / PROJECT_FILE
 
 
 class _Stack:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tacit.config.home import Home
-from tacit.config.layers import PROJECT_FILE, SettingsReport, SettingsWarning, read_settings
+from tacit.config.layers import SettingsReport, SettingsWarning, project_file_of, read_settings
 from tacit.config.settings import Settings
 
 _Stamp = tuple[tuple[int, int, int] | None, ...]
@@ -111,8 +111,9 @@ class SettingsWatcher:
 
     def _stamp(self, project_root: Path | None) -> _Stamp:
         files = [self._home.config_file]
-        if project_root is not None:
-            files.append(project_root / PROJECT_FILE)
+        project_file = project_file_of(self._home, project_root)
+        if project_file is not None:
+            files.append(project_file)
         return tuple(_stamp_of(path) for path in files)
 
 

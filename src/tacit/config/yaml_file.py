@@ -7,6 +7,7 @@ file costs little time and no memory. Never interprets a key.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import StringIO
@@ -49,6 +50,9 @@ def read_settings_file(path: Path) -> SettingsFile | None:
         InvalidSetting: if it cannot be read or understood; names the file and, where known, the line.
     """
     try:
+        # A pipe or a device would block, and a project's file may be a link to one.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InvalidSetting(f"{path} cannot be read: it is no regular file.", hint="Remove it.")
         with path.open("rb") as opened:
             raw = opened.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):

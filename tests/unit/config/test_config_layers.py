@@ -244,6 +244,15 @@ def test_a_projects_file_restricts(home, tmp_path):
     load_settings(home, root, environ={}, strict=True)
 
 
+def test_the_users_own_file_is_no_projects_file(tmp_path):
+    home = Home(tmp_path / ".tacit")
+    home.ensure()
+    home.config_file.write_text("daemon: {threads: 2}\nrecall: {budgets: {start: 3000}}\n")
+    report = read(home, tmp_path)
+    assert report.warnings == ()
+    assert (report.settings.daemon.threads, report.settings.recall.budgets.start) == (2, 3000)
+
+
 def test_the_environment_reads_texts(home):
     environ = {
         "TACIT_HOME": "/nowhere", "TACIT_HOOK_LOG": "x", "TACIT_OTHER": "y", "PATH": "/bin",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
@@ -90,6 +91,14 @@ def test_a_large_file_is_refused_before_it_is_read(tmp_path):
     assert time.perf_counter() - started < 1
     path.write_bytes(b"#" * MAX_BYTES)
     assert read_settings_file(path) is not None
+
+
+def test_a_pipe_or_a_device_does_not_block(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        with pytest.raises(InvalidSetting, match="no regular file"):
+            read_settings_file(tmp_path / name)
 
 
 def test_what_is_no_file_or_no_text_is_named(tmp_path):
