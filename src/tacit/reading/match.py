@@ -9,7 +9,8 @@ The formula (own; it starts from the best rule of the situation experiment, clas
     when     = best weight x chance over the classes both name; a command or tool of the trigger that is about to run
                counts as a class of chance 1; without classes, commands and tools: 0.6 if anything else is given
     where    = best of paths and languages that are given: 1 when one matches, 0.55 when the situation names none,
-               0.1 (paths) or 0.3 (languages) when it names others; 1 when none is given
+               0.1 (paths; 0.45 where the trigger is only a guess of ours) or 0.3 (languages) when it names others;
+               1 when none is given
     about    = (overlap + 0.3 x breadth) / 1.9 when the trigger has objects or topics, where overlap = 1 - 0.5 ** hits
                and 1.9 = 1 + 0.3 x 3 is the most it can be; without them 0.7 + 0.1 x breadth
     always   = 1, unless nothing is coming
@@ -28,6 +29,7 @@ from tacit.reading.commands import command_actions
 _NO_CLASS = 0.6
 _UNKNOWN_PLACE = 0.55
 _OTHER_PATH = 0.1
+_OTHER_PATH_GUESSED = 0.45
 _OTHER_LANGUAGE = 0.3
 _BREADTH_SHARE = 0.3
 _MOST = 1.0 + 3 * _BREADTH_SHARE
@@ -114,7 +116,8 @@ class Matcher:
             if hit:
                 reasons.append(f"path: {hit}")
                 return 1.0
-            best = _OTHER_PATH if self._paths else _UNKNOWN_PLACE
+            other = _OTHER_PATH_GUESSED if trigger.maker == "local" else _OTHER_PATH
+            best = other if self._paths else _UNKNOWN_PLACE
         if trigger.languages:
             common = next((name for name in trigger.languages if name in self._languages), "")
             if common:

@@ -7,6 +7,16 @@ an agent in that action should have a memory that speaks of it.
 from __future__ import annotations
 
 TRIGGER_CUES = """
+type, field, string, wrapper, protocol, handler, contract, route, endpoint, lifecycle: edit_code .4
+type safety, capability, when adding, adding a, any new, a new: implement_feature .45, edit_code .3
+if you see, on first, does not, fall back, fallback, silently, but: debug_investigate .3
+default, defaults, key, flag value, enabled, enable, disable, api key, endpoint url: config_settings .4
+backend, driver, vector, upsert, collection, records, data file, dataset: data_storage .45
+example, section, link, navigation, concept: write_docs .4
+search, retrieval, graph, session, extract, pipeline of: explain_code .25
+per pr, open a pr, submit a, maintainer, contributor, issue first, branch from: open_or_update_pr .6, create_task .2
+logical change, imperative mood, before commit, hook: commit .5
+job, ci job, trusted publishing, oidc: ci_pipeline .55
 test, unit test, test suite, coverage, integration test, e2e test, test file, pytest, vitest, jest, fixture, mock, assertion, test case, tests: write_test .7, run_tests .5, change_test .45
 run test, run the test, run all tests, test pass, tests must pass, go test, npm test, test runner, bun test: run_tests .85, write_test .4, change_test .35
 write test, add test, new test, test first, tdd, test driven, regression test, failing test first: write_test .9, fix_bug .45, implement_feature .4
