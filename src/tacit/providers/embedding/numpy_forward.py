@@ -7,6 +7,7 @@ Never used where onnxruntime loads.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -23,9 +24,13 @@ _EPSILON = 1e-12  # layer_norm_eps of the model
 
 
 class NumpyForward:
-    """BERT with six layers, mean pooling and length 1. Safe to share between threads."""
+    """BERT with six layers, mean pooling and length 1. Safe to share between threads, which take turns.
+
+    BLAS brings threads of its own; several callers at once would fight over the cores.
+    """
 
     def __init__(self, model: Path) -> None:
+        self._turn = threading.Lock()
         stored = read_weights(model)
         # The table of words is the largest part: it stays in 8 bits, and only the rows of a text are made float.
         self._words = stored.pop("words_quantized")
@@ -40,6 +45,10 @@ class NumpyForward:
 
     def __call__(self, ids: Sequence[int]) -> Floats:
         """The vector of one text, shape (384,)."""
+        with self._turn:
+            return self._run(ids)
+
+    def _run(self, ids: Sequence[int]) -> Floats:
         words = (self._words[list(ids)].astype(np.float32) - self._words_zero) * self._words_scale
         hidden = self._norm(words + self._weights["positions"][: len(ids)], "embed")
         for index in range(_LAYERS):
