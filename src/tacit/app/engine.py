@@ -23,7 +23,7 @@ from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler
 from tacit.app.values import Delivery, EngineStatus, Recalled
-from tacit.capture.bootstrap import ProjectImport
+from tacit.capture.bootstrap import RulesImport
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CaptureReport
 from tacit.config.home import Home
@@ -80,7 +80,7 @@ class Engine:
             clock=parts.clock,
             after=self._learning.after,
         )
-        self._starts = StartBlocks(home=parts.home, store=parts.store, hosts=parts.hosts)
+        self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
 
     @property
     def home(self) -> Home:
@@ -114,7 +114,9 @@ class Engine:
         """Handle one signal: update its session, ask the memory, record what is handed over."""
         settings = self._settings_at(signal.cwd, signal.agent)
         budget_ms = min(deadline_ms, settings.recall.deadline_ms)
-        return self._signals.handle(signal, capabilities=capabilities, settings=settings, deadline_ms=budget_ms)
+        return self._signals.handle(
+            signal, capabilities=capabilities, settings=settings, deadline_ms=budget_ms
+        )
 
     def _host(self, name: str) -> Host:
         host = self._parts.hosts.get(name)
@@ -159,7 +161,9 @@ class Engine:
             situation=situation,
             scope=self.visible(cwd),
             at_ms=as_of_ms if as_of_ms is not None else self._parts.clock.now_ms(),
-            budget_tokens=budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens,
+            budget_tokens=budget_for(settings.recall.budgets, surface)
+            if budget_tokens is None
+            else budget_tokens,
             entities=find_entities(text[:4000]),
         )
         context = Context(preset=settings.preset, notes=situation.why)
@@ -237,7 +241,9 @@ class Engine:
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0
     ) -> tuple[Memory, ...]:
         """Memories newest first; `scope` None = everything in the store (the owner's tools)."""
-        return self._store.list_memories(where, scope=scope or self._store.scopes(), limit=limit, offset=offset)
+        return self._store.list_memories(
+            where, scope=scope or self._store.scopes(), limit=limit, offset=offset
+        )
 
     def show(self, id_or_prefix: str) -> Memory:
         """The one memory whose id is or begins with `id_or_prefix`.
@@ -285,7 +291,7 @@ class Engine:
             raise InvalidInput("No folder was given.", hint="Name the project's folder.")
         return project
 
-    def init_project(self, cwd: str) -> ProjectImport:
+    def init_project(self, cwd: str) -> RulesImport:
         """Register the project around `cwd` and import its rule files; a second time, only what changed."""
         return self._learning.import_rules(self.project(cwd))
 
@@ -322,7 +328,9 @@ class Engine:
         with self._sessions.turn(session, timeout_s=5.0):
             state = self._sessions.load(session)
             if state is None:
-                raise NotFound(f"No session is called {session}.", hint="`tacit status` lists the newest ones.")
+                raise NotFound(
+                    f"No session is called {session}.", hint="`tacit status` lists the newest ones."
+                )
             state = replace(state, muted=muted)
             self._sessions.save(state)
         return state
@@ -368,7 +376,9 @@ class Engine:
             )
         stats = self._store.stats()
         if stats.vectors_missing:
-            found.append(f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`.")
+            found.append(
+                f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`."
+            )
         return tuple(found)
 
     def check(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -18,10 +17,11 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import Handled
-from tacit.capture.bootstrap import ProjectImport
+from tacit.capture.bootstrap import RulesImport
 from tacit.capture.discover import TranscriptInfo, find_transcripts
 from tacit.capture.pipeline import CapturePipeline, CaptureReport
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
+from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
 from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
@@ -91,11 +91,10 @@ class Learning:
             self._projects.register(handled.project)
         changes = self.capture.capture_prompt(
             signal.text,
-            project=handled.project,
+            scope=project_scope(handled.project.id) if handled.project else UNIVERSAL,
             session=state.key,
             turn=state.turn,
-            previous_end=state.last_message_end,
-            scope=self._projects.visible(handled.project),
+            at_ms=signal.at_ms,
         )
         stored = [m for change in changes if (m := _memory_of(change)) is not None]
         if not stored:
@@ -132,7 +131,7 @@ class Learning:
         """Learn from every transcript that waits."""
         return self.capture.capture_pending()
 
-    def import_rules(self, project: ProjectRecord) -> ProjectImport:
+    def import_rules(self, project: ProjectRecord) -> RulesImport:
         """Import the rule files of `project` and follow them from now on."""
         record = self._projects.register(project)
         self._projects.read_languages(record)

@@ -8,14 +8,14 @@ from dataclasses import replace
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.relate import linked_entities
+from tacit.capture.relate import link_entities
+from tacit.capture.wording import kind_of
 from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.changes import Change, Draft, Edit, Retire, Skip
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
-from tacit.ports.store import ProjectRecord
 from tacit.reading.trigger import make_trigger, parse_when
 
 MAX_CONTENT_CHARS = 20_000
@@ -53,7 +53,7 @@ class Memories:
                 f"The text has {len(text)} characters; a memory holds one statement of at most {MAX_CONTENT_CHARS}.",
                 hint="Shorten it, or store several memories.",
             )
-        name = self._parts.kinds.get(kind).name if kind else self._capture.guess_kind(text)
+        name = self._parts.kinds.get(kind).name if kind else kind_of(text)
         project = self._projects.of(cwd)
         place = scope or (project_scope(project.id) if project else UNIVERSAL)
         if project and place.project_id == project.id:
@@ -72,21 +72,18 @@ class Memories:
                 span=text[:500],
             ),
             at_ms=self._parts.clock.now_ms(),
-            explicit=True,
+            explicit=tier is TrustTier.USER,
             trigger=_trigger(when, maker) or make_trigger(text, kind=name, files=paths),
             files=paths,
             pinned=pinned,
         )
-        changes = self._capture.store_drafts([draft], scope=self._around(place, project))
+        changes = self._capture.store_drafts([draft])
         refused = [c for c in changes if isinstance(c, Skip)]
         if refused and len(refused) == len(changes) and "secret" in refused[0].reason:
             raise RefusedByRedaction(
                 f"Nothing was stored: {refused[0].reason}.", hint="Leave the secret out and say it again."
             )
         return changes
-
-    def _around(self, place: Scope, project: ProjectRecord | None):  # noqa: ANN202
-        return self._projects.visible(project, paths=()) if project else self._parts.store.scopes()
 
     def edit(
         self,
@@ -120,12 +117,14 @@ class Memories:
             pinned=memory.pinned if pinned is None else pinned,
             provenance=replace(memory.provenance, tier=TrustTier.USER),
             status="active" if memory.status == "quarantined" else memory.status,
-            entities=linked_entities(text, memory.files),
+            entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
             updated_at_ms=now,
         )
         vectors = self._parts.embedder.embed([text])
-        self._parts.store.apply([Edit(memory=changed)], vectors=vectors, identity=self._parts.embedder.identity)
+        self._parts.store.apply(
+            [Edit(memory=changed)], vectors=vectors, identity=self._parts.embedder.identity
+        )
         return changed
 
     def forget(self, memory: Memory, *, reason: str) -> Memory:

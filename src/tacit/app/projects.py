@@ -90,6 +90,12 @@ class Projects:
             self._languages[project.id] = languages
         return languages
 
+    def recent_folders(self) -> tuple[str, ...]:
+        """Working folders seen lately, and the roots of all known projects."""
+        with self._lock:
+            seen = tuple(self._found)
+        return tuple(dict.fromkeys((*seen, *(project.root for project in self._store.projects()))))
+
     def visible(
         self,
         project: ProjectRecord | None,
@@ -107,7 +113,8 @@ class Projects:
             project: where the agent works; None sees the universal scope only.
             paths: files at hand, relative to the project root.
             languages: of the situation, beside the project's own.
-            agent: agent name; `session`: `host/id`.
+            agent: agent name, or empty.
+            session: `host/id`, or empty.
             share_preferences: whether universal and language scope are visible.
             links: ids of further projects that may be read.
         """

@@ -7,7 +7,7 @@ signals, so that the answer need not wait for the disk. `flush` waits for it; a 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock, RLock
@@ -32,7 +32,7 @@ class LiveSessions:
         self._last: Future[None] | None = None
 
     @contextmanager
-    def turn(self, key: SessionKey, *, timeout_s: float) -> Iterator[bool]:
+    def turn(self, key: SessionKey, *, timeout_s: float) -> Generator[bool]:
         """Hold the session `key` for one signal; yields False when it is not free in time."""
         with self._guard:
             lock = self._locks.setdefault(key, RLock())

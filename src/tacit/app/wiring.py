@@ -76,7 +76,13 @@ def open_engine(
     settings = watcher.current()
     clock = clock or SystemClock()
     store, quarantined = _open_store(place, clock)
-    model = embedder or make_embedder(settings.embedder, api_key=secret(settings.embedder.api_key_env))
+    redactor = Redactor(settings.privacy)
+    model = embedder or make_embedder(
+        settings.embedder,
+        api_key=secret(settings.embedder.api_key_env),
+        redact=lambda text: redactor.redact(text).text,
+        clock=clock,
+    )
     return Engine(
         Parts(
             home=place,
@@ -86,7 +92,7 @@ def open_engine(
             embedder=model,
             tokens=make_token_counter(),
             clock=clock,
-            redactor=Redactor(settings.privacy),
+            redactor=redactor,
             kinds=kind_registry(settings),
             hosts=Hosts(),
             quarantined=quarantined,
