@@ -15,12 +15,12 @@ import numpy as np
 import snowballstemmer
 
 from tacit.backends.text import (
-    STOPWORDS,
     clean_text,
     clean_value,
     code_query_words,
     fold_word,
     memory_code_words,
+    query_words,
     words,
 )
 from tacit.errors import EmbedderMismatch, InvalidInput
@@ -92,12 +92,7 @@ class FakeSearch:
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
-        asked = {
-            stem
-            for word in words(clean_text(text))
-            if fold_word(word) not in STOPWORDS
-            for stem in _stems(word)
-        }
+        asked = {stem for word in query_words(clean_text(text)) for stem in _stems(word)}
         found = self._data.active(scope)
         documents = {memory.id: _stems(memory.content) for memory in found}
         return self._rank("lexical", found, _bm25(asked, documents), limit)

@@ -22,14 +22,18 @@ _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
 _CODE_SHAPE = re.compile(r"[_/\\]|\w\.\w|::|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|\d[^\W\d_]|^--?\w")
 
-STOPWORDS = frozenset(
+_STOPWORDS = (
     "a about after all also am an and any are as at be because been before being but by can could did do does doing "
     "done down each few for from further get got had has have having he her here him his how i if in into is it its "
     "just let like make me more most my no nor not now of off on once only or other our out over own please same "
     "she should so some such than that the their them then there these they this those through to too under until "
-    "up us very want was we were what when where which while who why will with would yes you your".split()  # noqa: SIM905 - a page of quotes helps nobody
+    "up us very want was we were what when where which while who why will with would yes you your"
 )
+STOPWORDS = frozenset(_STOPWORDS.split())
 """English words that say nothing about a topic; a lexical query made only of them finds nothing."""
+
+QUERY_CHARS = 10_000
+"""Only so many characters at the beginning of a query are read; a pasted log must not make a search slow."""
 
 _T = TypeVar("_T")
 
@@ -69,6 +73,12 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text))
 
 
+def query_words(text: str) -> tuple[str, ...]:
+    """Words to look up in the word index, without stop words and repeats."""
+    found = (word for word in _WORD.findall(text[:QUERY_CHARS]) if fold_word(word) not in STOPWORDS)
+    return tuple(dict.fromkeys(found))
+
+
 def fold_word(word: str) -> str:
     """Lower case without diacritics, as the full-text index compares words."""
     decomposed = unicodedata.normalize("NFKD", word)
@@ -103,6 +113,7 @@ def code_words(text: str, extra: Iterable[str] = ()) -> tuple[str, ...]:
 
 def code_query_words(text: str) -> tuple[str, ...]:
     """Words to look up in the code index: parts of code-like text, and plain words that are no stop words."""
+    text = text[:QUERY_CHARS]
     plain = (word.lower() for word in _WORD.findall(text))
     return tuple(dict.fromkeys((*code_words(text), *(w for w in plain if w not in STOPWORDS and len(w) > 1))))
 

@@ -1,0 +1,63 @@
+"""Values to JSON text and back. In: frozen values, or text written by an earlier version. Out: the other one.
+
+Adapters are built at first use, because building them costs more than opening the store. Never changes a value, except
+that unstorable characters are replaced as `tacit.backends.text` says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from tacit.backends.text import clean_value
+from tacit.errors import StoreCorrupt
+from tacit.model.memory import Memory
+
+_T = TypeVar("_T")
+
+
+@lru_cache(maxsize=8)
+def _adapter(kind: type[_T]) -> TypeAdapter[_T]:
+    return TypeAdapter(kind)
+
+
+def encode(value: object) -> str:
+    """Write a value as JSON; strings inside are cleaned when they need it."""
+    adapter = _adapter(type(value))
+    try:
+        text = adapter.dump_json(value).decode()
+    except (PydanticSerializationError, UnicodeEncodeError):
+        return adapter.dump_json(clean_value(value)).decode()
+    return adapter.dump_json(clean_value(value)).decode() if "\\u0000" in text else text
+
+
+def decode(kind: type[_T], text: str) -> _T:
+    """Read a value.
+
+    Raises:
+        StoreCorrupt: if the text does not hold such a value.
+    """
+    try:
+        return _adapter(kind).validate_json(text)
+    except ValidationError as error:
+        raise StoreCorrupt(
+            f"A stored {kind.__name__} cannot be read: {error.error_count()} values are wrong.",
+            hint="`tacit doctor` examines the store.",
+        ) from error
+
+
+def decode_memory(body: str, use_count: int) -> Memory:
+    """Read a memory; its use count is a column of its own because uses are counted without a new version."""
+    memory = decode(Memory, body)
+    return memory if memory.use_count == use_count else replace(memory, use_count=use_count)
+
+
+def json_list(values: Sequence[str] | Sequence[int]) -> str:
+    """A list for `json_each`, so that one statement serves lists of every length."""
+    return json.dumps(values)

@@ -1,0 +1,328 @@
+"""Connections to one database file: a pool of readers, one writer behind a lock that all processes share.
+
+In: paths and a clock. Out: connections inside transactions. SQLite's errors leave as the store's own errors. The writer's
+lock is held for one transaction only; never across anything a caller computes before or after it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from tacit.backends.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate_one, schema_version
+from tacit.errors import (
+    InvalidInput,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreNewer,
+    StoreReadOnly,
+)
+
+WAIT_S = 5.0
+"""Longest wait for another writer."""
+
+_POLL_S = 0.004
+_MAX_IDLE_READERS = 8
+_FULL_BYTES = 256 * 1024
+_PRIMARY = 0xFF  # the low byte of an extended SQLite result code
+
+
+def translate(error: sqlite3.Error, path: Path) -> StoreError:
+    """The store's error for an SQLite error, with what to do about it."""
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & _PRIMARY if isinstance(code, int) else None
+    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return StoreCorrupt(
+            f"The database {path} is damaged ({error}).",
+            hint="`tacit doctor` moves it to quarantine and offers the newest backup; nothing is deleted.",
+        )
+    if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _device_is_full(path)):
+        return StoreFull(
+            f"No space is left for {path}; nothing was stored.", hint="Free some space, then try again."
+        )
+    if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}:
+        return StoreReadOnly(
+            f"The database {path} cannot be written ({error}).",
+            hint=f"Make {path.parent} writable, or set TACIT_HOME to another folder.",
+        )
+    if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return busy(path)
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return closed()
+    return StoreError(f"The database {path} cannot serve: {error}.", hint="`tacit doctor` examines it.")
+
+
+def busy(path: Path) -> StoreBusy:
+    """The error for a writer that waited in vain."""
+    return StoreBusy(
+        f"Another program has been writing to {path} for more than {WAIT_S:g} seconds; nothing was stored.",
+        hint="Try again; if it stays so, `tacit status` says which process holds the store.",
+    )
+
+
+def closed() -> StoreError:
+    """The error for a call after `close`."""
+    return StoreError("The store is closed.", hint="Open it again.")
+
+
+def _device_is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _FULL_BYTES
+    except OSError:
+        return False
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """Open `path` in autocommit mode; transactions are begun by hand. Creates the file unless `read_only`."""
+    mode = "ro" if read_only else "rwc"
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=WAIT_S,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA cache_size = -4096")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _text_holds(text: str | None, needle: str) -> bool:
+    return text is not None and needle in text.casefold()
+
+
+@contextmanager
+def file_lock(lock_file: Path, database: Path) -> Generator[None, None, None]:
+    """Hold the lock that all writers of all processes share.
+
+    Raises:
+        StoreBusy: another process holds it for longer than `WAIT_S`.
+        StoreReadOnly, StoreFull: the lock file cannot be made.
+    """
+    lock = FileLock(lock_file, timeout=WAIT_S, mode=0o600, thread_local=False)
+    try:
+        lock.acquire(poll_interval=_POLL_S)
+    except Timeout:
+        raise busy(database) from None
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreFull(
+                f"No space is left for {lock_file}.", hint="Free some space, then try again."
+            ) from error
+        raise StoreReadOnly(
+            f"The lock file {lock_file} cannot be written: {error.strerror or error}.",
+            hint=f"Make {lock_file.parent} writable, or set TACIT_HOME to another folder.",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class Database:
+    """One database file. Safe to share between threads."""
+
+    def __init__(self, path: Path, lock_file: Path) -> None:
+        self.path = path
+        self._lock_file = lock_file
+        self._write_lock = threading.Lock()
+        self._pool_lock = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self._durable: bool | None = None
+        self._writer = self._open()
+        self._inode = self._current_inode()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            writer = connect(self.path)
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+        try:
+            if self._version(writer) < SCHEMA_VERSION:
+                self._migrate(writer)
+            # One page read and one written lock: a damaged or read-only file says so now, not at the first memory.
+            writer.execute("BEGIN IMMEDIATE")
+            writer.execute("SELECT change FROM state").fetchone()
+            writer.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            writer.close()
+            raise translate(error, self.path) from error
+        except StoreError:
+            writer.close()
+            raise
+        return writer
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        version = schema_version(connection)
+        if version > SCHEMA_VERSION:
+            raise StoreNewer(
+                f"{self.path} has schema {version}; this Tacit knows up to {SCHEMA_VERSION} and reads nothing.",
+                hint="Upgrade this Tacit (`uv tool upgrade tacit`).",
+            )
+        return version
+
+    def _migrate(self, writer: sqlite3.Connection) -> None:
+        with file_lock(self._lock_file, self.path):
+            self._refuse_foreign_file(writer)
+            with suppress(OSError):
+                self.path.chmod(0o600)
+            writer.execute("PRAGMA journal_mode = WAL").fetchone()
+            writer.execute("PRAGMA synchronous = FULL")
+            # Another process may have migrated while this one waited for the lock.
+            for version in range(self._version(writer) + 1, SCHEMA_VERSION + 1):
+                writer.execute("BEGIN IMMEDIATE")
+                try:
+                    migrate_one(writer, version)
+                    writer.execute("COMMIT")
+                except BaseException:
+                    _roll_back(writer)
+                    raise
+
+    def _refuse_foreign_file(self, writer: sqlite3.Connection) -> None:
+        used = writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        owner = writer.execute("PRAGMA application_id").fetchone()[0]
+        if used and owner != APPLICATION_ID:
+            raise StoreError(
+                f"{self.path} is a database of another program.",
+                hint="Move it away, or set TACIT_HOME to another folder.",
+            )
+
+    def _current_inode(self) -> int:
+        try:
+            return self.path.stat().st_ino
+        except OSError:
+            return -1
+
+    @contextmanager
+    def read(self) -> Generator[sqlite3.Connection, None, None]:
+        """A connection inside a read transaction: one consistent view of the store.
+
+        Raises:
+            StoreError: see `translate`; StoreNewer when a newer Tacit has migrated the file meanwhile.
+        """
+        connection = self._borrow()
+        healthy = False
+        try:
+            connection.execute("BEGIN")
+            self._version(connection)
+            yield connection
+            healthy = True
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+        except BaseException:
+            healthy = True
+            raise
+        finally:
+            _roll_back(connection)
+            self._give_back(connection, healthy=healthy)
+
+    def _borrow(self) -> sqlite3.Connection:
+        with self._pool_lock:
+            if self._closed:
+                raise closed()
+            if self._idle:
+                return self._idle.pop()
+        try:
+            connection = connect(self.path)
+            connection.execute("PRAGMA query_only = ON")
+            connection.create_function("text_holds", 2, _text_holds, deterministic=True)
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+        return connection
+
+    def _give_back(self, connection: sqlite3.Connection, *, healthy: bool) -> None:
+        with self._pool_lock:
+            if healthy and not self._closed and len(self._idle) < _MAX_IDLE_READERS:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    @contextmanager
+    def write(self, *, durable: bool) -> Generator[sqlite3.Connection, None, None]:
+        """The writer inside a transaction that is committed at the end, or rolled back when anything is raised.
+
+        Args:
+            durable: survive a power failure (the log is synced), not only the end of the process.
+
+        Raises:
+            StoreBusy: another writer did not finish within `WAIT_S`.
+            StoreError: see `translate`; nothing was written.
+        """
+        if not self._write_lock.acquire(timeout=WAIT_S):
+            raise busy(self.path)
+        try:
+            if self._closed:
+                raise closed()
+            with file_lock(self._lock_file, self.path):
+                yield from self._transaction(durable=durable)
+        finally:
+            self._write_lock.release()
+
+    def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
+        if self._current_inode() != self._inode:
+            raise StoreError(
+                f"{self.path} was moved or replaced while it was open; nothing was stored.",
+                hint="Open the store again (`tacit stop` ends the daemon; the next call starts it).",
+            )
+        writer = self._writer
+        try:
+            if durable != self._durable:
+                writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._durable = durable
+            writer.execute("BEGIN IMMEDIATE")
+            self._version(writer)
+            yield writer
+            writer.execute("COMMIT")
+        except sqlite3.Error as error:
+            _roll_back(writer)
+            raise translate(error, self.path) from error
+        except OverflowError as error:
+            _roll_back(writer)
+            raise InvalidInput("A number is too large to be stored.") from error
+        except BaseException:
+            _roll_back(writer)
+            raise
+
+    def close(self) -> None:
+        """Close every connection that is not in use; those in use close when they are given back."""
+        with self._write_lock, self._pool_lock:
+            if self._closed:
+                return
+            self._closed = True
+            for connection in (*self._idle, self._writer):
+                connection.close()
+            self._idle.clear()
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
+def device_error(error: OSError, path: Path) -> StoreError:
+    """The store's error for a file that cannot be written."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StoreFull(f"No space is left for {path}.", hint="Free some space, then try again.")
+    if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}:
+        return StoreReadOnly(
+            f"{path} cannot be written: {os.strerror(error.errno)}.", hint="Choose another folder."
+        )
+    return StoreError(f"{path} cannot be written: {error.strerror or error}.", hint="Choose another file.")

@@ -1,0 +1,88 @@
+"""What of a memory can be searched: its words, code, entities and trigger. In: a memory and its row. Out: derived rows.
+
+Only active memories have derived rows. Everything here can be made again from the memories. Never reads a derived row
+to decide what a memory says.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+
+from tacit.backends.sqlite.codec import decode_memory
+from tacit.backends.text import memory_code_words
+from tacit.model.memory import Memory
+from tacit.model.trigger import Trigger
+
+WEIGHT_STEPS = 200
+"""Trigger weights (0-1) are kept as 0-200: the usual weights 1, 0.67, 0.33 and 0.25 are exact."""
+
+ALWAYS = 0
+"""Action number of `applies always`; real actions count from 1."""
+
+ALWAYS_WEIGHT = 0.25
+
+PAIR = struct.Struct("<HB")
+"""One action of a trigger: number, weight in steps."""
+
+
+def scope_token(scope: int) -> str:
+    """The word that stands for a scope inside the text indexes."""
+    return f"scope{scope}"
+
+
+def index_memory(connection: sqlite3.Connection, number: int, scope: int, memory: Memory) -> None:
+    """Replace the derived rows of one memory."""
+    connection.execute("DELETE FROM documents WHERE memory = ?", (number,))
+    connection.execute("DELETE FROM memory_entities WHERE memory = ?", (number,))
+    connection.execute("DELETE FROM intents WHERE memory = ?", (number,))
+    if memory.status != "active":
+        return
+    connection.execute(
+        "INSERT INTO documents (memory, scope, words, code) VALUES (?, ?, ?, ?)",
+        (number, scope_token(scope), memory.content, " ".join(memory_code_words(memory))),
+    )
+    for entity in dict.fromkeys(memory.entities):
+        connection.execute(
+            "INSERT OR IGNORE INTO memory_entities (entity, scope, memory) VALUES (?, ?, ?)",
+            (_entity_number(connection, entity.kind, entity.key), scope, number),
+        )
+    weights = _weights(connection, memory.trigger)
+    if weights:
+        connection.execute("INSERT INTO intents (memory, weights) VALUES (?, ?)", (number, weights))
+
+
+def _entity_number(connection: sqlite3.Connection, kind: str, key: str) -> int:
+    row = connection.execute("SELECT number FROM entities WHERE kind = ? AND key = ?", (kind, key)).fetchone()
+    if row is None:
+        row = connection.execute(
+            "INSERT INTO entities (kind, key) VALUES (?, ?) RETURNING number", (kind, key)
+        ).fetchone()
+    return int(row[0])
+
+
+def _weights(connection: sqlite3.Connection, trigger: Trigger) -> bytes:
+    weights: dict[int, int] = {}
+    if trigger.always:
+        weights[ALWAYS] = round(ALWAYS_WEIGHT * WEIGHT_STEPS)
+    for name, weight in trigger.actions:
+        number = _action_number(connection, name)
+        weights[number] = max(weights.get(number, 0), 1, round(weight * WEIGHT_STEPS))
+    return b"".join(PAIR.pack(number, weight) for number, weight in sorted(weights.items()))
+
+
+def _action_number(connection: sqlite3.Connection, name: str) -> int:
+    row = connection.execute("SELECT number FROM actions WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        row = connection.execute("INSERT INTO actions (name) VALUES (?) RETURNING number", (name,)).fetchone()
+    return int(row[0])
+
+
+def index_everything(connection: sqlite3.Connection) -> None:
+    """Make the derived rows of every memory, in an empty index or over an old one."""
+    numbers = connection.execute("SELECT number FROM memories ORDER BY number").fetchall()
+    for (number,) in numbers:
+        scope, body, uses = connection.execute(
+            "SELECT scope, body, use_count FROM memories WHERE number = ?", (number,)
+        ).fetchone()
+        index_memory(connection, number, scope, decode_memory(body, uses))

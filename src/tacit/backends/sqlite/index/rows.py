@@ -1,0 +1,127 @@
+"""The memories of one scope as arrays: which row, which id, when it holds. In: rows of the table. Out: masks and picks.
+
+Appending never moves what is there in the eyes of a reader that holds the arrays; removing only clears a mark. Never asks
+the database anything, and is not safe to share between threads: its owner holds a lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+Positions = NDArray[np.intp]
+Numbers = NDArray[np.int64]
+Scores = NDArray[np.float32]
+
+FOREVER = np.iinfo(np.int64).max
+
+
+class Rows:
+    """Row numbers, ids and validity of memories; positions in it are shared with the arrays of its owner.
+
+    Attributes:
+        numbers: row number of the memory per position, shape (size,).
+        ids: its id as UTF-8 bytes per position, shape (size,).
+        valid_from, valid_to: milliseconds since the epoch; `FOREVER` = still holds.
+        alive: False where a memory was removed.
+    """
+
+    __slots__ = (
+        "_last_from",
+        "_next_to",
+        "_ranks",
+        "alive",
+        "dead",
+        "ids",
+        "numbers",
+        "valid_from",
+        "valid_to",
+    )
+
+    def __init__(self) -> None:
+        self.numbers: Numbers = np.empty(0, np.int64)
+        self.ids: NDArray[np.bytes_] = np.empty(0, "S1")
+        self.valid_from: Numbers = np.empty(0, np.int64)
+        self.valid_to: Numbers = np.empty(0, np.int64)
+        self.alive: Mask = np.empty(0, np.bool_)
+        self.dead = 0
+        self._last_from = -FOREVER
+        self._next_to = FOREVER
+        self._ranks: NDArray[np.int32] | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of positions, removed ones included."""
+        return len(self.numbers)
+
+    @property
+    def living(self) -> int:
+        """Number of memories."""
+        return self.size - self.dead
+
+    def extend(
+        self,
+        numbers: Sequence[int] | Numbers,
+        ids: Sequence[bytes] | NDArray[np.bytes_],
+        valid_from: Sequence[int] | Numbers,
+        valid_to: Sequence[int] | Numbers,
+    ) -> None:
+        """Append memories; `valid_to` uses `FOREVER`."""
+        if len(numbers) == 0:
+            return
+        self.numbers = np.concatenate([self.numbers, np.asarray(numbers, np.int64)])
+        self.ids = np.concatenate([self.ids, np.asarray(ids, np.bytes_)])
+        self.valid_from = np.concatenate([self.valid_from, np.asarray(valid_from, np.int64)])
+        self.valid_to = np.concatenate([self.valid_to, np.asarray(valid_to, np.int64)])
+        self.alive = np.concatenate([self.alive, np.ones(len(numbers), np.bool_)])
+        self._last_from = max(self._last_from, int(self.valid_from[-len(numbers) :].max()))
+        self._next_to = min(self._next_to, int(self.valid_to[-len(numbers) :].min()))
+        self._ranks = None
+
+    def remove(self, numbers: Sequence[int]) -> None:
+        """Mark memories as gone; unknown ones are passed over."""
+        if not self.size or not len(numbers):
+            return
+        gone = np.isin(self.numbers, np.asarray(numbers, np.int64)) & self.alive
+        self.alive[gone] = False
+        self.dead += int(np.count_nonzero(gone))
+
+    def usable(self, now_ms: int) -> Mask | None:
+        """Which positions may be found at `now_ms`; None = all of them."""
+        if not self.dead and self._last_from <= now_ms < self._next_to:
+            return None
+        return self.alive & (self.valid_from <= now_ms) & (now_ms < self.valid_to)
+
+    def ranks(self) -> NDArray[np.int32]:
+        """Place of each position in the order of ids; breaks ties without comparing strings."""
+        if self._ranks is None:
+            order = np.argsort(self.ids, kind="stable")
+            ranks = np.empty(self.size, np.int32)
+            ranks[order] = np.arange(self.size, dtype=np.int32)
+            self._ranks = ranks
+        return self._ranks
+
+    def best(self, positions: Positions, scores: Scores, want: int) -> tuple[Positions, Scores]:
+        """The `want` best of `positions` by score, ties by id; in no order.
+
+        Args:
+            positions: candidates, shape (k,).
+            scores: their scores, shape (k,).
+            want: how many at most.
+        """
+        if want <= 0:
+            return positions[:0], scores[:0]
+        if len(positions) <= want:
+            return positions, scores
+        least = np.partition(scores, len(scores) - want)[len(scores) - want]
+        better = np.flatnonzero(scores > least)
+        tied = np.flatnonzero(scores == least)
+        room = want - len(better)
+        if len(tied) > room:
+            order = self.ranks()[positions[tied]]
+            tied = tied[np.argpartition(order, room - 1)[:room]]
+        chosen = np.concatenate([better, tied])
+        return positions[chosen], scores[chosen]

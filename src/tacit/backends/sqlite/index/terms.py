@@ -1,0 +1,143 @@
+"""Which words of a query are worth asking the text index for. In: query words. Out: an FTS5 expression, or None.
+
+The cost of a text search is the sum of its words' document frequencies, so only the rarest words are asked for, within a
+budget. Words reach FTS5 between quotes and are split into letters and digits first: no query text is ever syntax. Stems
+are made by FTS5 itself, in a scratch index in memory, so that they are the stems of the store's index.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from tacit.backends.sqlite.documents import scope_token
+from tacit.backends.sqlite.scopes import StoredScope
+
+MAX_TERMS = 12
+MAX_POSTINGS = 5000
+"""Most documents, summed over the words, that one query may visit. The two rarest words are always asked for."""
+
+_ALWAYS_TERMS = 2
+_CACHED_STEMS = 50_000
+_SLACK = 200
+
+TextIndex = Literal["words", "code"]
+_TOKENIZER: dict[TextIndex, str] = {"words": "porter unicode61", "code": "unicode61"}
+
+
+class Stemmer:
+    """What FTS5 makes of a word. Safe to share between threads."""
+
+    def __init__(self, index: TextIndex) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._scratch = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._scratch.execute(
+            f"CREATE VIRTUAL TABLE scratch USING fts5 (word, tokenize = '{_TOKENIZER[index]}')"
+        )
+        self._scratch.execute("CREATE VIRTUAL TABLE terms USING fts5vocab (scratch, instance)")
+
+    def stems(self, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """The index terms of each word; a word that FTS5 sees nothing in has none."""
+        asked = list(words)
+        with self._lock:
+            fresh = [word for word in dict.fromkeys(asked) if word not in self._known]
+            if len(self._known) + len(fresh) > _CACHED_STEMS:
+                self._known.clear()
+                fresh = list(dict.fromkeys(asked))
+            if fresh:
+                self._learn(fresh)
+            return {word: self._known[word] for word in asked}
+
+    def _learn(self, words: list[str]) -> None:
+        self._scratch.execute("BEGIN")
+        self._scratch.executemany("INSERT INTO scratch (rowid, word) VALUES (?, ?)", enumerate(words))
+        rows = self._scratch.execute("SELECT doc, term FROM terms ORDER BY doc, offset").fetchall()
+        self._scratch.execute("ROLLBACK")
+        found: dict[int, list[str]] = {}
+        for number, term in rows:
+            found.setdefault(number, []).append(term)
+        self._known.update({word: tuple(found.get(number, ())) for number, word in enumerate(words)})
+
+    def close(self) -> None:
+        """Release the scratch index."""
+        with self._lock:
+            self._scratch.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Frequencies:
+    """Document frequencies as they were when the index held `documents` rows."""
+
+    documents: int
+    by_term: dict[str, int]
+
+
+class QueryTerms:
+    """Chooses the words of a query by how rare they are. Safe to share between threads."""
+
+    def __init__(self, index: TextIndex) -> None:
+        self._index: TextIndex = index
+        self._stemmer = Stemmer(index)
+        self._lock = threading.Lock()
+        self._frequencies: _Frequencies | None = None
+
+    def expression(
+        self, connection: sqlite3.Connection, words: Iterable[str], scopes: Iterable[StoredScope]
+    ) -> str | None:
+        """The FTS5 expression for the rarest of `words` within `scopes`; None when no word is in the index."""
+        by_stem: dict[tuple[str, ...], str] = {}
+        for word, stems in self._stemmer.stems(words).items():
+            if stems:
+                by_stem.setdefault(stems, word)
+        known = self._current(connection)
+        weighed = sorted((self._frequency(connection, known, stems), stems) for stems in by_stem)
+        chosen: list[str] = []
+        postings = 0
+        for frequency, stems in weighed:
+            if not frequency:
+                continue
+            postings += frequency
+            if len(chosen) >= MAX_TERMS or (postings > MAX_POSTINGS and len(chosen) >= _ALWAYS_TERMS):
+                break
+            chosen.append(by_stem[stems])
+        if not chosen:
+            return None
+        places = " OR ".join(f'"{scope_token(scope.number)}"' for scope in scopes)
+        asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in chosen)
+        return f"scope : ({places}) AND {self._index} : ({asked})"
+
+    def _current(self, connection: sqlite3.Connection) -> _Frequencies:
+        """Frequencies, read again when the index has grown by a quarter; they only choose words, so older ones do."""
+        row = connection.execute("SELECT max(memory) FROM documents").fetchone()
+        documents = row[0] or 0
+        known = self._frequencies
+        if known is not None and known.documents * 3 // 4 <= documents <= known.documents * 5 // 4 + _SLACK:
+            return known
+        with self._lock:
+            rows = connection.execute(
+                f"SELECT term, doc FROM text_{self._index}_terms WHERE doc > 1"
+            ).fetchall()
+            known = _Frequencies(documents, dict(rows))
+            self._frequencies = known
+        return known
+
+    def _frequency(self, connection: sqlite3.Connection, known: _Frequencies, stems: tuple[str, ...]) -> int:
+        """In how many documents the stems may stand together: the frequency of the rarest."""
+        return min(self._term_frequency(connection, known, stem) for stem in stems)
+
+    def _term_frequency(self, connection: sqlite3.Connection, known: _Frequencies, stem: str) -> int:
+        frequency = known.by_term.get(stem)
+        if frequency is not None:
+            return frequency
+        row = connection.execute(
+            f"SELECT doc FROM text_{self._index}_terms WHERE term = ?", (stem,)
+        ).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def close(self) -> None:
+        """Release the scratch index."""
+        self._stemmer.close()

@@ -1,0 +1,157 @@
+"""Nearest vectors of one scope. In: stored half-precision vectors. Out: row numbers with cosines.
+
+Small scopes are compared exactly. Large ones in two steps: the Hamming distance of sign bits picks the nearest few hundred
+(a byte of bits for eight dimensions, counted with `np.bitwise_count`), and their half-precision vectors are compared in
+full. Measured on real sentence embeddings, the first step with 500 candidates keeps 99.8 % of the true top ten.
+Never decides what may be seen: the caller checks every hit in the table.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.backends.sqlite.index.rows import Positions, Rows, Scores
+from tacit.ports.models import Vectors
+
+HalfVectors = NDArray[np.float16]
+Bits = NDArray[np.uint64]
+
+SMALL_ROWS = 2000
+"""Fewer rows than this are compared exactly."""
+
+CANDIDATES = 512
+"""Rows that the first step hands to the second, at least; four for each hit wanted, if that is more."""
+
+_WORD_BITS = 64
+
+
+def sign_bits(vectors: NDArray[np.float16] | NDArray[np.float32]) -> Bits:
+    """Sign bits, one 64-bit word per 64 dimensions: shape (n, d) gives (ceil(d / 64), n); missing bits are zero."""
+    rows, dimensions = vectors.shape
+    words = -(-dimensions // _WORD_BITS)
+    packed = np.zeros((rows, words * 8), np.uint8)
+    bits = np.packbits(vectors > 0, axis=1)
+    packed[:, : bits.shape[1]] = bits
+    return np.ascontiguousarray(packed.view(np.uint64).T)
+
+
+class VectorRows(Protocol):
+    """Vectors beside `Rows`."""
+
+    rows: Rows
+
+    def append(self, vectors: HalfVectors) -> None:
+        """Add vectors, shape (k, d), for the k rows just added."""
+        ...
+
+    def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
+        """The `want` nearest rows that hold at `now_ms`, in no order, with their cosines."""
+        ...
+
+
+class ExactVectors:
+    """All vectors in single precision; every row is compared."""
+
+    def __init__(self, rows: Rows, vectors: HalfVectors) -> None:
+        self.rows = rows
+        self._matrix: Vectors = vectors.astype(np.float32)
+
+    def append(self, vectors: HalfVectors) -> None:
+        """See the protocol."""
+        self._matrix = np.concatenate([self._matrix, vectors.astype(np.float32)])
+
+    def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
+        """See the protocol."""
+        scores = self._matrix @ vector
+        usable = self.rows.usable(now_ms)
+        positions = np.arange(self.rows.size) if usable is None else np.flatnonzero(usable)
+        return self.rows.best(positions, scores if usable is None else scores[positions], want)
+
+
+class SignBitVectors:
+    """Sign bits in memory; half-precision vectors in a base (often a mapped file) and a tail that grows."""
+
+    def __init__(self, rows: Rows, base: HalfVectors, bits: Bits | None = None) -> None:
+        self.rows = rows
+        self.base = base
+        self._size = len(base)
+        self._dimensions = base.shape[1]
+        self._tail: HalfVectors = np.empty((0, self._dimensions), np.float16)
+        self._bits: Bits = sign_bits(base) if bits is None else bits
+        self._make_room(self._size)
+
+    @property
+    def appended(self) -> int:
+        """Rows added since the base was made."""
+        return self._size - len(self.base)
+
+    @property
+    def base_bits(self) -> Bits:
+        """Sign bits of the base, shape (words, rows of the base)."""
+        return self._bits[:, : len(self.base)]
+
+    def _make_room(self, rows: int) -> None:
+        """Let the bit columns and the scratch buffers hold `rows` positions."""
+        if self._bits.shape[1] < rows or not hasattr(self, "_xor"):
+            room = rows + max(256, rows // 8)
+            bits = np.zeros((self._bits.shape[0], room), np.uint64)
+            bits[:, : self._size] = self._bits[:, : self._size]
+            self._bits = bits
+            self._xor = np.empty(room, np.uint64)
+            self._count = np.empty(room, np.uint8)
+            self._distance = np.empty(room, np.uint16)
+
+    def append(self, vectors: HalfVectors) -> None:
+        """See the protocol."""
+        size = self._size + len(vectors)
+        self._make_room(size)
+        self._bits[:, self._size : size] = sign_bits(vectors)
+        used = self.appended
+        if used + len(vectors) > len(self._tail):
+            room = used + len(vectors) + max(256, used)
+            tail = np.empty((room, self._dimensions), np.float16)
+            tail[:used] = self._tail[:used]
+            self._tail = tail
+        self._tail[used : used + len(vectors)] = vectors
+        self._size = size
+
+    def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
+        """See the protocol."""
+        candidates = self._near_signs(vector, max(CANDIDATES, 4 * want), self.rows.usable(now_ms))
+        return self.rows.best(candidates, self.gather(candidates).astype(np.float32) @ vector, want)
+
+    def _near_signs(self, vector: Vectors, want: int, usable: NDArray[np.bool_] | None) -> Positions:
+        size = self._size
+        distance, xor, count = self._distance[:size], self._xor[:size], self._count[:size]
+        asked = sign_bits(vector[np.newaxis, :])[:, 0]
+        distance[:] = 0
+        for column, word in zip(self._bits, asked, strict=True):
+            np.bitwise_xor(column[:size], word, out=xor)
+            np.bitwise_count(xor, out=count)
+            np.add(distance, count, out=distance)
+        farthest = self._dimensions
+        if usable is not None:
+            distance[~usable] = farthest + 1
+        within = np.cumsum(np.bincount(distance, minlength=farthest + 2)[: farthest + 1])
+        if within[-1] <= want:
+            return np.flatnonzero(distance <= farthest)
+        threshold = int(np.searchsorted(within, want))
+        if within[threshold] <= 4 * want:
+            return np.flatnonzero(distance <= threshold)
+        # Thousands of equal vectors: those at the threshold are as good as one another, so the first ones do.
+        closer = np.flatnonzero(distance < threshold)
+        return np.concatenate([closer, np.flatnonzero(distance == threshold)[: want - len(closer)]])
+
+    def gather(self, positions: Positions) -> HalfVectors:
+        """The half-precision vectors at `positions`, shape (k, d)."""
+        split = len(self.base)
+        if not self.appended:
+            return np.asarray(self.base[positions])
+        found = np.empty((len(positions), self._dimensions), np.float16)
+        old = positions < split
+        found[old] = self.base[positions[old]]
+        found[~old] = self._tail[positions[~old] - split]
+        return found

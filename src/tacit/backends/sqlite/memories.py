@@ -1,0 +1,184 @@
+"""Read memories, their history and relations. In: a reader's connection, ids or a filter, a scope. Out: values.
+
+Every statement carries the scope. Never writes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import cast
+
+from tacit.backends.changes import not_resolved
+from tacit.backends.sqlite.codec import decode, decode_memory, json_list
+from tacit.backends.sqlite.scopes import visible_numbers
+from tacit.backends.text import clean_text
+from tacit.model.memory import Memory, Relation, RelationType
+from tacit.model.scope import ScopeFilter
+from tacit.ports.models import EmbedderIdentity
+from tacit.ports.store import MemoryFilter
+
+CACHED_MEMORIES = 4096
+
+_IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
+_GREATEST = "\U0010ffff"
+
+
+class MemoryReader:
+    """Reads memories and keeps those read last, by id and version. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cache: OrderedDict[str, tuple[int, Memory]] = OrderedDict()
+
+    def get(
+        self, connection: sqlite3.Connection, ids: Sequence[str], scope: ScopeFilter
+    ) -> tuple[Memory, ...]:
+        """See the port. What is visible, and in which version, is asked of the table every time."""
+        wanted = [clean_text(name) for name in ids]
+        rows = connection.execute(
+            "SELECT id, version, number FROM memories WHERE id IN (SELECT value FROM json_each(:ids))"
+            f" AND +{_IN_SCOPE}",
+            {"ids": json_list(wanted), "scopes": visible_numbers(connection, scope)},
+        ).fetchall()
+        found: dict[str, Memory] = {}
+        missing: list[int] = []
+        with self._lock:
+            for name, version, number in rows:
+                cached = self._cache.get(name)
+                if cached is not None and cached[0] == version:
+                    self._cache.move_to_end(name)
+                    found[name] = cached[1]
+                else:
+                    missing.append(number)
+        if missing:
+            found.update(self._load(connection, missing))
+        return tuple(found[name] for name in wanted if name in found)
+
+    def _load(self, connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[str, Memory]:
+        rows = connection.execute(
+            "SELECT id, version, body, use_count FROM memories WHERE number IN (SELECT value FROM json_each(?))",
+            (json_list(numbers),),
+        ).fetchall()
+        loaded = {row[0]: (int(row[1]), decode_memory(row[2], row[3])) for row in rows}
+        with self._lock:
+            self._cache.update(loaded)
+            while len(self._cache) > CACHED_MEMORIES:
+                self._cache.popitem(last=False)
+        return {name: memory for name, (_, memory) in loaded.items()}
+
+
+def list_memories(
+    connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
+) -> tuple[Memory, ...]:
+    """See the port."""
+    if limit <= 0:
+        return ()
+    scopes = visible_numbers(connection, scope)
+    values: dict[str, object] = {"scopes": scopes, "limit": limit, "offset": max(offset, 0)}
+    if where.as_of_ms is None:
+        tests = [_IN_SCOPE, *_filters(where, values, past=False)]
+        rows = connection.execute(
+            f"SELECT body, use_count FROM memories WHERE {' AND '.join(tests)}"
+            " ORDER BY created_at_ms DESC, id LIMIT :limit OFFSET :offset",
+            values,
+        )
+        return tuple(decode_memory(row[0], row[1]) for row in rows)
+    values["as_of"] = where.as_of_ms
+    tests = [_IN_SCOPE, *_filters(where, values, past=True)]
+    rows = connection.execute(
+        "SELECT body FROM versions AS v WHERE recorded_at_ms <= :as_of AND NOT EXISTS ("
+        " SELECT 1 FROM versions AS w WHERE w.memory = v.memory AND w.version > v.version"
+        " AND w.recorded_at_ms <= :as_of)"
+        " AND json_extract(body, '$.validity.valid_from_ms') <= :as_of"
+        " AND coalesce(json_extract(body, '$.validity.valid_to_ms') > :as_of, 1)"
+        f" AND {' AND '.join(tests)}"
+        " ORDER BY json_extract(body, '$.created_at_ms') DESC, json_extract(body, '$.id')"
+        " LIMIT :limit OFFSET :offset",
+        values,
+    )
+    return tuple(decode(Memory, row[0]) for row in rows)
+
+
+def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> list[str]:
+    tests: list[str] = []
+    if where.kinds is not None:
+        values["kinds"] = json_list([clean_text(kind) for kind in where.kinds])
+        column = "json_extract(body, '$.kind')" if past else "kind"
+        tests.append(f"{column} IN (SELECT value FROM json_each(:kinds))")
+    if where.statuses is not None:
+        values["statuses"] = json_list(list(where.statuses))
+        column = "json_extract(body, '$.status')" if past else "status"
+        tests.append(f"{column} IN (SELECT value FROM json_each(:statuses))")
+    if where.source is not None:
+        values["source"] = clean_text(where.source)
+        column = "json_extract(body, '$.provenance.source')" if past else "source"
+        tests.append(f"{column} = :source")
+    if where.text is not None:
+        values["text"] = clean_text(where.text).casefold()
+        tests.append("text_holds(json_extract(body, '$.content'), :text)")
+    return tests
+
+
+def resolve(connection: sqlite3.Connection, id_or_prefix: str, scope: ScopeFilter) -> Memory:
+    """See the port."""
+    wanted = clean_text(id_or_prefix)
+    rows = connection.execute(
+        "SELECT id, body, use_count FROM memories"
+        f" WHERE id >= :wanted AND id <= :wanted || :greatest AND {_IN_SCOPE} ORDER BY id LIMIT 6",
+        {"wanted": wanted, "greatest": _GREATEST, "scopes": visible_numbers(connection, scope)},
+    ).fetchall()
+    if rows and (len(rows) == 1 or rows[0][0] == wanted):
+        return decode_memory(rows[0][1], rows[0][2])
+    raise not_resolved(id_or_prefix, [str(row[0]) for row in rows])
+
+
+def history(connection: sqlite3.Connection, memory_id: str, scope: ScopeFilter) -> tuple[Memory, ...]:
+    """See the port. A version written under a scope outside the filter is left out."""
+    rows = connection.execute(
+        "SELECT body FROM versions WHERE memory = (SELECT number FROM memories WHERE id = :id)"
+        f" AND {_IN_SCOPE} ORDER BY version",
+        {"id": clean_text(memory_id), "scopes": visible_numbers(connection, scope)},
+    )
+    return tuple(decode(Memory, row[0]) for row in rows)
+
+
+def relations(
+    connection: sqlite3.Connection, memory_ids: Sequence[str], scope: ScopeFilter
+) -> tuple[Relation, ...]:
+    """See the port. Ordered by source, target, type."""
+    rows = connection.execute(
+        "WITH wanted AS (SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(:ids))),"
+        " edges AS (SELECT source, target, type, weight FROM relations WHERE source IN wanted"
+        " UNION SELECT source, target, type, weight FROM relations WHERE target IN wanted)"
+        " SELECT a.id, b.id, e.type, e.weight FROM edges AS e"
+        " JOIN memories AS a ON a.number = e.source JOIN memories AS b ON b.number = e.target"
+        " WHERE a.scope IN (SELECT value FROM json_each(:scopes))"
+        " AND b.scope IN (SELECT value FROM json_each(:scopes)) ORDER BY a.id, b.id, e.type",
+        {
+            "ids": json_list([clean_text(name) for name in memory_ids]),
+            "scopes": visible_numbers(connection, scope),
+        },
+    )
+    return tuple(
+        Relation(source_id=row[0], target_id=row[1], type=cast(RelationType, row[2]), weight=row[3])
+        for row in rows
+    )
+
+
+def pending_vectors(
+    connection: sqlite3.Connection, identity: EmbedderIdentity, limit: int
+) -> tuple[Memory, ...]:
+    """See the port. Active and quarantined memories, in the order they were stored."""
+    if limit <= 0:
+        return ()
+    rows = connection.execute(
+        "SELECT m.body, m.use_count FROM memories AS m"
+        " LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity ="
+        " (SELECT number FROM identities WHERE name = ? AND dimensions = ?)"
+        " WHERE v.memory IS NULL AND m.status IN ('active', 'quarantined') ORDER BY m.number LIMIT ?",
+        (clean_text(identity.name), identity.dimensions, limit),
+    )
+    return tuple(decode_memory(row[0], row[1]) for row in rows)

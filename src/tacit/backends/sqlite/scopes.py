@@ -1,0 +1,80 @@
+"""Scopes as small numbers. In: a scope filter. Out: the scopes of the filter that the store holds, each with its change mark.
+
+Every statement that reads memories takes these numbers; a filter that names no stored scope gives no numbers and so no rows.
+Never widens a filter.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from tacit.backends.sqlite.codec import json_list
+from tacit.backends.text import clean_text
+from tacit.errors import StoreCorrupt
+from tacit.model.scope import Scope, ScopeFilter, ScopeKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredScope:
+    """A scope of the store.
+
+    Attributes:
+        number: its row.
+        change: the store's change counter when a memory of this scope was last written.
+        moved: the counter when a memory last left this scope; what was derived earlier must be made again.
+        active: how many active memories it holds.
+    """
+
+    number: int
+    change: int
+    moved: int
+    active: int
+
+
+def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[StoredScope, ...]:
+    """The stored scopes that `scope` shows, by number."""
+    if not scope.scopes:
+        return ()
+    names = json_list([clean_text(str(one)) for one in scope.scopes])
+    rows = connection.execute(
+        "SELECT number, change, moved, active FROM scopes"
+        " WHERE name IN (SELECT value FROM json_each(?)) AND total > 0 ORDER BY number",
+        (names,),
+    )
+    return tuple(StoredScope(number=row[0], change=row[1], moved=row[2], active=row[3]) for row in rows)
+
+
+def visible_numbers(connection: sqlite3.Connection, scope: ScopeFilter) -> str:
+    """The numbers of every scope that `scope` shows, as JSON for `json_each`; includes scopes that are empty today."""
+    names = json_list([clean_text(str(one)) for one in scope.scopes])
+    rows = connection.execute(
+        "SELECT number FROM scopes WHERE name IN (SELECT value FROM json_each(?)) ORDER BY number", (names,)
+    )
+    return json_list([int(row[0]) for row in rows])
+
+
+def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
+    """The number of `scope`, which is added when it is new. Writers only."""
+    name = clean_text(str(scope))
+    row = connection.execute("SELECT number FROM scopes WHERE name = ?", (name,)).fetchone()
+    if row is not None:
+        return int(row[0])
+    return int(
+        connection.execute("INSERT INTO scopes (name) VALUES (?) RETURNING number", (name,)).fetchone()[0]
+    )
+
+
+def every_scope(connection: sqlite3.Connection) -> ScopeFilter:
+    """A filter of all scopes that hold memories."""
+    rows = connection.execute("SELECT name FROM scopes WHERE total > 0").fetchall()
+    return ScopeFilter.of(*(_read_name(str(row[0])) for row in rows))
+
+
+def _read_name(name: str) -> Scope:
+    # Not Scope.parse: a key may begin with a space, and what is stored must come back as it was.
+    kind, _, key = name.partition(":")
+    try:
+        return Scope(kind=ScopeKind(kind), key=key)
+    except ValueError:
+        raise StoreCorrupt(f"The store holds a scope {name!r} of no known kind.") from None

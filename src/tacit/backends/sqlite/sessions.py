@@ -1,0 +1,141 @@
+"""Session records, exposures and traces. In: a connection inside a transaction, values. Out: rows, or values.
+
+Exposures and traces are kept when the live record goes: they are what statistics are made of. Never judges a session.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import OrderedDict
+
+from tacit.backends.sqlite.codec import decode, encode
+from tacit.backends.text import clean_text, clean_value
+from tacit.errors import NotFound
+from tacit.model.pack import Surface
+from tacit.model.session import Exposure, SessionKey, SessionState
+from tacit.model.trace import Trace
+
+_REMEMBERED_LEDGERS = 256
+
+
+class Ledgers:
+    """The ledgers this process saved last, so that a save writes only what is new. Safe to share between threads.
+
+    Only a shortcut: a row that is there already is passed over, so forgetting a ledger costs time, nothing else.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._saved: OrderedDict[SessionKey, tuple[Exposure, ...]] = OrderedDict()
+
+    def unsaved(self, state: SessionState) -> tuple[Exposure, ...]:
+        """The exposures of `state` that may not be stored yet."""
+        with self._lock:
+            saved = self._saved.get(state.key, ())
+        size = len(saved)
+        return state.ledger[size:] if saved and state.ledger[:size] == saved else state.ledger
+
+    def remember(self, state: SessionState) -> None:
+        """Note that the ledger of `state` is stored. Call it after the commit."""
+        with self._lock:
+            self._saved[state.key] = state.ledger
+            self._saved.move_to_end(state.key)
+            while len(self._saved) > _REMEMBERED_LEDGERS:
+                self._saved.popitem(last=False)
+
+
+def load_session(connection: sqlite3.Connection, key: SessionKey) -> SessionState | None:
+    """See the port."""
+    row = connection.execute(
+        "SELECT body FROM sessions WHERE host = ? AND session_id = ?", _columns(key)
+    ).fetchone()
+    return None if row is None else decode(SessionState, row[0])
+
+
+def save_session(
+    connection: sqlite3.Connection, state: SessionState, body: str, exposures: tuple[Exposure, ...]
+) -> None:
+    """Replace the record (`body` is its JSON) and add `exposures`."""
+    key = _columns(state.key)
+    connection.execute(
+        "INSERT OR REPLACE INTO sessions (host, session_id, last_signal_at_ms, body) VALUES (?, ?, ?, ?)",
+        (*key, state.last_signal_at_ms, body),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO exposures (host, session_id, memory_id, content_hash, epoch, turn, surface, tokens,"
+        " at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (*key, e.memory_id, e.content_hash, e.epoch, e.turn, e.surface.value, e.tokens, e.at_ms)
+            for e in clean_value(exposures)
+        ),
+    )
+
+
+def _columns(key: SessionKey) -> tuple[str, str]:
+    return (clean_text(key.host), clean_text(key.session_id))
+
+
+def delete_session(connection: sqlite3.Connection, key: SessionKey) -> None:
+    """See the port."""
+    connection.execute("DELETE FROM sessions WHERE host = ? AND session_id = ?", _columns(key))
+
+
+def list_sessions(connection: sqlite3.Connection, limit: int) -> tuple[SessionState, ...]:
+    """See the port."""
+    rows = connection.execute(
+        "SELECT body FROM sessions ORDER BY last_signal_at_ms DESC, host, session_id LIMIT ?",
+        (max(limit, 0),),
+    )
+    return tuple(decode(SessionState, row[0]) for row in rows)
+
+
+TraceRow = tuple[str, str, str, int, str]
+
+
+def trace_row(trace: Trace) -> TraceRow:
+    """The columns of a trace, made before the writer's lock is taken."""
+    return (clean_text(trace.id), clean_text(trace.session), trace.surface.value, trace.at_ms, encode(trace))
+
+
+def put_trace(connection: sqlite3.Connection, row: TraceRow) -> None:
+    """Store a trace."""
+    connection.execute(
+        "INSERT OR REPLACE INTO traces (id, session, surface, at_ms, body) VALUES (?, ?, ?, ?, ?)", row
+    )
+
+
+def list_traces(
+    connection: sqlite3.Connection, *, session: str | None, surface: Surface | None, limit: int
+) -> tuple[Trace, ...]:
+    """See the port."""
+    tests = ["1"]
+    values: list[object] = []
+    if session is not None:
+        tests.append("session = ?")
+        values.append(clean_text(session))
+    if surface is not None:
+        tests.append("surface = ?")
+        values.append(surface.value)
+    rows = connection.execute(
+        f"SELECT body FROM traces WHERE {' AND '.join(tests)} ORDER BY at_ms DESC, id DESC LIMIT ?",
+        (*values, max(limit, 0)),
+    )
+    return tuple(decode(Trace, row[0]) for row in rows)
+
+
+def get_trace(connection: sqlite3.Connection, trace_id: str) -> Trace:
+    """See the port."""
+    row = connection.execute("SELECT body FROM traces WHERE id = ?", (clean_text(trace_id),)).fetchone()
+    if row is None:
+        raise NotFound(f"No trace {trace_id!r}.", hint="`tacit why` lists the newest.")
+    return decode(Trace, row[0])
+
+
+def prune_traces(connection: sqlite3.Connection, *, before_ms: int, keep: int) -> int:
+    """See the port."""
+    return connection.execute(
+        "DELETE FROM traces WHERE at_ms < ?"
+        " OR id NOT IN (SELECT id FROM traces ORDER BY at_ms DESC, id DESC LIMIT ?)",
+        (before_ms, max(keep, 0)),
+    ).rowcount

@@ -1,0 +1,271 @@
+"""The Store port over one SQLite file. In: calls of the port. Out: one transaction each.
+
+Memories, handovers and what they bring survive a power failure; session records and traces survive the end of the process.
+Never computes anything while it holds the writer's lock that could be computed before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tacit.backends.changes import check_outcome
+from tacit.backends.sqlite import health, journal, memories, scopes, sessions, writing
+from tacit.backends.sqlite.codec import encode
+from tacit.backends.sqlite.connection import Database
+from tacit.backends.sqlite.memories import MemoryReader
+from tacit.backends.sqlite.search import SqliteSearch
+from tacit.backends.sqlite.sessions import Ledgers
+from tacit.backends.text import clean_text
+from tacit.config.home import Home
+from tacit.model.changes import Change, Skip
+from tacit.model.memory import Memory, Relation
+from tacit.model.pack import Surface
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.trace import Trace
+from tacit.ports.clock import Clock
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.ports.search import Search
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, StoreStats
+
+
+def open_sqlite_store(home: Home, *, clock: Clock) -> SqliteStore:
+    """Open the store of `home`, creating or migrating it where needed.
+
+    Raises:
+        StoreCorrupt: the file is damaged; `quarantine` moves it aside.
+        StoreNewer: a newer Tacit wrote it; nothing was read.
+        StoreReadOnly, StoreFull, StoreBusy: it cannot be written now.
+    """
+    home.ensure()
+    return SqliteStore(home, clock=clock)
+
+
+class SqliteStore:
+    """The Store port. Safe to share between threads; several processes may have the same file open."""
+
+    def __init__(self, home: Home, *, clock: Clock) -> None:
+        self._clock = clock
+        self._database = Database(home.database, home.lock_file)
+        self._reader = MemoryReader()
+        self._ledgers = Ledgers()
+        with self._database.read() as connection:
+            store_id = str(connection.execute("SELECT store_id FROM state").fetchone()[0])
+        self._search = SqliteSearch(self._database, clock=clock, index_dir=home.index_dir, store_id=store_id)
+
+    @property
+    def search(self) -> Search:
+        """Rankings over the stored memories."""
+        return self._search
+
+    # --- memories
+
+    def apply(
+        self,
+        changes: Sequence[Change],
+        *,
+        vectors: Vectors | None = None,
+        identity: EmbedderIdentity | None = None,
+        values: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """See the port. The time of the transaction is the clock's."""
+        if not values and all(isinstance(change, Skip) for change in changes):
+            return
+        now_ms = self._clock.now_ms()
+        with self._database.write(durable=True) as connection:
+            writing.apply_changes(connection, changes, vectors=vectors, identity=identity, now_ms=now_ms)
+            journal.put_values(connection, values or {})
+
+    def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """See the port. Any status."""
+        with self._database.read() as connection:
+            return self._reader.get(connection, ids, scope)
+
+    def list_memories(
+        self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
+    ) -> tuple[Memory, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return memories.list_memories(connection, where, scope=scope, limit=limit, offset=offset)
+
+    def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
+        """See the port."""
+        with self._database.read() as connection:
+            return memories.resolve(connection, id_or_prefix, scope)
+
+    def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """See the port. A version written under a scope outside the filter is left out."""
+        with self._database.read() as connection:
+            return memories.history(connection, memory_id, scope)
+
+    def relate(self, relations: Iterable[Relation]) -> None:
+        """See the port.
+
+        Raises:
+            NotFound: a relation names a memory that does not exist; nothing is changed.
+        """
+        with self._database.write(durable=True) as connection:
+            writing.relate(connection, relations)
+
+    def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
+        """See the port. Ordered by source, target, type."""
+        with self._database.read() as connection:
+            return memories.relations(connection, memory_ids, scope)
+
+    def scopes(self) -> ScopeFilter:
+        """See the port. Scopes of stored memories, whatever their status."""
+        with self._database.read() as connection:
+            return scopes.every_scope(connection)
+
+    def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
+        """See the port. Active and quarantined memories, in the order they were stored."""
+        with self._database.read() as connection:
+            return memories.pending_vectors(connection, identity, limit)
+
+    def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
+        """See the port.
+
+        Raises:
+            NotFound: an id names no memory; nothing is changed.
+        """
+        with self._database.write(durable=False) as connection:
+            writing.put_vectors(connection, ids, vectors, identity=identity)
+
+    def add_use(self, ids: Sequence[str]) -> None:
+        """See the port. Unknown ids are passed over; a use is no change and makes no history."""
+        if ids:
+            with self._database.write(durable=False) as connection:
+                writing.add_use(connection, ids)
+
+    # --- sessions and traces
+
+    def load_session(self, key: SessionKey) -> SessionState | None:
+        """See the port."""
+        with self._database.read() as connection:
+            return sessions.load_session(connection, key)
+
+    def save_session(self, state: SessionState, *, trace: Trace | None = None) -> None:
+        """See the port."""
+        body = encode(state)
+        traced = None if trace is None else sessions.trace_row(trace)
+        exposures = self._ledgers.unsaved(state)
+        with self._database.write(durable=False) as connection:
+            sessions.save_session(connection, state, body, exposures)
+            if traced is not None:
+                sessions.put_trace(connection, traced)
+        self._ledgers.remember(state)
+
+    def delete_session(self, key: SessionKey) -> None:
+        """See the port."""
+        with self._database.write(durable=False) as connection:
+            sessions.delete_session(connection, key)
+
+    def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return sessions.list_sessions(connection, limit)
+
+    def list_traces(
+        self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
+    ) -> tuple[Trace, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return sessions.list_traces(connection, session=session, surface=surface, limit=limit)
+
+    def get_trace(self, trace_id: str) -> Trace:
+        """See the port."""
+        with self._database.read() as connection:
+            return sessions.get_trace(connection, trace_id)
+
+    def prune_traces(self, *, before_ms: int, keep: int) -> int:
+        """See the port."""
+        with self._database.write(durable=False) as connection:
+            return sessions.prune_traces(connection, before_ms=before_ms, keep=keep)
+
+    # --- handovers, projects, values
+
+    def hand_over(self, handover: Handover) -> bool:
+        """See the port."""
+        with self._database.write(durable=True) as connection:
+            return journal.hand_over(connection, handover)
+
+    def pending_handovers(self, *, limit: int) -> tuple[Handover, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return journal.pending_handovers(connection, limit)
+
+    def finish_handover(
+        self,
+        key: str,
+        *,
+        changes: Sequence[Change] = (),
+        vectors: Vectors | None = None,
+        identity: EmbedderIdentity | None = None,
+        error: str = "",
+        values: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """See the port. A handover that is done already changes nothing.
+
+        Raises:
+            NotFound: if the key is unknown.
+            InvalidInput: if both `error` and `changes` are given.
+        """
+        key = clean_text(key)
+        check_outcome(changes, error)
+        now_ms = self._clock.now_ms()
+        with self._database.write(durable=True) as connection:
+            if journal.is_done(connection, key):
+                return
+            if error:
+                journal.mark_failed(connection, key, error)
+            else:
+                writing.apply_changes(connection, changes, vectors=vectors, identity=identity, now_ms=now_ms)
+                journal.mark_done(connection, key, now_ms)
+            journal.put_values(connection, values or {})
+
+    def put_project(self, project: ProjectRecord) -> None:
+        """See the port."""
+        with self._database.write(durable=False) as connection:
+            journal.put_project(connection, project)
+
+    def projects(self) -> tuple[ProjectRecord, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return journal.projects(connection)
+
+    def get_value(self, name: str) -> str | None:
+        """See the port."""
+        with self._database.read() as connection:
+            return journal.get_value(connection, name)
+
+    def put_value(self, name: str, value: str | None) -> None:
+        """See the port."""
+        with self._database.write(durable=False) as connection:
+            journal.put_values(connection, {name: value})
+
+    # --- the whole
+
+    def stats(self) -> StoreStats:
+        """See the port."""
+        with self._database.read() as connection:
+            return health.read_stats(connection, self._database.path)
+
+    def check(self) -> tuple[str, ...]:
+        """See the port. Reads the whole file; writers wait meanwhile."""
+        with self._database.write(durable=False) as connection:
+            return health.find_problems(connection)
+
+    def backup(self, target: Path) -> None:
+        """See the port."""
+        with self._database.read() as connection:
+            health.write_backup(connection, target)
+
+    def settle(self) -> None:
+        """Wait until derived files that are being written in the background are there."""
+        self._search.settle()
+
+    def close(self) -> None:
+        """See the port. Closing twice is allowed."""
+        self._search.close()
+        self._database.close()

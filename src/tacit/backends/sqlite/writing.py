@@ -1,0 +1,189 @@
+"""Carry out changes in the writer's transaction. In: changes and vectors. Out: rows. Never begins or ends a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tacit.backends.changes import Put, check_vectors, plan_changes
+from tacit.backends.sqlite.codec import decode_memory, encode, json_list
+from tacit.backends.sqlite.documents import index_memory
+from tacit.backends.sqlite.scopes import scope_number
+from tacit.backends.text import clean_text, clean_value
+from tacit.errors import NotFound
+from tacit.model.changes import Change
+from tacit.model.memory import Memory, Relation
+from tacit.ports.models import EmbedderIdentity, Vectors
+
+
+def apply_changes(
+    connection: sqlite3.Connection,
+    changes: Sequence[Change],
+    *,
+    vectors: Vectors | None,
+    identity: EmbedderIdentity | None,
+    now_ms: int,
+) -> None:
+    """Write `changes`; see the port for what they mean.
+
+    Raises:
+        NotFound, InvalidInput: as `plan_changes`; the caller rolls back.
+    """
+    plan = plan_changes(
+        changes, find=lambda name: _find(connection, name), vectors=vectors, identity=identity, now_ms=now_ms
+    )
+    if not plan.puts:
+        return
+    change = next_change(connection)
+    identity_row = None if vectors is None or identity is None else identity_number(connection, identity)
+    for put in plan.puts:
+        number = _put_memory(connection, put, change=change, now_ms=now_ms)
+        if put.vector == "dropped":
+            connection.execute("DELETE FROM vectors WHERE memory = ?", (number,))
+        elif put.vector == "given" and vectors is not None and identity_row is not None:
+            _put_vector(connection, number, identity_row, vectors[put.vector_row])
+    relate(connection, plan.relations)
+
+
+def next_change(connection: sqlite3.Connection) -> int:
+    """Count one more change of the store."""
+    row = connection.execute("UPDATE state SET change = change + 1 RETURNING change").fetchone()
+    return int(row[0])
+
+
+def identity_number(connection: sqlite3.Connection, identity: EmbedderIdentity) -> int:
+    """The row of an embedder's identity, added when it is new."""
+    key = (clean_text(identity.name), identity.dimensions)
+    row = connection.execute(
+        "SELECT number FROM identities WHERE name = ? AND dimensions = ?", key
+    ).fetchone()
+    if row is None:
+        row = connection.execute(
+            "INSERT INTO identities (name, dimensions) VALUES (?, ?) RETURNING number", key
+        ).fetchone()
+    return int(row[0])
+
+
+def _find(connection: sqlite3.Connection, memory_id: str) -> Memory | None:
+    row = connection.execute("SELECT body, use_count FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    return None if row is None else decode_memory(row[0], row[1])
+
+
+def _put_memory(connection: sqlite3.Connection, put: Put, *, change: int, now_ms: int) -> int:
+    memory = put.memory
+    scope = scope_number(connection, memory.scope)
+    before = connection.execute(
+        "SELECT number, scope, status, version FROM memories WHERE id = ?", (memory.id,)
+    ).fetchone()
+    version = 1 if before is None else int(before[3]) + 1
+    body = encode(memory)
+    columns = (
+        scope,
+        memory.kind,
+        memory.status,
+        memory.provenance.source,
+        memory.validity.valid_from_ms,
+        memory.validity.valid_to_ms,
+        memory.created_at_ms,
+        memory.importance,
+        int(memory.pinned),
+        memory.error_signature,
+        memory.use_count,
+        change,
+        version,
+        body,
+    )
+    if before is None:
+        number = int(
+            connection.execute(
+                "INSERT INTO memories (scope, kind, status, source, valid_from_ms, valid_to_ms, created_at_ms,"
+                " importance, pinned, error_signature, use_count, change, version, body, id)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+                (*columns, memory.id),
+            ).fetchone()[0]
+        )
+    else:
+        number = int(before[0])
+        connection.execute(
+            "UPDATE memories SET scope = ?, kind = ?, status = ?, source = ?, valid_from_ms = ?, valid_to_ms = ?,"
+            " created_at_ms = ?, importance = ?, pinned = ?, error_signature = ?, use_count = ?, change = ?,"
+            " version = ?, body = ? WHERE number = ?",
+            (*columns, number),
+        )
+        _count(connection, int(before[1]), total=-1, active=-int(before[2] == "active"), change=change)
+        if int(before[1]) != scope:
+            connection.execute("UPDATE scopes SET moved = ? WHERE number = ?", (change, before[1]))
+    _count(connection, scope, total=1, active=int(memory.status == "active"), change=change)
+    connection.execute(
+        "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body) VALUES (?, ?, ?, ?, ?, ?)",
+        (number, version, now_ms, scope, put.reason, body),
+    )
+    index_memory(connection, number, scope, memory)
+    return number
+
+
+def _count(connection: sqlite3.Connection, scope: int, *, total: int, active: int, change: int) -> None:
+    connection.execute(
+        "UPDATE scopes SET total = total + ?, active = active + ?, change = ? WHERE number = ?",
+        (total, active, change, scope),
+    )
+
+
+def _put_vector(connection: sqlite3.Connection, number: int, identity: int, vector: Vectors) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO vectors (memory, identity, vector) VALUES (?, ?, ?)",
+        (number, identity, vector.astype("<f2").tobytes()),
+    )
+
+
+def put_vectors(
+    connection: sqlite3.Connection, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity
+) -> None:
+    """Store vectors; see the port.
+
+    Raises:
+        NotFound: an id names no memory; the caller rolls back.
+    """
+    check_vectors(vectors, identity, len(ids))
+    if not ids:
+        return
+    change = next_change(connection)
+    row = identity_number(connection, identity)
+    for name, vector in zip(ids, np.asarray(vectors), strict=True):
+        found = connection.execute(
+            "UPDATE memories SET change = ? WHERE id = ? RETURNING number, scope", (change, clean_text(name))
+        ).fetchone()
+        if found is None:
+            raise NotFound(f"No memory {name!r} to store a vector for; nothing was changed.")
+        connection.execute("UPDATE scopes SET change = ? WHERE number = ?", (change, found[1]))
+        _put_vector(connection, int(found[0]), row, vector)
+
+
+def relate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> None:
+    """Add or re-weigh relations.
+
+    Raises:
+        NotFound: a relation names a memory that does not exist; the caller rolls back.
+    """
+    for relation in clean_value(tuple(relations)):
+        ends: list[int] = []
+        for end in (relation.source_id, relation.target_id):
+            row = connection.execute("SELECT number FROM memories WHERE id = ?", (end,)).fetchone()
+            if row is None:
+                raise NotFound(f"No memory {end!r} to relate; nothing was changed.")
+            ends.append(int(row[0]))
+        connection.execute(
+            "INSERT OR REPLACE INTO relations (source, target, type, weight) VALUES (?, ?, ?, ?)",
+            (*ends, relation.type, relation.weight),
+        )
+
+
+def add_use(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
+    """Count one use of each of `ids`."""
+    connection.execute(
+        "UPDATE memories SET use_count = use_count + 1, version = version + 1"
+        " WHERE id IN (SELECT value FROM json_each(?))",
+        (json_list([clean_text(name) for name in ids]),),
+    )
