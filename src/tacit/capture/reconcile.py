@@ -57,7 +57,7 @@ def _same(memory: Memory, stored: Memory) -> Change:
     if mine.session_id and (mine.host, mine.session_id) == (theirs.host, theirs.session_id):
         return Skip(content=memory.content, reason=f"said before in this session: {stored.id}")
     if mine.source == theirs.source and not mine.session_id and mine.span == theirs.span:
-        return Skip(content=memory.content, reason=f"stored already as {stored.id}")
+        return Merge(memory=stored, reason=f"stored already as {stored.id}")
     evidence = stored.evidence
     if mine.span and mine.span not in spans:
         evidence = (*evidence, mine.span)[-MAX_EVIDENCE:]

@@ -73,11 +73,14 @@ _RULE = re.compile(
 )
 _OWN = r"(?:project|repo|repository|code ?base|app|application|package|workspace|library|service|monorepo|team|company|machine|product)"
 _LOOSE = re.compile(
-    rf"\b(?:this|that|these|those)\b(?!\s+{_OWN}\b)(?!\s+\w+\s+(?:is|are)\s+`)|\b(?:it|its|it's|they|them|their|here|above"
+    rf"\b(?:this|that|these|those)\b(?!\s+{_OWN}\b)(?!\s+\w+\s+(?:is|are)\s+`)|\b(?:here|above"
     r"|below|there|the following|the latter|the former|the (?:first|second|third|last|other|same) (?:one|option|approach"
     r"|variant|version)|option [a-z0-9]|(?:your|my) (?:last|previous) \w+)\b",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"\b(?:it|its|it's|they|them|their)\b", re.IGNORECASE)
+_ANTECEDENT_WORDS = 4
+"""A pronoun behind so many words usually has its noun among them ("name workers after their queue")."""
 _LEADING_LOOSE = re.compile(
     r"^(?:it|its|it's|they|them|these|those|this|that|he|she|here|there|such|both|one)\b"
     rf"(?!\s+{_OWN}\b)",
@@ -133,7 +136,13 @@ def rule_like(content: str) -> bool:
 
 def loose_reference(content: str) -> bool:
     """Whether the statement points at something that only its surroundings name (`it`, `that file`, `the second one`)."""
-    return bool(_LOOSE.search(_CONJUNCTION_THAT.sub(" ", content)))
+    if _LOOSE.search(_CONJUNCTION_THAT.sub(" ", content)):
+        return True
+    pronoun = _PRONOUN.search(content)
+    if pronoun is None:
+        return False
+    needed = _ANTECEDENT_WORDS // 2 if pronoun[0].lower() in ("its", "their") else _ANTECEDENT_WORDS
+    return word_count(content[: pronoun.start()]) < needed
 
 
 def leading_reference(content: str) -> bool:

@@ -1,0 +1,339 @@
+"""The write path in order: transcript -> extract -> redact -> reconcile -> store.
+
+In: drafts, prompts, handed-over transcripts, past transcripts, rule files. Out: the changes made. Every unit of work is
+one transaction that also moves its checkpoint, so a crash loses nothing and doubles nothing. Never calls a model of
+language, never injects.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from tacit.capture.bootstrap import RulesImport, import_rule_files
+from tacit.capture.checkpoint import (
+    Checkpoint,
+    checkpoint_name,
+    first_key,
+    read_checkpoint,
+    read_keys,
+    said_name,
+    seen_name,
+    write_checkpoint,
+    write_keys,
+)
+from tacit.capture.discover import TranscriptInfo
+from tacit.capture.extract.explicit import find_explicit
+from tacit.capture.extract.session_end import Found
+from tacit.capture.prepare import Preparer
+from tacit.capture.report import CaptureReport, report_of
+from tacit.capture.session import Learned, Place, learn, provenance, statement_draft
+from tacit.capture.store import Item, Keeper, Write
+from tacit.capture.transcript import TranscriptSource, read_transcript
+from tacit.capture.transcripts.cleaning import clean_prompt
+from tacit.capture.turn import Position, Turn
+from tacit.config.settings import CaptureSettings
+from tacit.errors import HostError, InvalidPayload
+from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
+from tacit.model.ids import content_hash
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, TrustTier
+from tacit.model.scope import Scope, ScopeFilter, project_scope
+from tacit.model.session import SessionKey
+from tacit.ports.clock import Clock
+from tacit.ports.models import Embedder, TokenCounter
+from tacit.ports.store import Handover, ProjectRecord, Store
+from tacit.reading.situation import read_situation
+from tacit.safety.redact import Redactor
+from tacit.session.projects import identify_project
+
+MAX_ATTEMPTS = 5
+"""A transcript that cannot be read so often is given up; its handover is closed and counted as failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """One session's new turns with the state they were read from."""
+
+    before: Checkpoint
+    turns: tuple[Turn, ...]
+    end: Position
+    root: str
+    seen: tuple[str, ...]
+
+
+class CapturePipeline:
+    """Captures into one store. Safe to call from several threads."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        embedder: Embedder,
+        tokens: TokenCounter,
+        clock: Clock,
+        redactor: Redactor,
+        kinds: KindRegistry,
+        settings: CaptureSettings,
+        identify: Callable[[str], ProjectRecord] = identify_project,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._identify = identify
+        self._preparer = Preparer(redactor=redactor, kinds=kinds, tokens=tokens, clock=clock)
+        self._keeper = Keeper(
+            store=store, embedder=embedder, near_duplicate_cosine=settings.near_duplicate_cosine
+        )
+
+    def store_drafts(
+        self, drafts: Sequence[Draft], *, values: Mapping[str, str | None] | None = None
+    ) -> tuple[Change, ...]:
+        """Redact, reconcile and store `drafts` in one transaction; `values` are named values set with them.
+
+        A draft is compared with what its own scope and universal scope hold.
+
+        Raises:
+            UnknownKind: if a draft's kind is not registered; nothing is stored.
+            StoreError: see its subclasses; nothing is stored.
+        """
+        return self._keeper.keep(self._prepared(drafts), write=self._keeper.apply, values=values)
+
+    def capture_prompt(
+        self,
+        text: str,
+        *,
+        scope: Scope,
+        session: SessionKey,
+        turn: int,
+        previous_end: str = "",
+        at_ms: int = 0,
+    ) -> tuple[Change, ...]:
+        """Store what a user states explicitly in a prompt, in real time.
+
+        Args:
+            text: the prompt as the host sent it.
+            scope: where its statements belong, usually the project; "in all my projects" makes them universal.
+            session: the session it was said in.
+            turn: number of the prompt in that session, from 1.
+            previous_end: end of the agent's last message; what was going on shapes the trigger.
+            at_ms: when; 0 = now.
+        """
+        if not (self._settings.enabled and self._settings.explicit):
+            return ()
+        words = clean_prompt(text)
+        statements = find_explicit(words) if words else ()
+        if not statements:
+            return ()
+        spoken = Turn(index=0, number=turn, role="user", text=words, at_ms=at_ms or self._clock.now_ms())
+        place = Place(session=session, scope=scope)
+        situation = read_situation(words, previous_end=previous_end)
+        drafts = [
+            statement_draft(Found(statement=statement, turn=spoken, explicit=True), place, situation)
+            for statement in statements
+        ]
+        name = said_name(session.host, session.session_id)
+        hashes = [content_hash(statement.content) for statement in statements]
+        values = {name: write_keys(read_keys(self._store.get_value(name)), hashes)}
+        return self.store_drafts(drafts, values=values)
+
+    def capture_handover(self, handover: Handover) -> tuple[Change, ...]:
+        """Capture a handed-over transcript and close the handover, in one transaction.
+
+        A transcript that cannot be read counts an attempt and is tried again later, at most `MAX_ATTEMPTS` times; a
+        payload that makes no sense is closed at once. Both answer with a `Skip` that says why.
+
+        Raises:
+            StoreError: see its subclasses; nothing is stored and the handover stays.
+        """
+        try:
+            source = _source(handover)
+        except InvalidPayload as error:
+            self._store.finish_handover(handover.key)
+            return (Skip(content="", reason=str(error)),)
+
+        def finish(write: Write) -> None:
+            self._store.finish_handover(
+                handover.key,
+                changes=write.changes,
+                vectors=write.vectors,
+                identity=write.identity,
+                values=dict(write.values),
+            )
+
+        if not (self._settings.enabled and self._settings.at_session_end):
+            self._store.finish_handover(handover.key)
+            return (Skip(content="", reason="capture at session end is switched off"),)
+        try:
+            return self._capture_source(source, finish)
+        except (OSError, HostError, InvalidPayload) as error:
+            if handover.attempts + 1 >= MAX_ATTEMPTS:
+                self._store.finish_handover(handover.key)
+            else:
+                self._store.finish_handover(handover.key, error=str(error))
+            return (Skip(content="", reason=f"transcript not readable: {error}"),)
+
+    def capture_pending(self, *, limit: int = 100) -> CaptureReport:
+        """Capture every pending handover, oldest first; each one is a transaction of its own."""
+        report = CaptureReport()
+        for handover in self._store.pending_handovers(limit=limit):
+            changes = self.capture_handover(handover)
+            failed = any(
+                isinstance(c, Skip) and not c.content and c.reason.startswith(_FAILED) for c in changes
+            )
+            report += CaptureReport(handovers=1, failed=1) if failed else report_of(changes, handovers=1)
+        return report
+
+    def backfill(
+        self, infos: Sequence[TranscriptInfo], progress: Callable[[int, int], None] | None = None
+    ) -> CaptureReport:
+        """Capture past transcripts, each session in its own transaction; what was captured before adds nothing.
+
+        `progress` is called with (sessions done, sessions in all).
+        """
+        work = [(info, session_id) for info in infos for session_id in info.session_ids]
+        report = CaptureReport()
+        for number, (info, session_id) in enumerate(work, start=1):
+            source = TranscriptSource(
+                host=info.host, session_id=session_id, path=str(info.path), cwd=info.cwd
+            )
+            try:
+                report += report_of(self._capture_source(source, self._keeper.apply), handovers=1)
+            except (OSError, HostError, InvalidPayload):
+                report += CaptureReport(handovers=1, failed=1)
+            if progress:
+                progress(number, len(work))
+        return report
+
+    def import_rules(self, root: Path, project: ProjectRecord) -> RulesImport:
+        """Import the rule files under `root`, following what changed since the last import."""
+        return import_rule_files(
+            root,
+            project,
+            store=self._store,
+            preparer=self._preparer,
+            keeper=self._keeper,
+            now_ms=self._clock.now_ms(),
+        )
+
+    def _capture_source(self, source: TranscriptSource, write: Callable[[Write], None]) -> tuple[Change, ...]:
+        reading, cwd = self._read(source)
+        key = SessionKey(host=source.host, session_id=source.session_id)
+        project = self._identify(cwd) if cwd else None
+        scope = project_scope(project.id) if project else Scope.parse(f"session:{key}")
+        place = Place(session=key, scope=scope, root=project.root if project else "", cwd=cwd)
+        said = frozenset(read_keys(self._store.get_value(said_name(key.host, key.session_id))))
+        redact = self._preparer.redact
+        learned = learn(reading.turns, reading.before, place=place, said=said, redact=redact)
+        items = self._prepared(learned.drafts)
+        notes = reading.before
+        digest, digest_id = self._note(
+            "digest", learned.digest, notes.digest_id, tier=TrustTier.USER, place=place, learned=learned
+        )
+        tasks, todo_id = self._note(
+            "todo", learned.tasks, notes.todo_id, tier=TrustTier.ASSISTANT, place=place, learned=learned
+        )
+        after = replace(
+            learned.checkpoint,
+            path=source.path,
+            position=reading.end,
+            root=reading.root,
+            digest_id=digest_id,
+            todo_id=todo_id,
+        )
+        values: dict[str, str | None] = {checkpoint_name(key.host, key.session_id): write_checkpoint(after)}
+        if reading.root:
+            values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
+        return self._keeper.keep([*items, *digest, *tasks], write=write, values=values)
+
+    def _read(self, source: TranscriptSource) -> tuple[_Reading, str]:
+        stored = self._store.get_value(checkpoint_name(source.host, source.session_id))
+        before = read_checkpoint(stored)
+        since = before.position if before.path == source.path and source.path else Position()
+        transcript = read_transcript(source, since, subagents=self._settings.subagents)
+        root = before.root or first_key(transcript.turns)
+        seen = read_keys(self._store.get_value(seen_name(root))) if root else ()
+        known = set(seen)
+        reading = _Reading(
+            before=before,
+            turns=tuple(turn for turn in transcript.turns if turn.key not in known),
+            end=transcript.end,
+            root=root,
+            seen=seen,
+        )
+        return reading, transcript.cwd or source.cwd
+
+    def _prepared(self, drafts: Sequence[Draft]) -> list[Item]:
+        return [self._preparer.prepare(draft) for draft in drafts]
+
+    def _note(
+        self, kind: str, text: str | None, note_id: str, *, tier: TrustTier, place: Place, learned: Learned
+    ) -> tuple[list[Item], str]:
+        """The change that brings the session's own note up to date, and the note's id. A forgotten note stays so."""
+        if text is None:
+            return [], note_id
+        stored = self._store.get([note_id], scope=ScopeFilter.of(place.scope)) if note_id else ()
+        old = stored[0] if stored else None
+        if note_id and (old is None or old.status != "active"):
+            return [], note_id
+        if not text:
+            if old is None:
+                return [], ""
+            return [
+                Retire(memory_id=old.id, at_ms=learned.at_ms or self._clock.now_ms(), reason="nothing left")
+            ], ""
+        prepared = self._preparer.prepare(
+            Draft(
+                content=text,
+                kind=kind,
+                scope=place.scope,
+                provenance=provenance(place.session, tier, turn=learned.turn, span=""),
+                at_ms=learned.at_ms,
+            )
+        )
+        if not isinstance(prepared, Memory):
+            return [prepared], note_id
+        if old is None:
+            return [Add(memory=prepared, reason="session note")], prepared.id
+        if old.content == prepared.content:
+            return [], note_id
+        again = replace(
+            prepared, id=old.id, created_at_ms=old.created_at_ms, validity=old.validity, pinned=old.pinned
+        )
+        return [Edit(memory=again, reason="the session went on")], note_id
+
+
+_FAILED = ("transcript not readable", "Handover ")
+
+
+def _source(handover: Handover) -> TranscriptSource:
+    """Read a handover's payload.
+
+    Raises:
+        InvalidPayload: naming what is missing.
+    """
+    try:
+        raw = cast("object", json.loads(handover.payload))
+    except ValueError as error:
+        raise InvalidPayload(f"Handover {handover.key} is no JSON: {error}.") from error
+    if not isinstance(raw, dict):
+        raise InvalidPayload(f"Handover {handover.key} is no JSON object.")
+    fields = cast("dict[str, object]", raw)
+
+    def text(name: str, default: str = "") -> str:
+        value = fields.get(name, default)
+        return value if isinstance(value, str) else default
+
+    source = TranscriptSource(
+        host=text("host", handover.session.host),
+        session_id=text("session_id", handover.session.session_id),
+        path=text("transcript_path"),
+        cwd=text("cwd"),
+        messages=fields.get("messages"),
+    )
+    if not source.path and source.messages is None:
+        raise InvalidPayload(f"Handover {handover.key} has neither `transcript_path` nor `messages`.")
+    return source

@@ -1,0 +1,54 @@
+"""Counting what capture did. In: changes. Out: a report. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureReport:
+    """What a run of capture did. `handovers` counts transcripts worked through, `failed` those that could not be."""
+
+    handovers: int = 0
+    added: int = 0
+    merged: int = 0
+    superseded: int = 0
+    contradicted: int = 0
+    retired: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    def __add__(self, other: CaptureReport) -> CaptureReport:
+        return CaptureReport(
+            handovers=self.handovers + other.handovers,
+            added=self.added + other.added,
+            merged=self.merged + other.merged,
+            superseded=self.superseded + other.superseded,
+            contradicted=self.contradicted + other.contradicted,
+            retired=self.retired + other.retired,
+            skipped=self.skipped + other.skipped,
+            failed=self.failed + other.failed,
+        )
+
+
+def report_of(changes: Iterable[Change], *, handovers: int = 0) -> CaptureReport:
+    """Count `changes`. An edit of a session's own note counts as merged."""
+    counts = dict.fromkeys(("added", "merged", "superseded", "contradicted", "retired", "skipped"), 0)
+    for change in changes:
+        match change:
+            case Add():
+                counts["added"] += 1
+            case Merge() | Edit():
+                counts["merged"] += 1
+            case Supersede():
+                counts["superseded"] += 1
+            case Contradict():
+                counts["contradicted"] += 1
+            case Retire():
+                counts["retired"] += 1
+            case Skip():
+                counts["skipped"] += 1
+    return CaptureReport(handovers=handovers, **counts)

@@ -1,0 +1,180 @@
+"""What one reading of a session's transcript yields. In: new turns and the checkpoint. Out: drafts, notes, new state.
+
+Pure: no I/O, no clock. The session's own notes (its digest, its open tasks) are rewritten in place as it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tacit.capture.checkpoint import Checkpoint
+from tacit.capture.extract.digest import extend_work, write_digest
+from tacit.capture.extract.fixes import Failure, Fix, find_fixes
+from tacit.capture.extract.session_end import Found, find_statements, open_loops
+from tacit.capture.turn import Turn
+from tacit.model.changes import Draft
+from tacit.model.ids import content_hash
+from tacit.model.memory import Provenance, TrustTier
+from tacit.model.scope import UNIVERSAL, Scope
+from tacit.model.session import SessionKey
+from tacit.model.situation import Situation
+from tacit.reading.trigger import make_trigger
+from tacit.session.projects import relative_path
+
+FIX_CONFIDENCE = 0.8
+_MAX_TASKS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a session happens: its key, the scope its learnings belong to, and the project root."""
+
+    session: SessionKey
+    scope: Scope
+    root: str = ""
+    cwd: str = ""
+
+    def relative(self, path: str) -> str:
+        """`path` relative to the project root."""
+        return relative_path(path, root=self.root, cwd=self.cwd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What the new turns taught.
+
+    Attributes:
+        drafts: statements and verified fixes.
+        digest: text of the session's digest, "" = none.
+        tasks: the agent's open tasks in one line, "" = none left; None = its task list was not touched.
+        checkpoint: the state to store with them (without the notes' ids, which are known only afterwards).
+    """
+
+    drafts: tuple[Draft, ...]
+    digest: str
+    tasks: str | None
+    checkpoint: Checkpoint
+    at_ms: int
+    turn: int
+
+
+def learn(
+    turns: Sequence[Turn],
+    before: Checkpoint,
+    *,
+    place: Place,
+    said: frozenset[str],
+    redact: Callable[[str], str],
+) -> Learned:
+    """Extract everything from `turns`, which must be new.
+
+    Args:
+        turns: what was said since the checkpoint.
+        before: the checkpoint.
+        place: where the session happens.
+        said: content hashes of what was captured in real time; it is not captured again.
+        redact: takes secrets out of what the checkpoint carries.
+    """
+    statements = find_statements(turns)
+    fixes, failures = find_fixes(turns, before.failures)
+    drafts = [
+        statement_draft(found, place)
+        for found in statements
+        if content_hash(found.statement.content) not in said
+    ]
+    drafts.extend(fix_draft(fix, place) for fix in fixes)
+    decided = [f.statement.content for f in statements if f.statement.kind in ("decision", "correction")]
+    work = extend_work(
+        before.work,
+        [_with_relative_paths(turn, place) for turn in turns],
+        decided=[redact(text) for text in decided],
+        left=[redact(text) for text in open_loops(turns)],
+        fixed=[redact(_fix_line(fix, place)) for fix in fixes],
+    )
+    work = replace(work, asked=redact(work.asked))
+    kept = tuple(_redacted(failure, redact) for failure in failures)
+    return Learned(
+        drafts=tuple(drafts),
+        digest=write_digest(work, failing=[failure.command for failure in kept]),
+        tasks=_open_tasks(turns),
+        checkpoint=replace(before, failures=kept, work=work),
+        at_ms=max((turn.at_ms for turn in turns), default=0),
+        turn=max((turn.number for turn in turns), default=0),
+    )
+
+
+def statement_draft(found: Found, place: Place, situation: Situation | None = None) -> Draft:
+    """The draft of a user's statement; `situation` = what was going on when it was said, where known."""
+    statement = found.statement
+    return Draft(
+        content=statement.content,
+        kind=statement.kind,
+        scope=UNIVERSAL if statement.everywhere else place.scope,
+        provenance=provenance(place.session, TrustTier.USER, turn=found.turn.number, span=statement.span),
+        at_ms=found.turn.at_ms,
+        confidence=statement.confidence,
+        explicit=found.explicit,
+        trigger=make_trigger(statement.content, kind=statement.kind, situation=situation),
+    )
+
+
+def fix_draft(fix: Fix, place: Place) -> Draft:
+    """The draft of a verified fix: the error, what made the command succeed, and the cause if one was named."""
+    failure = fix.failure
+    files = tuple(place.relative(path) for path in failure.edited)
+    essence = fix.essence.rstrip(".")
+    content = f"`{failure.command}` failed with: {essence}. {_remedy(fix, files)}"
+    if failure.cause and not fix.corrected:
+        content += f" Cause: {failure.cause}."
+    return Draft(
+        content=content,
+        kind="error_pattern",
+        scope=place.scope,
+        provenance=provenance(place.session, TrustTier.TOOL, turn=fix.turn, span=essence),
+        at_ms=fix.at_ms,
+        confidence=FIX_CONFIDENCE,
+        trigger=make_trigger(content, kind="error_pattern", files=files),
+        files=files,
+        error_signature=failure.signature,
+    )
+
+
+def provenance(session: SessionKey, tier: TrustTier, *, turn: int, span: str) -> Provenance:
+    """Provenance of something that a session's transcript says."""
+    return Provenance(
+        tier=tier, source="session", host=session.host, session_id=session.session_id, turn=turn, span=span
+    )
+
+
+def _remedy(fix: Fix, files: Sequence[str]) -> str:
+    if fix.corrected:
+        return f"`{fix.corrected}` works."
+    steps = [f"running `{command}`" for command in fix.failure.prepared]
+    if files:
+        steps.append(f"editing {', '.join(files)}")
+    return f"Fixed by {' and '.join(steps)}."
+
+
+def _fix_line(fix: Fix, place: Place) -> str:
+    return f"`{fix.failure.command}`: {_remedy(fix, [place.relative(path) for path in fix.failure.edited])}"
+
+
+def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
+    return replace(
+        failure, command=redact(failure.command), error=redact(failure.error), cause=redact(failure.cause)
+    )
+
+
+def _with_relative_paths(turn: Turn, place: Place) -> Turn:
+    tools = tuple(replace(use, paths=tuple(place.relative(path) for path in use.paths)) for use in turn.tools)
+    return replace(turn, tools=tools)
+
+
+def _open_tasks(turns: Sequence[Turn]) -> str | None:
+    lists = [use.todos for turn in turns for use in turn.tools if use.tool == "todo"]
+    if not lists:
+        return None
+    left = [text for text, status in lists[-1] if status not in ("completed", "cancelled", "done", "deleted")]
+    shown = "; ".join(" ".join(text.split())[:120] for text in left[:_MAX_TASKS])
+    return f"Open tasks of the agent: {shown}" if shown else ""

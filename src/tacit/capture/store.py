@@ -1,0 +1,186 @@
+"""Deciding and storing, so that one write holds everything. In: prepared memories. Out: the changes made.
+
+Vectors are made before and outside of every lock; candidates come from the store's own rankings. Two threads that
+capture the same words at once are serialised here. Never stores half of a batch.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.capture.reconcile import Neighbour, reconcile
+from tacit.errors import EmbedderMismatch, ProviderError
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.memory import Memory
+from tacit.model.scope import UNIVERSAL, ScopeFilter
+from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
+from tacit.ports.store import Store
+
+_CANDIDATES = 16
+_TRIES = 5
+
+Item = Memory | Change
+"""A memory to reconcile, or a change that is decided already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """What one transaction stores: changes with their vectors, and named values."""
+
+    changes: tuple[Change, ...]
+    vectors: Vectors | None
+    identity: EmbedderIdentity | None
+    values: Mapping[str, str | None]
+
+
+class _VectorCache:
+    """Vectors by text for one batch. Off once the embedder failed: the statements are kept, `reindex` adds vectors."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._rows: dict[str, Vectors] = {}
+        self.failed = False
+
+    def fill(self, texts: Sequence[str]) -> None:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._rows]
+        if not missing or self.failed:
+            return
+        try:
+            vectors = self._embedder.embed(missing)
+        except ProviderError:
+            self.failed = True
+            return
+        self._rows.update(zip(missing, vectors, strict=True))
+
+    def get(self, text: str) -> Vectors | None:
+        return None if self.failed else self._rows.get(text)
+
+    def stack(self, texts: Sequence[str]) -> Vectors | None:
+        """One row per text, or None when a row is missing."""
+        rows = [self.get(text) for text in texts]
+        known = [row for row in rows if row is not None]
+        return np.stack(known) if known and len(known) == len(rows) else None
+
+
+class Keeper:
+    """Reconciles prepared memories with the store and writes the outcome in one transaction."""
+
+    def __init__(self, *, store: Store, embedder: Embedder, near_duplicate_cosine: float) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._near = near_duplicate_cosine
+        self._lock = threading.Lock()
+
+    def keep(
+        self,
+        items: Sequence[Item],
+        *,
+        write: Callable[[Write], None],
+        values: Mapping[str, str | None] | None = None,
+        finish: Callable[[Sequence[Change]], Mapping[str, str | None]] | None = None,
+    ) -> tuple[Change, ...]:
+        """Decide on `items` in order and hand one `Write` to `write`.
+
+        Args:
+            items: memories to reconcile, and changes that are decided already.
+            write: carries out the transaction; may raise, then nothing was stored.
+            values: named values to set in the same transaction.
+            finish: makes further values once it is known what changes, one change per item.
+
+        Raises:
+            StoreError: as the store; nothing is changed.
+        """
+        vectors = _VectorCache(self._embedder)
+        vectors.fill([memory.content for item in items if (memory := _carried(item))])
+        for attempt in range(_TRIES):
+            with self._lock:
+                changes = self._decide(items, vectors)
+                texts = [memory.content for change in changes if (memory := _carried(change))]
+                rows = vectors.stack(texts)
+                if rows is not None or not texts or vectors.failed or attempt == _TRIES - 1:
+                    identity = self._embedder.identity if rows is not None else None
+                    named: dict[str, str | None] = dict(values or {})
+                    if finish:
+                        named.update(finish(changes))
+                    outcome = Write(changes=changes, vectors=rows, identity=identity, values=named)
+                    write(outcome)
+                    return changes
+            # A merge needs the vector of the stored words: make it without the lock, then look again.
+            vectors.fill(texts)
+        raise AssertionError("the last attempt always writes")
+
+    def apply(self, write: Write) -> None:
+        """Write to the store; nothing is sent when nothing changes."""
+        if write.values or any(not isinstance(change, Skip) for change in write.changes):
+            self._store.apply(
+                write.changes, vectors=write.vectors, identity=write.identity, values=dict(write.values)
+            )
+
+    def _decide(self, items: Sequence[Item], vectors: _VectorCache) -> tuple[Change, ...]:
+        """Later items see what earlier ones of the batch changed."""
+        current: dict[str, Memory] = {}
+        gone: set[str] = set()
+        changes: list[Change] = []
+        for item in items:
+            if isinstance(item, Memory):
+                near = self._neighbours(item, vectors, current, gone)
+                change = reconcile(item, near, near_duplicate_cosine=self._near)
+            else:
+                change = item
+            match change:
+                case Add() | Merge() | Contradict() | Edit():
+                    current[change.memory.id] = change.memory
+                case Supersede():
+                    current[change.memory.id] = change.memory
+                    gone.add(change.old_id)
+                case Retire():
+                    gone.add(change.memory_id)
+                case Skip():
+                    pass
+            changes.append(change)
+        return tuple(changes)
+
+    def _neighbours(
+        self, memory: Memory, vectors: _VectorCache, current: Mapping[str, Memory], gone: set[str]
+    ) -> list[Neighbour]:
+        scope = ScopeFilter.of(memory.scope, UNIVERSAL)
+        vector = vectors.get(memory.content)
+        cosines: dict[str, float] = {}
+        search = self._store.search
+        if vector is not None:
+            try:
+                found = search.semantic(
+                    vector, identity=self._embedder.identity, scope=scope, limit=_CANDIDATES
+                )
+                cosines.update({hit.memory_id: hit.score for hit in found.hits})
+            except EmbedderMismatch:
+                cosines.clear()  # vectors of another model: words alone must do until `reindex` ran
+        lexical = search.lexical(memory.content, scope=scope, limit=_CANDIDATES)
+        by_error = (
+            search.error(memory.error_signature, scope=scope, limit=_CANDIDATES).hits
+            if memory.error_signature
+            else ()
+        )
+        ids = dict.fromkeys([*cosines, *(hit.memory_id for hit in (*lexical.hits, *by_error))])
+        stored = self._store.get([key for key in ids if key not in current], scope=scope)
+        batch = [other for other in current.values() if scope.allows(other.scope)]
+        near: list[Neighbour] = []
+        for other in (*stored, *batch):
+            if other.id in gone:
+                continue
+            cosine = cosines.get(other.id, 0.0)
+            theirs = vectors.get(other.content)
+            if vector is not None and theirs is not None:
+                cosine = float(vector @ theirs)
+            near.append(Neighbour(memory=other, cosine=cosine))
+        return near
+
+
+def _carried(item: Item) -> Memory | None:
+    if isinstance(item, Memory):
+        return item
+    return None if isinstance(item, Retire | Skip) else item.memory

@@ -1,0 +1,49 @@
+"""Reading any host's session. In: where it is. Out: a `Transcript` from a position on. Never writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.capture.transcripts.claude_code import read_claude_code
+from tacit.capture.transcripts.opencode import read_opencode, read_opencode_messages
+from tacit.capture.transcripts.plain import read_messages, read_plain
+from tacit.capture.turn import Position, Transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptSource:
+    """Where a session's words are: messages at hand, or a file.
+
+    Attributes:
+        host: `claude-code`, `opencode`, or any other for plain role/content messages.
+        session_id: the host's session id.
+        path: the file, or empty.
+        cwd: working folder, or empty.
+        messages: the messages themselves where the host hands them over, else None.
+    """
+
+    host: str
+    session_id: str
+    path: str = ""
+    cwd: str = ""
+    messages: object = None
+
+
+def read_transcript(source: TranscriptSource, since: Position, *, subagents: bool = False) -> Transcript:
+    """Read a session. Only Claude Code's files are read from `since` on; the others are read whole.
+
+    Raises:
+        OSError: if the file cannot be read.
+        HostError: if a host's database cannot be read.
+        InvalidPayload: if there is nothing that could be read.
+    """
+    if source.messages is not None:
+        read = read_opencode_messages if source.host == "opencode" else read_messages
+        return read(source.messages)
+    path = Path(source.path)
+    if source.host == "claude-code":
+        return read_claude_code(path, since, subagents=subagents)
+    if source.host == "opencode":
+        return read_opencode(path, source.session_id)
+    return read_plain(path)
