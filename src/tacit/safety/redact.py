@@ -15,10 +15,11 @@ from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
 from tacit.safety.secret_shapes import SHAPES, Shape
 
-PERSONAL = frozenset({"email", "home_path", "private", "credit_card", "iban"})
+PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 """Kinds that are personal data rather than keys to something."""
 
 _Judge = Callable[[str], bool]
+_MOST_PASSES = 12
 _MARK = re.compile(r"\[redacted:[a-z0-9_]+\]")
 _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _EMAIL = re.compile(
@@ -32,8 +33,11 @@ _NO_PERSON = re.compile(
     re.IGNORECASE,
 )
 _HOME = re.compile(
-    r"(?<![\w.~-])(?:/(?:home|Users)/(?!Shared\b|runner\b|you\b|user\b|username\b|me\b|<|\$|\{)[A-Za-z0-9._-]+"
-    r"|[A-Za-z]:\\{1,2}Users\\{1,2}(?!Public\b|Default\b|<|%)[A-Za-z0-9._ -]+?(?=\\|$|[\s\"'`])|/root(?=/))"
+    r"(?<![\w.~-])(?:/(?:home|Users)/(?!(?:Shared|runner|you|user|username|me|node|app|ubuntu|debian|vscode|circleci|travis|jovyan|git|vagrant|ec2-user|pi|linuxbrew|runneradmin|deploy|www|web|service|name|youruser\w*|\.\.\.)(?![\w.-])|<|\$|\{)[A-Za-z0-9._-]+"
+    r"|[A-Za-z]:\\{1,2}Users\\{1,2}(?!Public\b|Default\b|<|%)[A-Za-z0-9._ -]+?(?=\\|$|[\s\"'`]))"
+)
+_PHONE = re.compile(
+    r"(?<![\w.+/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}|(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4})(?![\w-]|\.\d)"
 )
 _CARD = re.compile(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
@@ -103,19 +107,31 @@ class Redactor:
         for pattern in self._deny:
             text = self._sub(pattern, text, "denied", found)
         if self._settings.redact:
-            lower = text.lower()
-            for shape in SHAPES:
-                if not shape.keywords or any(word in lower for word in shape.keywords):
-                    text = self._apply(shape, text, found)
+            for _ in range(
+                _MOST_PASSES
+            ):  # a find may uncover the next one on its line; until nothing new is found
+                before = found.total()
+                text = self._secrets(text, found)
+                if found.total() == before:
+                    break
             text = self._personal(text, found)
         findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
         return Redaction(text=text, findings=findings)
+
+    def _secrets(self, text: str, found: Counter[str]) -> str:
+        lower = text.lower()
+        for shape in SHAPES:
+            if any(word in lower for word in shape.keywords):
+                text = self._apply(shape, text, found)
+        return text
 
     def _personal(self, text: str, found: Counter[str]) -> str:
         if "@" in text and self._settings.emails == "redact":
             text = self._sub(
                 _EMAIL, text, "email", found, innocent=lambda value: bool(_NO_PERSON.search(value))
             )
+        if _PHONE.search(text):
+            text = self._sub(_PHONE, text, "phone", found, innocent=_is_no_phone)
         if _CARD.search(text):
             text = self._sub(_CARD, text, "credit_card", found, innocent=lambda value: not _is_card(value))
         if _IBAN.search(text):
@@ -177,6 +193,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
             hint="Make the pattern match at least one character.",
         )
     return compiled
+
+
+def _is_no_phone(text: str) -> bool:
+    """Too short or too long for a number (E.164 allows 15 digits), or a pattern such as 000-000-0000."""
+    digits = [ch for ch in text if ch.isdigit()]
+    return not 9 <= len(digits) <= 15 or len(set(digits)) < 4
 
 
 def _is_card(text: str) -> bool:

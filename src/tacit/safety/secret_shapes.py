@@ -28,11 +28,21 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 _CODE_NAME = re.compile(
-    r"^(?:[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\(\))?|[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:_[a-z]+)+)[,;)]*$"
+    r"^(?:[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\(\))?|[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:-[a-z]+){1,2})[,;)]*$"
 )
-_HEX_HASH = re.compile(r"^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{7,12})$")
+_REFERENCE = re.compile(  # says where a secret is kept, or counts tokens, rather than being one
+    r"^(?:(?:\.{0,2}|~)/[\w./-]+|[A-Za-z]:\\.*|https?://[^@]*|arn:.*|(?:vault|op|secret|secrets|ssm|file|env|gcp|aws|keychain|keyring|kv)[:/].*|projects/.*|\d{1,9}(?:\.\d+)*[kKmM]?|[\w-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md)"
+    r"|sha\d{1,3}[:-].*|[\w.-]+/[\w.-]+(?:/[\w.-]+)*)$"
+)
 _UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
 _WORD = re.compile(r"^[A-Za-z]+$")
+
+
+_TECHNICAL = re.compile(  # words of the trade that hold digits: `AES-256`, `base64url`, `32-byte`, `90-day`
+    r"^(?:(?:aes|sha|rsa|hmac|oauth|base|utf|argon|md|pbkdf|ed|ipv|http|https|tls|v|ver|k8s|s3|ec2|es|hs|rs|ps|jwt|bcrypt|scrypt|pkcs|x|p|web3|auth|log4j|i18n|rfc|iso|nist|python|node|php|java|es)[-_. ]?\d+[\w-]*"
+    r"|\d+[-–]?(?:bytes?|chars?|characters?|bits?|digits?|days?|hours?|hrs?|min\w*|sec\w*|weeks?|months?|years?|times?|[smhdwky]|ms|kb|mb|fa|factor|st|nd|rd|th)\b.*|\d+(?:[.:/-]\d+)*[a-z]{0,2})$",
+    re.IGNORECASE,
+)
 
 
 def entropy(text: str) -> float:
@@ -53,15 +63,19 @@ def _never(_: str) -> bool:
 def _not_secret_like(value: str) -> bool:
     """For values named by a secret-like word: innocent are placeholders, names in code and plain words."""
     value = value.strip().strip("\"'`,;")
-    if len(value) < 6 or is_placeholder(value) or _CODE_NAME.match(value):
+    if len(value) < 6 or is_placeholder(value) or _CODE_NAME.match(value) or _REFERENCE.match(value):
         return True
     return bool(_WORD.match(value)) and (value.islower() or value.istitle() or value.isupper())
 
 
 def _not_prose_secret(value: str) -> bool:
     """Stricter, for `the password is ...`: at least two classes of characters, or a rare look."""
-    value = value.strip().rstrip(".,;:!?").strip("\"'`")
-    if len(value) < 6 or is_placeholder(value) or _CODE_NAME.match(value):
+    value = value.strip().rstrip(".,;:!?").strip("\"'`*_()")
+    if (
+        len(value) < 6
+        or any(rule.match(value) for rule in (_CODE_NAME, _TECHNICAL, _REFERENCE))
+        or is_placeholder(value)
+    ):
         return True
     return not (any(ch.isdigit() for ch in value) and any(ch.isalpha() for ch in value)) and not re.search(
         r"[^\w\s.,;:'\"()/-]", value
@@ -92,7 +106,7 @@ def _shape(
 
 
 _NAME = (
-    r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|apikey|auth[_-]?key|access[_-]?key"
+    r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|apikey|app(?:lication)?[_-]?key|auth[_-]?key|access[_-]?key"
     r"|private[_-]?key|client[_-]?secret|credentials?|encryption[_-]?key|signing[_-]?key|webhook[_-]?secret|dsn)(?:[_-]?(?:key|value|id|prod|dev|test|live|staging|\d+))?)"
 )
 _NAME_WORDS = "pass pwd secret token key credential dsn"
@@ -102,7 +116,7 @@ _E = r"(?![A-Za-z0-9_-])"  # and ends here
 SHAPES: tuple[Shape, ...] = (
     _shape(
         "private_key", "-----begin",
-        r"-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----|\Z)",
+        r"-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----(?=(?:\s|\\[nr]|[\w-]+: [^\n]*\n|[\"'+,])*[A-Za-z0-9+/=]{16}).*?(?:-----END (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----|\Z)",
         _never, re.DOTALL,
     ),
     _shape("putty_key", "putty-user-key-file", r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: ?\w+|\Z)", _never, re.DOTALL),
@@ -148,10 +162,17 @@ SHAPES: tuple[Shape, ...] = (
     _shape("cli_password", "mysql mariadb sshpass mongo redis-cli psql 7z zip openssl docker", r"(?:\b(?:mysql\w*|mariadb\w*)\b[^\n|;]*?\s-p|\bsshpass\s+-p\s*|\bredis-cli\b[^\n|;]*?\s-a\s*|\bmongo\w*\b[^\n|;]*?\s-p\s+|\bdocker login\b[^\n|;]*?\s-p\s+|\b7z\b[^\n|;]*?\s-p)[\"']?(?P<secret>[^\s\"'-][^\s\"']{2,})"),
     _shape("cli_password", "--pass --token --secret --api --auth --key", r"--(?:[\w-]*(?:password|passwd|passphrase|pass|token|secret|api-?key|auth-?key|access-?key))[ =][\"']?(?P<secret>[^\s\"'-][^\s\"']{5,})", _not_secret_like),
     _shape("cli_password", "pass:", r"\bpass:(?P<secret>[^\s\"']{4,})", _not_secret_like),
+    _shape("cookie", "cookie", r"(?i:(?:session|sess|sid|auth|token|csrf|xsrf|jwt)[\w.-]*=)(?P<secret>[^\s;,\"']{16,})"),
+    _shape("spoken_secret", "passphrase password", r"(?i:\bpass(?:phrase|word)(?:'s)?(?:\s*|\b[^\"'`\n]{0,60}?(?:is|was|:|=|to|of|use|with|now)\s*))[\"'`](?P<secret>[^\"'`\s]+(?: [^\"'`\s]+){2,}|[a-z]+(?:-[a-z0-9]+){3,})[\"'`]", is_placeholder),
+    _shape("secret_assignment", "variable", r"variable\s+\"[^\"]*(?i:password|passwd|secret|token|key|credential)[^\"]*\"\s*\{[^}]*?\bdefault\s*=\s*\"(?P<secret>[^\"\n]{6,})\"", _not_secret_like),
+    _shape("spoken_secret", "login log sign cred account user admin pass root", r"(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*\d)(?=[^\s/]*[a-z])(?=[^\s/]*[A-Z])(?=[^\s/]*[!@#$%^&*?+=~_-])[^\s\"'`/<>]{8,})(?=[\s\"'`.,;)]|$)", _not_prose_secret),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]\s*,\s*[\"'`](?P<secret>[^\"'`\n]{{8,}})[\"'`]", _not_secret_like),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:\bname\b[\"']?\s*[:=]\s*[\"']?{_NAME}[\"']?\s*,?\s*\n?\s*[\"']?value\b)[\"']?\s*[:=]\s*[\"']?(?P<secret>[^\s\"'`,]{{6,}})", _not_secret_like),
+    _shape("monitoring_key", "datadog relic algolia mailchimp pagerduty segment amplitude mixpanel honeycomb dd_ dd-", r"(?i:\b(?:datadog|dd[_-]|new ?relic|algolia|mailchimp|pagerduty|segment|amplitude|mixpanel|honeycomb)[^\n]{0,80}?\b(?:key|app|api|token)s?\b[^\n]{0,60}?)(?<![\w-])(?P<secret>[0-9a-f]{32}|[0-9a-f]{40})(?![\w-])"),
     _shape("netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<secret>\S{3,})"),
     _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like),
     _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}})", _not_secret_like),
     _shape("spoken_secret", "pass pin secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret),
-    _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)\b\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret),
-    _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy),
+    _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret),
+    _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy),
 )  # fmt: skip
