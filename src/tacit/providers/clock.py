@@ -40,19 +40,19 @@ class FakeClock:
 
     def __init__(self, now_ms: int = 1_700_000_000_000, *, seed: int = 0) -> None:
         self._lock = threading.Lock()
-        self._now_ms = now_ms
-        self._monotonic_ms = 0.0
+        self._start_ms = now_ms
+        self._passed_ms = 0.0
         self._random = random.Random(seed)
 
     def now_ms(self) -> int:
         """The time it was set to, in milliseconds since the Unix epoch."""
         with self._lock:
-            return self._now_ms
+            return self._start_ms + int(self._passed_ms)
 
     def monotonic_ms(self) -> float:
         """Milliseconds advanced so far."""
         with self._lock:
-            return self._monotonic_ms
+            return self._passed_ms
 
     def entropy(self, size: int) -> bytes:
         """The next `size` bytes of the seeded sequence."""
@@ -68,13 +68,9 @@ class FakeClock:
         if ms < 0:
             raise ValueError(f"A clock cannot advance by {ms} ms; use set() to begin at an earlier time.")
         with self._lock:
-            self._monotonic_ms += ms
-            self._now_ms += int(ms)
+            self._passed_ms += ms
 
     def set(self, now_ms: int) -> None:
         """Continue at `now_ms`. An earlier time is not taken (`now_ms` never goes backwards)."""
         with self._lock:
-            step = now_ms - self._now_ms
-            if step > 0:
-                self._now_ms = now_ms
-                self._monotonic_ms += step
+            self._passed_ms = max(self._passed_ms, now_ms - self._start_ms)

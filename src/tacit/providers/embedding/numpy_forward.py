@@ -15,6 +15,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import ProviderError
 from tacit.providers.embedding.weights import read_weights
 
 Floats = NDArray[np.float32]
@@ -32,6 +33,8 @@ class NumpyForward:
     def __init__(self, model: Path) -> None:
         self._turn = threading.Lock()
         stored = read_weights(model)
+        if "words_quantized" not in stored:
+            raise ProviderError(f"{model} is not the model that Tacit ships.", hint="Reinstall Tacit.")
         # The table of words is the largest part: it stays in 8 bits, and only the rows of a text are made float.
         self._words = stored.pop("words_quantized")
         self._words_scale = np.float32(stored.pop("words_scale").item())

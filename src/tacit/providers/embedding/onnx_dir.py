@@ -133,11 +133,11 @@ def _find_model(folder: Path) -> Path:
 
 
 def _check_modules(folder: Path) -> None:
-    path = folder / "modules.json"
-    if not path.is_file():
+    modules = _read(folder / "modules.json")
+    if not isinstance(modules, list):
         return
-    modules = cast("list[Mapping[str, str]]", json.loads(path.read_text("utf-8")))
-    unknown = {module["type"].rsplit(".", 1)[-1] for module in modules} - _KNOWN_MODULES
+    types = {str(module.get("type")) for module in cast("list[Mapping[str, object]]", modules)}
+    unknown = {name.rsplit(".", 1)[-1] for name in types} - _KNOWN_MODULES
     if unknown:
         raise ProviderError(
             f"{folder} needs modules that are not in its ONNX file: {', '.join(sorted(unknown))}."
@@ -161,7 +161,10 @@ def _pooling(config: Mapping[str, object], folder: Path) -> Pooling:
 def _make_encode(folder: Path, max_tokens: int) -> Encode:
     if (folder / "tokenizer.json").is_file() and importlib.util.find_spec("tokenizers") is not None:
         library = cast(Any, importlib.import_module("tokenizers"))
-        tokenizer = library.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        try:
+            tokenizer = library.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except Exception as error:  # the library raises no class of its own
+            raise ProviderError(f"{folder / 'tokenizer.json'} cannot be read: {error}") from error
         tokenizer.no_padding()  # files of this kind often pad every text to 128 tokens
         tokenizer.enable_truncation(max_tokens)
 
@@ -185,13 +188,18 @@ def _make_encode(folder: Path, max_tokens: int) -> Encode:
 
 def _read_json(path: Path) -> Mapping[str, object]:
     """The object in `path`; empty when there is no such file."""
+    value = _read(path)
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _read(path: Path) -> object:
+    """The JSON value in `path`; None when there is no such file."""
     if not path.is_file():
-        return {}
+        return None
     try:
-        value: object = json.loads(path.read_text("utf-8"))
+        return cast(object, json.loads(path.read_text("utf-8")))
     except (OSError, ValueError) as error:
         raise ProviderError(f"{path} cannot be read: {error}") from error
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _digest(model: Path, extra: str) -> str:
