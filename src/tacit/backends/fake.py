@@ -324,6 +324,11 @@ class FakeStore:
         return sorted(self._tables.traces.values(), key=lambda trace: (trace.at_ms, trace.id), reverse=True)
 
     @_locked
+    def save_trace(self, trace: Trace) -> None:
+        """See the port."""
+        self._tables.traces[clean_value(trace).id] = clean_value(trace)
+
+    @_locked
     def get_trace(self, trace_id: str) -> Trace:
         """See the port."""
         trace = self._tables.traces.get(clean_text(trace_id))

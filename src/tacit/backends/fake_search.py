@@ -6,6 +6,7 @@ In: the fake store's memories and vectors. Out: rankings. Never caches, never ap
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -55,13 +56,19 @@ class _Stemmer(Protocol):
     def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802 - the library's name
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> _Stemmer:
-    return cast(_Stemmer, snowballstemmer.stemmer("porter"))  # pyright: ignore[reportUnknownMemberType]
+_STEMMER = cast(_Stemmer, snowballstemmer.stemmer("porter"))  # pyright: ignore[reportUnknownMemberType]
+_STEMMER_LOCK = threading.Lock()
+
+
+@lru_cache(maxsize=20_000)
+def _stem(word: str) -> str:
+    # The library keeps the word at hand in the stemmer itself: two threads at once would mix their words up.
+    with _STEMMER_LOCK:
+        return _STEMMER.stemWords([word])[0]
 
 
 def _stems(text: str) -> list[str]:
-    return _stemmer().stemWords([fold_word(word) for word in words(text)])
+    return [_stem(fold_word(word)) for word in words(text)]
 
 
 class FakeSearch:

@@ -173,6 +173,12 @@ class SqliteStore:
         with self._database.read() as connection:
             return sessions.list_traces(connection, session=session, surface=surface, limit=limit)
 
+    def save_trace(self, trace: Trace) -> None:
+        """See the port."""
+        row = sessions.trace_row(trace)
+        with self._database.write(durable=False) as connection:
+            sessions.put_trace(connection, row)
+
     def get_trace(self, trace_id: str) -> Trace:
         """See the port."""
         with self._database.read() as connection:

@@ -1,0 +1,832 @@
+"""What every store must do, run on the one in memory and the one on SQLite."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacit.backends.fake import FakeStore
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.config.home import Home
+from tacit.errors import InvalidInput, NotFound, StoreError
+from tacit.model.changes import Add, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
+from tacit.model.pack import Surface
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.model.session import Exposure, PendingFailure, RenderedBlock, SessionKey, SessionState
+from tacit.model.situation import Situation
+from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
+from tacit.model.trigger import Trigger
+from tacit.ports.models import EmbedderIdentity
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store
+from tacit.providers.clock import FakeClock
+
+NOW = 1_700_000_000_000
+ALPHA, BETA = project_scope("alpha"), project_scope("beta")
+SEES_ALPHA = ScopeFilter.of(ALPHA)
+SEES_BOTH = ScopeFilter.of(ALPHA, BETA, UNIVERSAL)
+NOTHING = ScopeFilter()
+EMBEDDER = EmbedderIdentity(name="test@1", dimensions=4)
+OTHER_EMBEDDER = EmbedderIdentity(name="test@2", dimensions=4)
+KEY = SessionKey(host="claude-code", session_id="s/1")
+
+_stores = itertools.count()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(now_ms=NOW)
+
+
+@pytest.fixture(params=["fake", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
+    made = make_store(request.param, tmp_path, clock)
+    yield made
+    made.close()
+
+
+def make_store(name: str, folder: Path, clock: FakeClock) -> Store:
+    if name == "fake":
+        return FakeStore(clock=clock)
+    return open_sqlite_store(Home(folder / f"home{next(_stores)}"), clock=clock)
+
+
+def memory(name: str, content: str = "", *, scope: Scope = ALPHA, **more: object) -> Memory:
+    values: dict[str, object] = {
+        "id": name,
+        "kind": "fact",
+        "content": content or f"statement {name}",
+        "scope": scope,
+        "provenance": Provenance(tier=TrustTier.USER, source="cli"),
+        "validity": Validity(valid_from_ms=0),
+        "created_at_ms": NOW,
+        "updated_at_ms": NOW,
+    }
+    return Memory(**{**values, **more})  # type: ignore[arg-type]
+
+
+def unit(*values: float) -> np.ndarray:
+    vector = np.array(values, dtype=np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def rich_memory() -> Memory:
+    return Memory(
+        id="mem_rich",
+        kind="preference",
+        content="Use `make lint`\n\u2014 never \U0001f40d <tag> \"quotes\" 'single' \\ back",
+        scope=Scope(kind=ScopeKind.PATH, key="alpha/src/ünï"),
+        provenance=Provenance(
+            tier=TrustTier.TOOL, source="CLAUDE.md", host="opencode", session_id="x", turn=3, span="said"
+        ),
+        validity=Validity(valid_from_ms=5, valid_to_ms=NOW + 10, superseded_by="mem_z"),
+        created_at_ms=7,
+        updated_at_ms=9,
+        importance=0.123456789,
+        confidence=0.5,
+        trigger=Trigger(
+            always=True,
+            actions=(("commit", 1.0), ("run_tests", 0.33)),
+            objects=("lint",),
+            paths=("src/**/*.py",),
+            languages=("python",),
+            commands=("git commit",),
+            tools=("bash",),
+            topics=("style",),
+            breadth=2.5,
+            maker="agent",
+        ),
+        status="quarantined",
+        sensitivity=Sensitivity.RESTRICTED,
+        entities=(Entity(kind="file", key="src/a.py"), Entity(kind="symbol", key="getUser")),
+        files=("src/a.py",),
+        error_signature="E: <n>",
+        frequency=4,
+        use_count=2,
+        tokens=17,
+        pinned=True,
+        evidence=("one", "two"),
+    )
+
+
+def listed(store: Store, scope: ScopeFilter = SEES_BOTH, **where: object) -> list[str]:
+    found = store.list_memories(MemoryFilter(**where), scope=scope, limit=100)  # type: ignore[arg-type]
+    return [one.id for one in found]
+
+
+class TestMemories:
+    def test_a_memory_comes_back_as_it_was_given(self, store: Store) -> None:
+        given_memory = rich_memory()
+        store.apply([Add(memory=given_memory)])
+        assert store.get(["mem_rich"], scope=ScopeFilter.of(given_memory.scope)) == (given_memory,)
+
+    def test_get_keeps_the_order_asked_for_and_leaves_out_what_is_unknown_or_invisible(
+        self, store: Store
+    ) -> None:
+        store.apply(
+            [
+                Add(memory=memory("mem_a")),
+                Add(memory=memory("mem_b")),
+                Add(memory=memory("mem_x", scope=BETA)),
+            ]
+        )
+        found = store.get(["mem_b", "mem_none", "mem_x", "mem_a"], scope=SEES_ALPHA)
+        assert [one.id for one in found] == ["mem_b", "mem_a"]
+        assert store.get(["mem_a"], scope=NOTHING) == ()
+        assert store.get([], scope=SEES_ALPHA) == ()
+
+    def test_get_sees_a_change_made_after_an_earlier_get(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a", "old words"))])
+        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == "old words"
+        store.apply([Edit(memory=memory("mem_a", "new words"))])
+        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == "new words"
+
+    def test_a_memory_that_moves_leaves_the_old_scope(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a"))])
+        store.apply([Edit(memory=memory("mem_a", scope=BETA))])
+        assert store.get(["mem_a"], scope=SEES_ALPHA) == ()
+        assert listed(store, SEES_ALPHA) == []
+        assert listed(store, ScopeFilter.of(BETA)) == ["mem_a"]
+        assert store.scopes() == ScopeFilter.of(BETA)
+
+    def test_adding_a_known_id_is_refused_and_changes_nothing(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a", "first"))])
+        with pytest.raises(InvalidInput, match="mem_a"):
+            store.apply([Add(memory=memory("mem_b")), Add(memory=memory("mem_a", "second"))])
+        assert listed(store) == ["mem_a"]
+        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == "first"
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            Merge(memory=memory("mem_none")),
+            Edit(memory=memory("mem_none")),
+            Supersede(memory=memory("mem_new"), old_id="mem_none", at_ms=NOW),
+            Contradict(memory=memory("mem_new"), other_id="mem_none"),
+            Retire(memory_id="mem_none", at_ms=NOW),
+        ],
+        ids=lambda change: type(change).__name__,
+    )
+    def test_a_change_of_an_unknown_memory_changes_nothing(self, store: Store, change: object) -> None:
+        with pytest.raises(NotFound, match="mem_none"):
+            store.apply([Add(memory=memory("mem_a")), change], values={"mark": "1"})  # type: ignore[list-item]
+        assert listed(store, statuses=None) == []
+        assert store.history("mem_a", scope=SEES_ALPHA) == ()
+        assert store.get_value("mark") is None
+        assert store.stats().memories_total == 0
+
+    def test_supersede_ends_the_old_memory_and_relates_the_new_one(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        store.apply([Add(memory=memory("mem_old", "use tabs"))])
+        clock.advance(1000)
+        store.apply([Supersede(memory=memory("mem_new", "use spaces"), old_id="mem_old", at_ms=NOW + 500)])
+        old = store.get(["mem_old"], scope=SEES_ALPHA)[0]
+        assert (old.status, old.validity.valid_to_ms, old.validity.superseded_by) == (
+            "superseded",
+            NOW + 500,
+            "mem_new",
+        )
+        assert old.updated_at_ms == NOW + 1000
+        assert listed(store) == ["mem_new"]
+        assert store.relations(["mem_old"], scope=SEES_ALPHA) == (
+            Relation(source_id="mem_new", target_id="mem_old", type="updates"),
+        )
+
+    def test_retire_keeps_the_memory_but_not_among_the_active(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a")), Retire(memory_id="mem_a", at_ms=NOW)])
+        assert listed(store) == []
+        assert listed(store, statuses=("retired",)) == ["mem_a"]
+        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].validity.valid_to_ms == NOW
+
+    def test_contradict_stores_the_memory_and_marks_the_pair(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a")), Contradict(memory=memory("mem_b"), other_id="mem_a")])
+        assert sorted(listed(store)) == ["mem_a", "mem_b"]
+        assert [r.type for r in store.relations(["mem_a"], scope=SEES_ALPHA)] == ["contradicts"]
+
+    def test_skip_changes_nothing(self, store: Store) -> None:
+        store.apply([Skip(content="hello", reason="small talk")])
+        assert listed(store, statuses=None) == []
+
+    def test_every_change_appends_to_the_history(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a", "one"))])
+        store.apply([Merge(memory=memory("mem_a", "one", frequency=2))])
+        store.apply([Edit(memory=memory("mem_a", "two"))])
+        store.apply([Retire(memory_id="mem_a", at_ms=NOW)])
+        versions = store.history("mem_a", scope=SEES_ALPHA)
+        assert [(v.content, v.frequency, v.status) for v in versions] == [
+            ("one", 1, "active"),
+            ("one", 2, "active"),
+            ("two", 1, "active"),
+            ("two", 1, "retired"),
+        ]
+        assert store.history("mem_a", scope=NOTHING) == ()
+        assert store.history("mem_none", scope=SEES_ALPHA) == ()
+
+    def test_history_leaves_out_versions_of_other_scopes(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a", "secret of alpha"))])
+        store.apply([Edit(memory=memory("mem_a", "known to all", scope=UNIVERSAL))])
+        seen = store.history("mem_a", scope=ScopeFilter.of(UNIVERSAL))
+        assert [v.content for v in seen] == ["known to all"]
+
+    def test_uses_are_counted_and_survive_an_edit_made_from_an_older_copy(self, store: Store) -> None:
+        copy = memory("mem_a")
+        store.apply([Add(memory=copy)])
+        store.add_use(["mem_a", "mem_a", "mem_none"])
+        store.add_use(["mem_a"])
+        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].use_count == 2
+        store.apply([Edit(memory=replace(copy, content="changed"))])
+        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].use_count == 2
+        assert len(store.history("mem_a", scope=SEES_ALPHA)) == 2
+
+    def test_values_move_with_the_changes(self, store: Store) -> None:
+        store.put_value("old", "x")
+        store.apply([Add(memory=memory("mem_a"))], values={"mark": "7", "old": None})
+        assert (store.get_value("mark"), store.get_value("old")) == ("7", None)
+        store.apply([], values={"mark": "8"})
+        assert store.get_value("mark") == "8"
+
+
+class TestListing:
+    def test_newest_first_then_by_id_with_limit_and_offset(self, store: Store) -> None:
+        times = {"mem_c": NOW, "mem_a": NOW, "mem_b": NOW + 5, "mem_d": NOW - 5}
+        store.apply([Add(memory=memory(name, created_at_ms=at)) for name, at in times.items()])
+        assert listed(store) == ["mem_b", "mem_a", "mem_c", "mem_d"]
+        page = store.list_memories(MemoryFilter(), scope=SEES_BOTH, limit=2, offset=1)
+        assert [one.id for one in page] == ["mem_a", "mem_c"]
+        assert store.list_memories(MemoryFilter(), scope=SEES_BOTH, limit=0) == ()
+        assert store.list_memories(MemoryFilter(), scope=SEES_BOTH, limit=-1) == ()
+        assert store.list_memories(MemoryFilter(), scope=NOTHING, limit=9) == ()
+
+    def test_filters(self, store: Store) -> None:
+        store.apply(
+            [
+                Add(memory=memory("mem_a", "Große Straße", kind="decision")),
+                Add(memory=memory("mem_b", "100% sure_thing", status="quarantined")),
+                Add(memory=memory("mem_c", provenance=Provenance(tier=TrustTier.USER, source="CLAUDE.md"))),
+            ]
+        )
+        assert listed(store, kinds=("decision",)) == ["mem_a"]
+        assert listed(store, kinds=()) == []
+        assert listed(store, statuses=("quarantined",)) == ["mem_b"]
+        assert listed(store, statuses=None, text="GROSSE strasse") == ["mem_a"]
+        assert listed(store, statuses=None, text="0% SURE_") == ["mem_b"]
+        assert listed(store, statuses=None, text="%") == ["mem_b"]
+        assert listed(store, source="CLAUDE.md") == ["mem_c"]
+
+    def test_as_of_shows_what_was_known_and_held_then(self, store: Store, clock: FakeClock) -> None:
+        store.apply([Add(memory=memory("mem_old", "use tabs", validity=Validity(valid_from_ms=NOW - 100)))])
+        clock.advance(1000)
+        store.apply([Supersede(memory=memory("mem_new", "use spaces"), old_id="mem_old", at_ms=NOW + 500)])
+        clock.advance(1000)
+        store.apply([Edit(memory=memory("mem_new", "use four spaces"))])
+        assert listed(store, as_of_ms=NOW - 1) == []  # nothing was recorded yet
+        assert listed(store, as_of_ms=NOW) == ["mem_old"]
+        assert listed(store, as_of_ms=NOW + 999) == ["mem_old"]  # the change was not known yet
+        assert listed(store, as_of_ms=NOW + 1000) == ["mem_new"]
+        assert listed(store, as_of_ms=NOW + 1000, text="four") == []
+        assert listed(store, as_of_ms=NOW + 2000, text="four") == ["mem_new"]
+        assert listed(store, as_of_ms=NOW + 2000, statuses=None) == ["mem_new"]  # the old one holds no more
+
+    def test_as_of_respects_the_scope_of_that_time_and_the_validity_of_the_world(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        store.apply([Add(memory=memory("mem_a", scope=BETA, validity=Validity(valid_from_ms=NOW + 50)))])
+        clock.advance(100)
+        store.apply(
+            [Edit(memory=memory("mem_a", validity=Validity(valid_from_ms=NOW + 50, valid_to_ms=NOW + 200)))]
+        )
+        assert listed(store, ScopeFilter.of(BETA), as_of_ms=NOW + 49) == []
+        assert listed(store, ScopeFilter.of(BETA), as_of_ms=NOW + 50) == ["mem_a"]
+        assert listed(store, SEES_ALPHA, as_of_ms=NOW + 50) == []
+        assert listed(store, SEES_ALPHA, as_of_ms=NOW + 199) == ["mem_a"]
+        assert listed(store, SEES_ALPHA, as_of_ms=NOW + 200) == []
+
+    def test_resolve(self, store: Store) -> None:
+        store.apply([Add(memory=memory(name)) for name in ("mem_ab", "mem_abc", "mem_x")])
+        store.apply([Add(memory=memory("mem_xy", scope=BETA))])
+        assert store.resolve("mem_ab", scope=SEES_ALPHA).id == "mem_ab"  # exact wins over prefix
+        assert store.resolve("mem_abc", scope=SEES_ALPHA).id == "mem_abc"
+        assert store.resolve("mem_x", scope=SEES_ALPHA).id == "mem_x"
+        with pytest.raises(NotFound, match="mem_ab, mem_abc"):
+            store.resolve("mem_a", scope=SEES_ALPHA)
+        for unknown in ("mem_xy", "mem_q", "%", "mem_a_", "mem_abcd"):
+            with pytest.raises(NotFound):
+                store.resolve(unknown, scope=SEES_ALPHA)
+        with pytest.raises(NotFound):
+            store.resolve("mem_ab", scope=NOTHING)
+
+
+class TestRelations:
+    def test_both_ends_must_be_visible(self, store: Store) -> None:
+        store.apply(
+            [
+                Add(memory=memory("mem_a")),
+                Add(memory=memory("mem_b")),
+                Add(memory=memory("mem_x", scope=BETA)),
+            ]
+        )
+        near = Relation(source_id="mem_a", target_id="mem_b", type="related_to", weight=0.5)
+        far = Relation(source_id="mem_x", target_id="mem_a", type="caused_by")
+        store.relate([near, far])
+        assert store.relations(["mem_b"], scope=SEES_ALPHA) == (near,)
+        assert store.relations(["mem_a"], scope=SEES_ALPHA) == (near,)
+        assert store.relations(["mem_a", "mem_b"], scope=SEES_BOTH) == (near, far)
+        assert store.relations(["mem_x"], scope=SEES_ALPHA) == ()
+        assert store.relations(["mem_a"], scope=NOTHING) == ()
+        store.relate([replace(near, weight=0.9)])
+        assert store.relations(["mem_b"], scope=SEES_ALPHA) == (replace(near, weight=0.9),)
+
+    def test_an_unknown_end_changes_nothing(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a")), Add(memory=memory("mem_b"))])
+        with pytest.raises(NotFound, match="mem_none"):
+            store.relate(
+                [
+                    Relation(source_id="mem_a", target_id="mem_b", type="part_of"),
+                    Relation(source_id="mem_a", target_id="mem_none", type="part_of"),
+                ]
+            )
+        assert store.relations(["mem_a"], scope=SEES_ALPHA) == ()
+
+
+class TestVectors:
+    def test_pending_until_stored_and_again_for_another_embedder(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_b")), Add(memory=memory("mem_a", status="quarantined"))])
+        store.apply([Add(memory=memory("mem_c")), Retire(memory_id="mem_c", at_ms=NOW)])
+        assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_b", "mem_a"]
+        assert [m.id for m in store.pending_vectors(EMBEDDER, limit=1)] == ["mem_b"]
+        store.put_vectors(["mem_b"], unit(1, 0, 0, 0)[np.newaxis], identity=EMBEDDER)
+        assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_a"]
+        assert [m.id for m in store.pending_vectors(OTHER_EMBEDDER, limit=9)] == ["mem_b", "mem_a"]
+        store.put_vectors(["mem_b"], unit(1, 0, 0, 0)[np.newaxis], identity=OTHER_EMBEDDER)
+        assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_b", "mem_a"]
+        assert (store.stats().vectors, store.stats().vectors_missing) == (1, 1)
+
+    def test_vectors_come_with_changes_one_row_per_carried_memory(self, store: Store) -> None:
+        vectors = np.stack([unit(1, 0, 0, 0), unit(0, 1, 0, 0)])
+        store.apply([Add(memory=memory("mem_old"))])
+        store.apply(
+            [
+                Add(memory=memory("mem_a")),
+                Skip(content="x", reason="y"),
+                Retire(memory_id="mem_old", at_ms=NOW),
+                Add(memory=memory("mem_b")),
+            ],
+            vectors=vectors,
+            identity=EMBEDDER,
+        )
+        hits = store.search.semantic(unit(0, 1, 0, 0), identity=EMBEDDER, scope=SEES_ALPHA, limit=1).hits
+        assert [hit.memory_id for hit in hits] == ["mem_b"]
+
+    def test_an_edit_of_the_words_drops_the_vector_and_a_merge_keeps_it(self, store: Store) -> None:
+        store.apply(
+            [Add(memory=memory("mem_a", "words"))], vectors=unit(1, 0, 0, 0)[np.newaxis], identity=EMBEDDER
+        )
+        store.apply([Merge(memory=memory("mem_a", "words", frequency=2))])
+        assert store.pending_vectors(EMBEDDER, limit=9) == ()
+        store.apply([Edit(memory=memory("mem_a", "words", importance=0.9))])
+        assert store.pending_vectors(EMBEDDER, limit=9) == ()
+        store.apply([Edit(memory=memory("mem_a", "other words"))])
+        assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_a"]
+
+    def test_wrong_vectors_are_refused_and_nothing_is_stored(self, store: Store) -> None:
+        two = np.stack([unit(1, 0, 0, 0), unit(0, 1, 0, 0)])
+        with pytest.raises(InvalidInput, match="shape"):
+            store.apply([Add(memory=memory("mem_a"))], vectors=two, identity=EMBEDDER)
+        with pytest.raises(InvalidInput, match="identity"):
+            store.apply([Add(memory=memory("mem_a"))], vectors=two[:1])
+        with pytest.raises(InvalidInput, match="finite"):
+            store.apply([Add(memory=memory("mem_a"))], vectors=two[:1] * np.float32("nan"), identity=EMBEDDER)
+        assert listed(store) == []
+        store.apply([Add(memory=memory("mem_a"))])
+        with pytest.raises(InvalidInput, match="shape"):
+            store.put_vectors(["mem_a"], two, identity=EMBEDDER)
+        with pytest.raises(NotFound, match="mem_none"):
+            store.put_vectors(["mem_a", "mem_none"], two, identity=EMBEDDER)
+        assert store.stats().vectors == 0
+        store.put_vectors([], two[:0], identity=EMBEDDER)
+
+
+def exposure(name: str, turn: int, *, surface: Surface = Surface.PROMPT) -> Exposure:
+    return Exposure(
+        memory_id=name, content_hash="h", epoch=0, turn=turn, surface=surface, tokens=12, at_ms=NOW + turn
+    )
+
+
+def full_state() -> SessionState:
+    return SessionState(
+        key=KEY,
+        project_id="alpha",
+        project_root="/w",
+        cwd="/w/src",
+        agent="build",
+        parent=SessionKey(host="opencode", session_id="p"),
+        turn=4,
+        epoch=1,
+        started_at_ms=NOW,
+        last_signal_at_ms=NOW + 9,
+        last_message_end="Want me to go on?",
+        last_message_situation=Situation(
+            actions=(("commit", 0.7),), objects=("x",), accepted=True, why=("verb",)
+        ),
+        recent_tools=("edit",),
+        recent_files=("a.py",),
+        recent_prompts=("yup",),
+        pending_failures=(PendingFailure(tool="bash", command="pytest", signature="s", error="e", turn=3),),
+        muted=True,
+        ledger=(exposure("mem_a", 1), exposure("mem_b", 2, surface=Surface.HOST)),
+        blocks=(RenderedBlock(message_id="m", epoch=1, text="<block>"),),
+        seen_signal_keys=("k1", "k2"),
+        host_rule_files=("CLAUDE.md",),
+        start_announced=True,
+        extra=(("a", "b"),),
+    )
+
+
+def trace(
+    name: str, *, at_ms: int = NOW, session: str = "claude-code/s/1", surface: Surface = Surface.PROMPT
+) -> Trace:
+    return Trace(
+        id=name,
+        session=session,
+        turn=1,
+        epoch=0,
+        surface=surface,
+        at_ms=at_ms,
+        preset="focused",
+        text="words",
+        situation=Situation(actions=(("commit", 0.9),)),
+        stages=(
+            StageRecord(
+                stage="signal", took_ms=0.5, kept=("mem_a",), drops=(Drop(memory_id="b", reason="c"),)
+            ),
+        ),
+        candidates=(
+            TracedCandidate(
+                memory_id="mem_a",
+                kind="fact",
+                content="c",
+                scores=(("lexical", 2.5),),
+                fused=0.1,
+                relevance=0.7,
+            ),
+        ),
+        injected=("mem_a",),
+        threshold=0.5,
+        block="text",
+        tokens=9,
+        took_ms=3.25,
+    )
+
+
+class TestSessions:
+    def test_a_record_comes_back_as_it_was_saved(self, store: Store) -> None:
+        assert store.load_session(KEY) is None
+        store.save_session(full_state())
+        assert store.load_session(KEY) == full_state()
+        changed = replace(full_state(), turn=5, muted=False)
+        store.save_session(changed)
+        assert store.load_session(KEY) == changed
+        assert store.stats().sessions == 1
+
+    def test_exposures_are_appended_once_and_outlive_the_record(self, store: Store) -> None:
+        first = replace(full_state(), ledger=(exposure("mem_a", 1),))
+        store.save_session(first)
+        store.save_session(first)
+        store.save_session(
+            replace(first, ledger=(exposure("mem_a", 1), exposure("mem_a", 2), exposure("mem_b", 2)))
+        )
+        assert store.stats().exposures == 3
+        store.save_session(replace(first, ledger=(exposure("mem_c", 3),)))  # pruned, then one more
+        assert store.stats().exposures == 4
+        store.delete_session(KEY)
+        assert store.load_session(KEY) is None
+        assert (store.stats().sessions, store.stats().exposures) == (0, 4)
+        store.delete_session(KEY)
+
+    def test_sessions_newest_signal_first(self, store: Store) -> None:
+        for name, at in (("a", 5), ("b", 9), ("c", 9)):
+            key = SessionKey(host="plain", session_id=name)
+            store.save_session(SessionState(key=key, last_signal_at_ms=at))
+        assert [s.key.session_id for s in store.list_sessions(limit=9)] == ["b", "c", "a"]
+        assert [s.key.session_id for s in store.list_sessions(limit=1)] == ["b"]
+        assert store.list_sessions(limit=0) == ()
+
+    def test_keys_that_read_alike_are_different_sessions(self, store: Store) -> None:
+        one, two = SessionKey(host="a/b", session_id="c"), SessionKey(host="a", session_id="b/c")
+        store.save_session(SessionState(key=one, turn=1))
+        store.save_session(SessionState(key=two, turn=2))
+        found = store.load_session(one)
+        assert found is not None
+        assert found.turn == 1
+
+    def test_a_trace_is_stored_with_the_record(self, store: Store) -> None:
+        store.save_session(full_state(), trace=trace("trc_1"))
+        assert store.get_trace("trc_1") == trace("trc_1")
+        with pytest.raises(NotFound, match="trc_2"):
+            store.get_trace("trc_2")
+
+    def test_traces_newest_first_and_filtered(self, store: Store) -> None:
+        store.save_session(full_state(), trace=trace("trc_1", at_ms=NOW))
+        store.save_session(full_state(), trace=trace("trc_3", at_ms=NOW + 5, surface=Surface.START))
+        store.save_session(full_state(), trace=trace("trc_2", at_ms=NOW + 5, session=""))
+        assert [t.id for t in store.list_traces()] == ["trc_3", "trc_2", "trc_1"]
+        assert [t.id for t in store.list_traces(limit=1)] == ["trc_3"]
+        assert [t.id for t in store.list_traces(session="claude-code/s/1")] == ["trc_3", "trc_1"]
+        assert [t.id for t in store.list_traces(session="")] == ["trc_2"]
+        assert [t.id for t in store.list_traces(surface=Surface.START)] == ["trc_3"]
+        assert store.list_traces(limit=0) == ()
+
+    def test_prune_by_age_and_by_number(self, store: Store) -> None:
+        for number in range(6):
+            store.save_session(full_state(), trace=trace(f"trc_{number}", at_ms=NOW + number))
+        assert store.prune_traces(before_ms=NOW + 2, keep=100) == 2
+        assert store.prune_traces(before_ms=0, keep=3) == 1
+        assert [t.id for t in store.list_traces()] == ["trc_5", "trc_4", "trc_3"]
+        assert store.prune_traces(before_ms=0, keep=0) == 3
+        assert store.stats().traces == 0
+
+
+def handover(key: str, at_ms: int = NOW) -> Handover:
+    return Handover(key=key, session=KEY, payload='{"a": 1}', at_ms=at_ms)
+
+
+class TestHandovers:
+    def test_known_keys_are_not_taken_twice_pending_or_done(self, store: Store) -> None:
+        assert store.hand_over(handover("h1"))
+        assert not store.hand_over(replace(handover("h1"), payload="other"))
+        assert store.pending_handovers(limit=9) == (handover("h1"),)
+        store.finish_handover("h1")
+        assert store.pending_handovers(limit=9) == ()
+        assert not store.hand_over(handover("h1"))
+        assert store.pending_handovers(limit=9) == ()
+
+    def test_oldest_first(self, store: Store) -> None:
+        for key, at in (("b", 2), ("c", 1), ("a", 2)):
+            store.hand_over(handover(key, at))
+        assert [h.key for h in store.pending_handovers(limit=9)] == ["c", "a", "b"]
+        assert [h.key for h in store.pending_handovers(limit=2)] == ["c", "a"]
+        assert store.pending_handovers(limit=0) == ()
+        assert store.stats().handovers_pending == 3
+
+    def test_finish_stores_what_was_found_in_one_piece(self, store: Store) -> None:
+        store.hand_over(handover("h1"))
+        store.finish_handover(
+            "h1",
+            changes=[Add(memory=memory("mem_a"))],
+            vectors=unit(1, 0, 0, 0)[np.newaxis],
+            identity=EMBEDDER,
+            values={"mark": "9"},
+        )
+        assert listed(store) == ["mem_a"]
+        assert store.get_value("mark") == "9"
+        assert store.stats().vectors == 1
+
+    def test_a_failing_change_leaves_the_handover_pending(self, store: Store) -> None:
+        store.hand_over(handover("h1"))
+        with pytest.raises(NotFound):
+            store.finish_handover(
+                "h1",
+                changes=[Add(memory=memory("mem_a")), Retire(memory_id="mem_none", at_ms=NOW)],
+                values={"mark": "9"},
+            )
+        assert store.pending_handovers(limit=9) == (handover("h1"),)
+        assert listed(store) == []
+        assert store.get_value("mark") is None
+
+    def test_finishing_again_changes_nothing(self, store: Store) -> None:
+        store.hand_over(handover("h1"))
+        store.finish_handover("h1", changes=[Add(memory=memory("mem_a"))])
+        store.finish_handover("h1", changes=[Add(memory=memory("mem_a")), Add(memory=memory("mem_b"))])
+        assert listed(store) == ["mem_a"]
+
+    def test_an_error_counts_an_attempt(self, store: Store) -> None:
+        store.hand_over(handover("h1"))
+        store.finish_handover("h1", error="no model")
+        store.finish_handover("h1", error="still no model")
+        assert store.pending_handovers(limit=9) == (
+            replace(handover("h1"), attempts=2, error="still no model"),
+        )
+        with pytest.raises(InvalidInput):
+            store.finish_handover("h1", error="x", changes=[Add(memory=memory("mem_a"))])
+
+    def test_an_unknown_key_is_an_error(self, store: Store) -> None:
+        with pytest.raises(NotFound, match="h9"):
+            store.finish_handover("h9")
+
+
+class TestTheRest:
+    def test_projects(self, store: Store) -> None:
+        first = ProjectRecord(id="p2", name="two", root="/two", remote="r", first_seen_ms=3, links=("p1",))
+        store.put_project(first)
+        store.put_project(ProjectRecord(id="p1", name="one", root="/one"))
+        assert [p.id for p in store.projects()] == ["p1", "p2"]
+        assert store.projects()[1] == first
+        store.put_project(replace(first, name="renamed", links=()))
+        assert store.projects()[1].name == "renamed"
+        assert store.stats().projects == 2
+
+    def test_values(self, store: Store) -> None:
+        assert store.get_value("a") is None
+        store.put_value("a", "1")
+        store.put_value("a", "")
+        assert store.get_value("a") == ""
+        store.put_value("a", None)
+        store.put_value("a", None)
+        assert store.get_value("a") is None
+
+    def test_scopes_are_those_of_stored_memories(self, store: Store) -> None:
+        assert store.scopes() == NOTHING
+        odd = Scope(kind=ScopeKind.SESSION, key="claude-code/a:b c")
+        store.apply([Add(memory=memory("mem_a")), Add(memory=memory("mem_b", scope=odd))])
+        store.apply([Add(memory=memory("mem_c", scope=UNIVERSAL)), Retire(memory_id="mem_c", at_ms=NOW)])
+        assert store.scopes() == ScopeFilter.of(ALPHA, odd, UNIVERSAL)
+
+    def test_stats_and_check_of_a_sound_store(self, store: Store) -> None:
+        store.apply(
+            [Add(memory=memory("mem_a")), Add(memory=memory("mem_b")), Retire(memory_id="mem_b", at_ms=NOW)]
+        )
+        stats = store.stats()
+        assert (stats.memories_active, stats.memories_total) == (1, 2)
+        assert store.check() == ()
+
+    def test_a_backup_is_a_file_and_never_replaces_one(self, store: Store, tmp_path: Path) -> None:
+        store.apply([Add(memory=memory("mem_a"))])
+        target = tmp_path / "backup.db"
+        store.backup(target)
+        content = target.read_bytes()
+        assert content
+        with pytest.raises(StoreError, match="backup"):
+            store.backup(target)
+        assert target.read_bytes() == content
+        with pytest.raises(StoreError):
+            store.backup(tmp_path / "no" / "folder" / "backup.db")
+        assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["backup.db"]
+
+    def test_a_closed_store_says_so(self, store: Store) -> None:
+        store.close()
+        store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.stats()
+        with pytest.raises(StoreError, match="closed"):
+            store.apply([Add(memory=memory("mem_a"))])
+        with pytest.raises(StoreError, match="closed"):
+            store.search.standing(["fact"], scope=SEES_ALPHA, limit=1)
+
+    def test_threads_may_share_a_store(self, store: Store) -> None:
+        failures: list[BaseException] = []
+
+        def work(worker: int) -> None:
+            try:
+                for number in range(8):
+                    name = f"mem_{worker}_{number}"
+                    store.apply([Add(memory=memory(name))])
+                    assert [m.id for m in store.get([name], scope=SEES_ALPHA)] == [name]
+                    store.search.lexical("statement", scope=SEES_ALPHA, limit=3)
+            except BaseException as error:  # noqa: BLE001 - a thread's failure must reach the test
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert store.stats().memories_active == 32
+
+
+class TestOddText:
+    ODD = "before\x00after \ud800lone \udfffend"
+    CLEAN = "before\ufffdafter \ufffdlone \ufffdend"
+
+    def test_nul_and_lone_surrogates_become_the_replacement_character(self, store: Store) -> None:
+        odd_scope = Scope(kind=ScopeKind.PROJECT, key="p\x00\ud800")
+        store.apply(
+            [
+                Add(
+                    memory=memory(
+                        "mem_\x00odd",
+                        self.ODD,
+                        scope=odd_scope,
+                        files=(self.ODD,),
+                        error_signature=self.ODD,
+                        entities=(Entity(kind="symbol", key=self.ODD),),
+                        evidence=(self.ODD,),
+                    )
+                )
+            ]
+        )
+        visible = ScopeFilter.of(odd_scope)
+        (found,) = store.get(["mem_\x00odd"], scope=visible)
+        assert (found.content, found.files, found.evidence) == (self.CLEAN, (self.CLEAN,), (self.CLEAN,))
+        assert store.resolve("mem_\x00", scope=visible) == found
+        assert [h.memory_id for h in store.search.error(self.ODD, scope=visible, limit=1).hits] == [found.id]
+        assert [h.memory_id for h in store.search.lexical(self.ODD, scope=visible, limit=1).hits] == [
+            found.id
+        ]
+        entity = Entity(kind="symbol", key=self.ODD)
+        assert [h.memory_id for h in store.search.entity([entity], scope=visible, limit=1).hits] == [found.id]
+        assert listed(store, visible, text=self.ODD) == [found.id]
+        assert store.check() == ()
+
+    def test_sessions_traces_values_and_handovers_take_odd_text(self, store: Store) -> None:
+        key = SessionKey(host="h\x00", session_id="\ud800")
+        store.save_session(
+            SessionState(key=key, recent_prompts=(self.ODD,), ledger=(replace(exposure("m\x00", 1)),)),
+            trace=replace(trace("trc_\x00"), text=self.ODD, session=self.ODD),
+        )
+        state = store.load_session(key)
+        assert state is not None
+        assert state.recent_prompts == (self.CLEAN,)
+        assert store.get_trace("trc_\x00").text == self.CLEAN
+        assert len(store.list_traces(session=self.ODD)) == 1
+        store.put_value("n\x00", self.ODD)
+        assert store.get_value("n\x00") == self.CLEAN
+        store.hand_over(Handover(key="\ud800", session=key, payload=self.ODD, at_ms=1))
+        assert store.pending_handovers(limit=1)[0].payload == self.CLEAN
+        store.finish_handover("\ud800", error=self.ODD)
+        assert store.pending_handovers(limit=1)[0].error == self.CLEAN
+        store.put_project(ProjectRecord(id="p\x00", name=self.ODD, root="/"))
+        assert store.projects()[0].name == self.CLEAN
+
+    def test_huge_content_is_kept_whole_and_found(self, store: Store) -> None:
+        content = "needle " + "word " * 200_000 + "haystack"
+        store.apply([Add(memory=memory("mem_a", content)), Add(memory=memory("mem_b", "small"))])
+        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == content
+        assert [h.memory_id for h in store.search.lexical("haystack", scope=SEES_ALPHA, limit=3).hits] == [
+            "mem_a"
+        ]
+
+
+SCOPES = [
+    ALPHA,
+    BETA,
+    UNIVERSAL,
+    Scope(kind=ScopeKind.PATH, key="alpha/src"),
+    Scope(kind=ScopeKind.LANGUAGE, key="go"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fake", "sqlite"])
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    placed=st.lists(st.sampled_from(SCOPES), min_size=1, max_size=8),
+    moved=st.lists(st.tuples(st.integers(0, 7), st.sampled_from(SCOPES)), max_size=3),
+    seen=st.sets(st.sampled_from(SCOPES)),
+)
+def test_nothing_outside_the_filter_ever_comes_back(
+    name: str,
+    placed: list[Scope],
+    moved: list[tuple[int, Scope]],
+    seen: set[Scope],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    store = make_store(name, tmp_path_factory.mktemp("scopes"), FakeClock(now_ms=NOW))
+    where = {f"mem_{number}": scope for number, scope in enumerate(placed)}
+    entity = Entity(kind="file", key="a.py")
+
+    def placed_memory(one: str) -> Memory:
+        return memory(
+            one,
+            f"shared words in getUserName {one}",
+            scope=where[one],
+            trigger=Trigger(always=True, actions=(("commit", 1.0),)),
+            entities=(entity,),
+            error_signature="boom",
+        )
+
+    vectors = np.tile(unit(1, 0, 0, 0), (len(where), 1))
+    store.apply([Add(memory=placed_memory(one)) for one in where], vectors=vectors, identity=EMBEDDER)
+    visible = ScopeFilter.of(*seen)
+    search = store.search
+    for number, scope in [(-1, ALPHA), *moved]:
+        if f"mem_{number}" in where:
+            where[f"mem_{number}"] = scope
+            store.apply([Edit(memory=placed_memory(f"mem_{number}"))])
+        expected = {one for one, scope in where.items() if scope in seen}
+        rankings = {
+            "semantic": search.semantic(unit(1, 0, 0, 0), identity=EMBEDDER, scope=visible, limit=50),
+            "lexical": search.lexical("shared words", scope=visible, limit=50),
+            "code": search.code("getUserName", scope=visible, limit=50),
+            "entity": search.entity([entity], scope=visible, limit=50),
+            "intent": search.intent([("commit", 1.0)], scope=visible, limit=50),
+            "standing": search.standing(["fact"], scope=visible, limit=50),
+            "error": search.error("boom", scope=visible, limit=50),
+        }
+        for space, ranking in rankings.items():
+            assert {hit.memory_id for hit in ranking.hits} == expected, space
+            assert ranking.space == space
+        assert {m.id for m in store.get(list(where), scope=visible)} == expected
+        assert set(listed(store, visible)) == expected
+        assert all(version.scope in seen for one in where for version in store.history(one, scope=visible))
+    assert store.check() == ()
+    store.close()
