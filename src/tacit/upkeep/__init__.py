@@ -1,0 +1,1 @@
+"""What keeps the store in shape: reindex, retention."""

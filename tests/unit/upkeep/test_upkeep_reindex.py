@@ -1,0 +1,76 @@
+"""Vectors are renewed in batches, and an interruption keeps what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tacit.backends.fake import FakeStore
+from tacit.errors import ProviderError
+from tacit.model.changes import Add
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import project_scope
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.providers.clock import FakeClock
+from tacit.upkeep.reindex import reindex
+
+
+class Counting:
+    def __init__(self, name: str, *, fail_at: int = 0) -> None:
+        self.identity = EmbedderIdentity(name=name, dimensions=2)
+        self.sizes: list[int] = []
+        self.fail_at = fail_at
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.sizes.append(len(texts))
+        if len(self.sizes) == self.fail_at:
+            raise ProviderError("the model stopped")
+        return np.tile(np.array([[1.0, 0.0]], dtype=np.float32), (len(texts), 1))
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    store = FakeStore(clock=FakeClock(now_ms=1000))
+    scope = project_scope("p")
+    store.apply(
+        [
+            Add(
+                memory=Memory(
+                    id=f"mem_{i:04}",
+                    kind="fact",
+                    content=f"Fact number {i}",
+                    scope=scope,
+                    provenance=Provenance(tier=TrustTier.USER),
+                    validity=Validity(valid_from_ms=1),
+                    created_at_ms=1,
+                    updated_at_ms=1,
+                )
+            )
+            for i in range(10)
+        ]
+    )
+    return store
+
+
+def test_all_missing_vectors_are_made_in_batches(store: FakeStore) -> None:
+    embedder, seen = Counting("new"), []
+    assert reindex(store, embedder, batch=4, progress=lambda done, total: seen.append((done, total))) == 10
+    assert embedder.sizes == [4, 4, 2]
+    assert [done for done, _ in seen] == [4, 8, 10]
+    assert store.pending_vectors(embedder.identity, limit=20) == ()
+    assert reindex(store, embedder) == 0
+
+
+def test_a_failure_keeps_what_is_done_and_the_next_run_goes_on(store: FakeStore) -> None:
+    with pytest.raises(ProviderError):
+        reindex(store, Counting("new", fail_at=2), batch=4)
+    assert len(store.pending_vectors(EmbedderIdentity(name="new", dimensions=2), limit=20)) == 6
+    assert reindex(store, Counting("new"), batch=4) == 6
+
+
+def test_vectors_of_another_model_are_replaced(store: FakeStore) -> None:
+    reindex(store, Counting("old"))
+    assert reindex(store, Counting("new")) == 10
+    assert len(store.pending_vectors(EmbedderIdentity(name="old", dimensions=2), limit=20)) == 10

@@ -1,0 +1,48 @@
+"""Records of what happened go by age and number; memories stay."""
+
+from __future__ import annotations
+
+from tacit.backends.fake import FakeStore
+from tacit.config.settings import RetentionSettings
+from tacit.model.pack import Surface
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.situation import Situation
+from tacit.model.trace import Trace
+from tacit.providers.clock import FakeClock
+from tacit.upkeep.retention import DAY_MS, Retained, apply_retention
+
+NOW = 200 * DAY_MS
+
+
+def trace(number: int, at_ms: int) -> Trace:
+    return Trace(
+        id=f"trc_{number}",
+        session="h/s",
+        turn=1,
+        epoch=0,
+        surface=Surface.PROMPT,
+        at_ms=at_ms,
+        preset="focused",
+        text="",
+        situation=Situation(),
+        stages=(),
+    )
+
+
+def test_old_and_surplus_records_go_once() -> None:
+    clock = FakeClock(now_ms=NOW)
+    store = FakeStore(clock=clock)
+    ages = {"fresh": 1, "old": 91}
+    for number, (name, days) in enumerate(ages.items()):
+        state = SessionState(key=SessionKey(host="h", session_id=name), last_signal_at_ms=NOW - days * DAY_MS)
+        store.save_session(state, trace=trace(number, NOW - days * DAY_MS))
+    for number in range(10, 15):
+        store.save_session(
+            SessionState(key=SessionKey(host="h", session_id="fresh"), last_signal_at_ms=NOW),
+            trace=trace(number, NOW - number),
+        )
+    settings = RetentionSettings(traces=4, trace_days=30)
+    assert apply_retention(store, settings, clock=clock) == Retained(traces=3, sessions=1)
+    assert [state.key.session_id for state in store.list_sessions(limit=10)] == ["fresh"]
+    assert [t.id for t in store.list_traces(limit=10)] == ["trc_10", "trc_11", "trc_12", "trc_13"]
+    assert apply_retention(store, settings, clock=clock) == Retained(traces=0, sessions=0)
