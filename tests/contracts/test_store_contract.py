@@ -534,6 +534,11 @@ class TestSessions:
         with pytest.raises(NotFound, match="trc_2"):
             store.get_trace("trc_2")
 
+    def test_a_trace_of_no_session_is_stored_alone(self, store: Store) -> None:
+        store.save_trace(trace("trc_9", session=""))
+        assert store.get_trace("trc_9") == trace("trc_9", session="")
+        assert store.list_sessions(limit=5) == ()
+
     def test_traces_newest_first_and_filtered(self, store: Store) -> None:
         store.save_session(full_state(), trace=trace("trc_1", at_ms=NOW))
         store.save_session(full_state(), trace=trace("trc_3", at_ms=NOW + 5, surface=Surface.START))

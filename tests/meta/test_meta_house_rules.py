@@ -24,6 +24,8 @@ LARGE_PACKAGES: dict[str, str] = {}
 """Packages over the limit, with the reason. This list only shrinks."""
 
 BROAD_EXCEPTS: dict[str, str] = {
+    "src/tacit/api/routes.py": "entry point of every request",
+    "src/tacit/providers/embedding/session.py": "the runtime's errors share no other base class; turned into ours at once",
     "src/tacit/app/learning.py": "background job: the answer is out already",
     "src/tacit/app/sessions.py": "background job: the answer is out already",
     "src/tacit/cli/main.py": "entry point of the command line",
@@ -78,6 +80,7 @@ def test_broad_excepts_stand_only_at_named_boundaries():
         if not relative(path).startswith("evals/")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ExceptHandler)
+        and not (isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None)  # cleans up and goes on raising
         and (
             node.type is None
             or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
