@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import pytest
 
@@ -143,9 +144,9 @@ def test_deleting_a_session_frees_its_record(sandbox, installed):
     with installed.serve() as server:
         session = server.create_session()
         server.prompt(session, "hello")
-        assert _session_is_stored(sandbox, session, wanted=True)
+        assert _session_is_stored(sandbox, session, wanted=True), "the live record is stored"
         server.delete(session)
-        assert _session_is_stored(sandbox, session, wanted=False)
+        assert not _session_is_stored(sandbox, session, wanted=False), "and goes with the session"
 
 
 def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
@@ -208,19 +209,11 @@ def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, insta
 
 def _session_is_stored(sandbox, session: str, *, wanted: bool, timeout_s: float = 8.0) -> bool:
     """Whether the store holds the live record, as `wanted`, waiting for it."""
-    from tacit.backends.sqlite import open_sqlite_store
-    from tacit.config.home import Home
-    from tacit.providers.clock import SystemClock
-
+    key = SessionKey(host="opencode", session_id=session)
     end = time.monotonic() + timeout_s
     while True:
-        store = open_sqlite_store(Home(sandbox.tacit_home), clock=SystemClock())
-        try:
-            stored = store.load_session(SessionKey(host="opencode", session_id=session)) is not None
-        finally:
-            store.close()
-        if stored is wanted:
-            return True
-        if time.monotonic() > end:
-            return False
+        with closing(sandbox.store()) as store:
+            stored = store.load_session(key) is not None
+        if stored is wanted or time.monotonic() > end:
+            return stored
         time.sleep(0.2)

@@ -107,6 +107,14 @@ class Sandbox:
 
         return open_engine(self.tacit_home)
 
+    def store(self):
+        """This machine's store, to look at records the engine does not show; close it after use."""
+        from tacit.backends.sqlite import open_sqlite_store
+        from tacit.config.home import Home
+        from tacit.providers.clock import SystemClock
+
+        return open_sqlite_store(Home(self.tacit_home), clock=SystemClock())
+
     def remember(self, *statements: str, **how) -> list[str]:
         """Store statements for the project; return the ids of what was stored."""
         from contextlib import closing
