@@ -1,0 +1,18 @@
+"""What is written into a host's own files: planned as values, shown, carried out whole, and taken back."""
+
+from tacit.hosts.install.detect import DetectedHost, detect
+from tacit.hosts.install.files import FileEdit, InstallPlan, apply
+from tacit.hosts.install.planning import HOSTS, HostStatus, installed, plan, uninstall
+
+__all__ = [
+    "HOSTS",
+    "DetectedHost",
+    "FileEdit",
+    "HostStatus",
+    "InstallPlan",
+    "apply",
+    "detect",
+    "installed",
+    "plan",
+    "uninstall",
+]

@@ -1,0 +1,113 @@
+"""Which hosts are on this machine.
+
+In: the user's home and PATH. Out: name, version, folder. Starts a host only to ask its version where no package file
+tells it. Never writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+.\w]*)?")
+_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectedHost:
+    """A host that was found. `version` may be empty; `config_dir` may not exist yet."""
+
+    name: str
+    version: str
+    config_dir: Path
+    executable: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    name: str
+    binary: str
+    packages: tuple[str, ...]
+    config: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+_KNOWN = (
+    _Known(
+        name="claude-code",
+        binary="claude",
+        packages=("@anthropic-ai/claude-code",),
+        config=(".claude",),
+        places=(".local/bin/claude", ".claude/local/claude"),
+    ),
+    _Known(
+        name="opencode",
+        binary="opencode",
+        packages=("opencode-ai", "@opencode-ai/cli"),
+        config=(".config", "opencode"),
+        places=(".opencode/bin/opencode", ".local/bin/opencode", ".bun/bin/opencode"),
+    ),
+)
+
+
+def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
+    """Find the hosts on `path_env` and in the places where their own installers put them."""
+    found: list[DetectedHost] = []
+    for known in _KNOWN:
+        executable = _executable(known, user_home, path_env)
+        if executable is not None:
+            version = _package_version(executable, known.packages) or _asked_version(
+                executable, user_home, path_env
+            )
+            folder = user_home.joinpath(*known.config)
+            found.append(
+                DetectedHost(name=known.name, version=version, config_dir=folder, executable=executable)
+            )
+    return tuple(found)
+
+
+def _executable(known: _Known, user_home: Path, path_env: str) -> Path | None:
+    on_path = shutil.which(known.binary, path=path_env) if path_env else None
+    if on_path:
+        return Path(on_path)
+    for place in known.places:
+        file = user_home / place
+        if file.is_file() and os.access(file, os.X_OK):
+            return file
+    return None
+
+
+def _package_version(executable: Path, packages: tuple[str, ...]) -> str:
+    """The version in the `package.json` above the executable, if that is the host's own package."""
+    try:
+        for folder in executable.resolve().parents[:4]:
+            file = folder / "package.json"
+            if file.is_file():
+                facts = json.loads(file.read_text(encoding="utf-8"))
+                if isinstance(facts, dict) and facts.get("name") in packages:  # pyright: ignore[reportUnknownMemberType]
+                    return str(facts.get("version", ""))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    except (OSError, ValueError):
+        return ""
+    return ""
+
+
+def _asked_version(executable: Path, user_home: Path, path_env: str) -> str:
+    try:
+        answer = subprocess.run(
+            [str(executable), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={"HOME": str(user_home), "PATH": path_env, "TERM": "dumb"},
+        )
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return ""
+    match = _VERSION.search(answer.stdout)
+    return match.group() if match else ""

@@ -1,0 +1,141 @@
+"""Edits of a host's files as values, and carrying them out whole or not at all.
+
+In: what a file holds and shall hold. Out: files. Never: half a file, half a plan, a file that changed meanwhile, another
+mode, a link replaced by a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.errors import HostError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEdit:
+    """One file: `before` None = it does not exist, `after` None = it goes away. `why` is for the person who is asked."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    why: str
+
+    @property
+    def changes(self) -> bool:
+        """Whether carrying it out changes anything."""
+        return self.before != self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallPlan:
+    """All that an installation or removal would write. No edits = nothing to do.
+
+    `notes` say what was met and left alone.
+    """
+
+    host: str
+    edits: tuple[FileEdit, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_text(path: Path) -> str | None:
+    """The file as it is, line ends included; None if there is none.
+
+    Raises:
+        HostError: if it cannot be read or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as error:
+        raise HostError(
+            f"{path} is not UTF-8 text (byte {error.start}). Nothing was written.",
+            hint="Save it as UTF-8, or move it away, and run the command again.",
+        ) from None
+    except OSError as error:
+        raise HostError(
+            f"{path} cannot be read: {error.strerror or error}.", hint="Check its owner and mode."
+        ) from error
+
+
+def apply(plan: InstallPlan) -> None:
+    """Carry out `plan`; when one file fails, the earlier ones are put back.
+
+    Raises:
+        HostError: if a file changed since the plan was made, or cannot be written. Nothing is changed then.
+    """
+    edits = [edit for edit in plan.edits if edit.changes]
+    for edit in edits:
+        if read_text(edit.path) != edit.before:
+            raise HostError(
+                f"{edit.path} was changed by someone else meanwhile. Nothing was written.",
+                hint="Run the command again.",
+            )
+    done: list[FileEdit] = []
+    made: list[Path] = []
+    try:
+        for edit in edits:
+            made += _make_folders(edit.path.parent) if edit.after is not None else []
+            _write(edit.path, edit.after)
+            done.append(edit)
+    except OSError as error:
+        _undo(done, made)
+        raise HostError(
+            f"{error.filename or plan.host} cannot be written: {error.strerror or error}. Nothing was changed.",
+            hint="Check the free space and the owner and mode of the folder.",
+        ) from error
+
+
+def _undo(done: Iterable[FileEdit], made: Iterable[Path]) -> None:
+    for edit in reversed(list(done)):
+        with contextlib.suppress(OSError):
+            _write(edit.path, edit.before)
+    for folder in reversed(list(made)):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    missing: list[Path] = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)
+    return list(reversed(missing))
+
+
+def _write(path: Path, text: str | None) -> None:
+    if text is None:
+        path.unlink(missing_ok=True)
+        return
+    target = path.resolve()  # a link stays a link: the file it points to is written
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        mode = 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode)  # noqa: PTH101 - mkstemp gives a name
+        os.replace(name, target)  # noqa: PTH105
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(name)  # noqa: PTH108
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,293 @@
+"""Changing one place of a JSON file and no other byte. In: text (comments and closing commas allowed). Out: text.
+
+A small reader notes where every value begins and ends; an edit is an insertion or a cut at such a place. Whatever the
+file held before stays as it was: formatting, order of keys, comments, doubled keys. Never reads or writes a file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tacit.errors import HostError
+
+MAX_DEPTH = 200
+_SCALAR = re.compile(r"[^\s,\]}:/\"\[{]+")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"', re.DOTALL)
+_GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A value and where it stands: `text[start:end]`. `value` is its plain Python form."""
+
+    kind: Literal["object", "array", "scalar"]
+    start: int
+    end: int
+    value: object
+    members: tuple[Member, ...] = ()
+    items: tuple[Node, ...] = ()
+
+    def member(self, key: str) -> Member | None:
+        """The member called `key`; of doubled keys the last, as every JSON reader takes it."""
+        return next((member for member in reversed(self.members) if member.key == key), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One `"key": value` of an object; `start` is where the key begins."""
+
+    key: str
+    start: int
+    node: Node
+
+
+class _Reader:
+    def __init__(self, text: str, path: Path) -> None:
+        self.text = text
+        self.path = path
+        self.at = 1 if text.startswith("\ufeff") else 0
+
+    def fail(self, problem: str) -> HostError:
+        line = self.text.count("\n", 0, self.at) + 1
+        column = self.at - (self.text.rfind("\n", 0, self.at) + 1) + 1
+        return HostError(
+            f"{self.path} is not valid JSON: {problem} at line {line}, column {column}. Nothing was written.",
+            hint="Correct that line, or move the file away, and run the command again.",
+        )
+
+    def gap(self) -> None:
+        match = _GAP.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def string(self) -> str:
+        match = _STRING.match(self.text, self.at)
+        if match is None:
+            raise self.fail("a text in double quotes is expected")
+        try:
+            found = json.loads(match.group())
+        except ValueError:
+            raise self.fail("a text with a wrong escape") from None
+        self.at = match.end()
+        return str(found)
+
+    def value(self, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            raise self.fail("values are nested too deep")
+        start, sign = self.at, self.peek()
+        if sign == "{":
+            return self.object(depth)
+        if sign == "[":
+            return self.array(depth)
+        if sign == '"':
+            text = self.string()
+            return Node(kind="scalar", start=start, end=self.at, value=text)
+        match = _SCALAR.match(self.text, self.at)
+        if match is None:
+            raise self.fail("a value is expected")
+        try:
+            found: object = json.loads(match.group())
+        except ValueError:
+            raise self.fail(f"{match.group()[:40]!r} is no value") from None
+        self.at = match.end()
+        return Node(kind="scalar", start=start, end=self.at, value=found)
+
+    def object(self, depth: int) -> Node:
+        start = self.at
+        self.at += 1
+        members: list[Member] = []
+        while True:
+            self.gap()
+            if self.peek() == "}":
+                break
+            key_start = self.at
+            key = self.string()
+            self.gap()
+            if self.peek() != ":":
+                raise self.fail("a colon is expected")
+            self.at += 1
+            self.gap()
+            members.append(Member(key=key, start=key_start, node=self.value(depth + 1)))
+            if not self.comma("}"):
+                break
+        self.at += 1
+        value = {member.key: member.node.value for member in members}
+        return Node(kind="object", start=start, end=self.at, value=value, members=tuple(members))
+
+    def array(self, depth: int) -> Node:
+        start = self.at
+        self.at += 1
+        items: list[Node] = []
+        while True:
+            self.gap()
+            if self.peek() == "]":
+                break
+            items.append(self.value(depth + 1))
+            if not self.comma("]"):
+                break
+        self.at += 1
+        value = [item.value for item in items]
+        return Node(kind="array", start=start, end=self.at, value=value, items=tuple(items))
+
+    def comma(self, closing: str) -> bool:
+        """Step over a comma; False when the container ends here."""
+        self.gap()
+        if self.peek() == ",":
+            self.at += 1
+            return True
+        if self.peek() == closing:
+            return False
+        raise self.fail(f"a comma or {closing!r} is expected")
+
+
+def read(text: str, *, path: Path) -> Node:
+    """Read a whole file that must hold one object.
+
+    Raises:
+        HostError: naming file, line and column.
+    """
+    reader = _Reader(text, path)
+    reader.gap()
+    if reader.peek() != "{":
+        raise reader.fail("an object is expected")
+    node = reader.value(0)
+    reader.gap()
+    if reader.at != len(text):
+        raise reader.fail("nothing more is expected")
+    return node
+
+
+def find(root: Node, keys: Sequence[str]) -> Node | None:
+    """The value at `keys`, or None."""
+    node: Node | None = root
+    for key in keys:
+        member = node.member(key) if node is not None else None
+        node = member.node if member else None
+    return node
+
+
+def put(text: str, keys: Sequence[str], value: object, *, path: Path) -> str:
+    """Set the member at `keys`, making the objects on the way; unchanged when it already has that value.
+
+    Raises:
+        HostError: if the file cannot be read or something on the way is no object.
+    """
+    node = read(text, path=path)
+    for depth, key in enumerate(keys):
+        if node.kind != "object":
+            raise _not_that(path, keys[:depth], "an object")
+        member = node.member(key)
+        if member is None:
+            for later in reversed(keys[depth + 1 :]):
+                value = {later: value}
+            return _insert(text, node, f"{json.dumps(key, ensure_ascii=False)}: ", value)
+        node = member.node
+    if node.value == value:
+        return text
+    return text[: node.start] + _write(value, _style(text), _indent_at(text, node.start)) + text[node.end :]
+
+
+def append(text: str, keys: Sequence[str], value: object, *, path: Path) -> str:
+    """Add `value` at the end of the array at `keys`, making it and the objects on the way.
+
+    Raises:
+        HostError: if the file cannot be read or something on the way has the wrong type.
+    """
+    node = find(read(text, path=path), keys)
+    if node is None:
+        return put(text, keys, [value], path=path)
+    if node.kind != "array":
+        raise _not_that(path, keys, "a list")
+    return _insert(text, node, "", value)
+
+
+def cut(text: str, keys: Sequence[str], *, path: Path, index: int | None = None) -> str:
+    """Remove the member at `keys`, or with `index` the element of the array there, with its comma and line."""
+    root = read(text, path=path)
+    parent = find(root, keys if index is not None else keys[:-1])
+    if parent is None:
+        return text
+    if index is not None:
+        spans = [(item.start, item.end) for item in parent.items]
+        at = index
+    else:
+        spans = [(member.start, member.node.end) for member in parent.members]
+        found = [n for n, member in enumerate(parent.members) if member.key == keys[-1]]
+        if not found:
+            return text
+        at = found[-1]
+    start, end = spans[at]
+    if at + 1 < len(spans):  # up to the next one, so that its own indentation stays
+        return text[:start] + text[_after_comma(text, end) :].lstrip(" \t\r\n")
+    if at > 0:  # back to the end of the one before, with the comma between; a closing comma stays one
+        return text[: spans[at - 1][1]] + text[end:]
+    inner = text[parent.start + 1 : parent.end - 1]
+    alone = not (
+        inner[: start - parent.start - 1].strip() or text[_after_comma(text, end) : parent.end - 1].strip()
+    )
+    if alone:
+        return text[: parent.start + 1] + text[parent.end - 1 :]
+    return text[:start] + text[_after_comma(text, end) :]  # comments of others stay
+
+
+def _after_comma(text: str, at: int) -> int:
+    gap = _GAP.match(text, at)
+    stop = gap.end() if gap else at
+    return stop + 1 if text[stop : stop + 1] == "," else at
+
+
+def _insert(text: str, parent: Node, lead: str, value: object) -> str:
+    """Write `value` behind the last child of `parent`, in the style of the file."""
+    style = _style(text)
+    newline, unit = style
+    outer = _indent_at(text, parent.start)
+    children = [member.node for member in parent.members] or list(parent.items)
+    starts = [member.start for member in parent.members] or [item.start for item in parent.items]
+    if not children:
+        body = lead + _write(value, style, outer + unit)
+        inside = text[parent.start + 1 : parent.end - 1]
+        kept = inside.rstrip(" \t\r\n")
+        filled = f"{text[: parent.start + 1]}{kept}{newline}{outer}{unit}{body}{newline}{outer}"
+        return filled + text[parent.end - 1 :]
+    one_line = "\n" not in text[parent.start : parent.end]
+    inner = _indent_at(text, starts[-1]) if not one_line else outer + unit
+    body = lead + _write(value, style, inner)
+    end = children[-1].end
+    behind = _after_comma(text, end)
+    comma = "" if behind != end else ","
+    if comma:
+        return f"{text[:end]},{newline}{inner}{body}{text[end:]}"
+    return f"{text[:behind]}{newline}{inner}{body},{text[behind:]}"
+
+
+def _style(text: str) -> tuple[str, str]:
+    """Line end and one step of indentation, as the file has them."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    first = re.search(r"\n([ \t]+)\S", text)
+    return newline, first.group(1) if first else "  "
+
+
+def _indent_at(text: str, at: int) -> str:
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _write(value: object, style: tuple[str, str], indent: str) -> str:
+    newline, unit = style
+    plain = json.dumps(value, indent=unit, ensure_ascii=False)
+    return plain.replace("\n", newline + indent)
+
+
+def _not_that(path: Path, keys: Sequence[str], wanted: str) -> HostError:
+    place = ".".join(keys) or "the whole file"
+    return HostError(
+        f"{path}: {place} is not {wanted}. Nothing was written.",
+        hint=f"Make it {wanted}, or remove it, and run the command again.",
+    )

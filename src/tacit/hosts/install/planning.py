@@ -1,0 +1,166 @@
+"""Planning what to write for a host, what to take back, and saying what is there.
+
+In: the host's name, folders, the launcher, the files as they are. Out: an `InstallPlan` or a `HostStatus`. Reads files;
+writes none (`files.apply` does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tacit.config.home import Home
+from tacit.errors import HostError, NotFound
+from tacit.hosts.install import claude, opencode, record
+from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
+from tacit.hosts.install.target import Target
+
+HOSTS = ("claude-code", "opencode")
+State = Literal["absent", "installed", "outdated", "partial"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStatus:
+    """What is written for a host.
+
+    Attributes:
+        host: its name.
+        state: `absent` nothing; `installed` all, up to date; `outdated` all, but not what this version writes;
+            `partial` some of it.
+        files: every file concerned and whether ours is in it (`ours`, `outdated`, `missing`).
+        problems: sentences that say what is wrong and what to do.
+    """
+
+    host: str
+    state: State
+    files: tuple[tuple[Path, str], ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def _targets(
+    host: str, *, user_home: Path, project_root: Path | None, home: Home, launcher: Path
+) -> tuple[Target, ...]:
+    if host == "claude-code":
+        return claude.targets(user_home=user_home, project_root=project_root, launcher=launcher)
+    if host == "opencode":
+        return opencode.targets(user_home=user_home, project_root=project_root, home=home, launcher=launcher)
+    raise NotFound(f"Tacit cannot be installed into {host!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
+
+
+def plan(
+    host: str, *, user_home: Path, project_root: Path | None = None, home: Home, launcher: Path | None = None
+) -> InstallPlan:
+    """Plan the installation; a second one changes nothing.
+
+    Args:
+        host: one of `HOSTS`.
+        user_home: the user's home folder.
+        project_root: write into this project instead of the user's own settings.
+        home: where Tacit keeps its data.
+        launcher: what hosts call; default `home.launcher`.
+
+    Raises:
+        NotFound: unknown host.
+        HostError: a file is malformed or someone else's; it names file and line. Nothing is written.
+    """
+    targets = _targets(
+        host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
+    )
+    book = record.record_file(home)
+    book_before = read_text(book)
+    known = record.read(book_before)
+    edits: list[FileEdit] = []
+    notes: list[str] = []
+    for target in targets:
+        current = read_text(target.path)
+        if current is not None and target.holds(current):
+            notes.append(f"{target.path} is up to date")
+            continue
+        clean = _without_ours(target, current, known.get(target.path))
+        after = target.add(clean)
+        known[target.path] = record.Before(text=clean, after_sha256=record.sha256(after))
+        edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
+    if edits:
+        why = "remembers what these files held, so that uninstalling gives it back"
+        edits.append(FileEdit(path=book, before=book_before, after=record.write(known), why=why))
+    return InstallPlan(host=host, edits=tuple(edits), notes=tuple(notes))
+
+
+def uninstall(
+    host: str, *, user_home: Path, project_root: Path | None = None, home: Home, launcher: Path | None = None
+) -> InstallPlan:
+    """Plan the removal: the very bytes from before where nothing else changed, else only ours is taken out.
+
+    Raises:
+        NotFound: unknown host.
+        HostError: a file is malformed; it names file and line. Nothing is written.
+    """
+    targets = _targets(
+        host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
+    )
+    book = record.record_file(home)
+    book_before = read_text(book)
+    known = record.read(book_before)
+    edits: list[FileEdit] = []
+    for target in targets:
+        current = read_text(target.path)
+        after = _without_ours(target, current, known.pop(target.path, None))
+        if current != after:
+            edits.append(FileEdit(path=target.path, before=current, after=after, why="takes Tacit out again"))
+    book_after = record.write(known)
+    if book_before is not None and record.read(book_before) != known:
+        edits.append(
+            FileEdit(path=book, before=book_before, after=book_after, why="forgets what it restored")
+        )
+    return InstallPlan(host=host, edits=tuple(edits))
+
+
+def _without_ours(target: Target, current: str | None, before: record.Before | None) -> str | None:
+    if current is None:
+        return None
+    if before is not None and record.sha256(current) == before.after_sha256:
+        return before.text
+    return target.remove(current)
+
+
+def installed(
+    host: str, *, user_home: Path, project_root: Path | None = None, home: Home, launcher: Path | None = None
+) -> HostStatus:
+    """Say what of ours is in the host's files. A malformed file is a problem in the answer, not an error.
+
+    Raises:
+        NotFound: unknown host.
+    """
+    launcher = launcher or home.launcher
+    targets = _targets(host, user_home=user_home, project_root=project_root, home=home, launcher=launcher)
+    files: list[tuple[Path, str]] = []
+    problems: list[str] = []
+    for target in targets:
+        try:
+            text = read_text(target.path)
+            files.append((target.path, _word(target, text)))
+        except HostError as error:
+            files.append((target.path, "missing"))
+            problems.append(str(error))
+    state = _state([word for _, word in files])
+    if state in ("partial", "outdated"):
+        problems.append(f"The installation is {state}: run `tacit install {host}` again.")
+    if state != "absent" and not launcher.exists():
+        problems.append(f"The launcher {launcher} is missing: run `tacit install {host}` again.")
+    return HostStatus(host=host, state=state, files=tuple(files), problems=tuple(problems))
+
+
+def _word(target: Target, text: str | None) -> str:
+    if text is None or not target.present(text):
+        return "missing"
+    return "ours" if target.holds(text) else "outdated"
+
+
+def _state(words: Sequence[str]) -> State:
+    if all(word == "missing" for word in words):
+        return "absent"
+    if all(word == "ours" for word in words):
+        return "installed"
+    return "outdated" if "missing" not in words else "partial"

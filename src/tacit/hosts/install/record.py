@@ -1,0 +1,63 @@
+"""What host files held before us, so that removal gives back the very bytes. One JSON file in the home.
+
+In: its text. Out: its text. Damaged or of an unknown form = nothing is known, and removal takes only ours out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from tacit.config.home import Home
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What a file held before us (None = it did not exist), and the hash of what it held just after."""
+
+    text: str | None
+    after_sha256: str
+
+
+def record_file(home: Home) -> Path:
+    """Where the record is."""
+    return home.root / "installs.json"
+
+
+def sha256(text: str) -> str:
+    """Hash of a file's text."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def read(text: str | None) -> dict[Path, Before]:
+    """The record by path."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    if not isinstance(found, Mapping):
+        return {}
+    known: dict[Path, Before] = {}
+    for path, entry in cast("Mapping[str, object]", found).items():
+        if not isinstance(entry, Mapping):
+            continue
+        fields = cast("Mapping[str, object]", entry)
+        before, after = fields.get("before"), fields.get("after_sha256")
+        if isinstance(after, str) and (before is None or isinstance(before, str)):
+            known[Path(path)] = Before(text=before, after_sha256=after)
+    return known
+
+
+def write(record: Mapping[Path, Before]) -> str | None:
+    """The record as text; None when nothing is left to remember."""
+    if not record:
+        return None
+    rows = {
+        str(path): {"before": entry.text, "after_sha256": entry.after_sha256}
+        for path, entry in sorted(record.items())
+    }
+    return json.dumps(rows, indent=1) + "\n"

@@ -1,0 +1,316 @@
+"""Installing and uninstalling: idempotent, foreign bytes kept, malformed files refused, links and modes kept."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.config.home import Home
+from tacit.errors import HostError, NotFound
+from tacit.hosts.install import HOSTS, InstallPlan, apply, installed, plan, uninstall
+from tacit.hosts.install.claude import EVENTS
+
+SETTINGS = """{
+    // my own settings
+    "model": "opus",  /* keep */
+    "hooks": {
+        "Stop": [
+            { "hooks": [{ "type": "command", "command": "say done" }] },
+        ],
+        "SessionStart": []
+    },
+    "permissions": {"allow": ["Bash(ls:*)"], "deny": []},
+}
+"""
+
+
+class Place:
+    """A user's home, a data home and a launcher below one temporary folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.user = root / "user"
+        self.user.mkdir()
+        self.home = Home(root / "tacit")
+        self.home.bin_dir.mkdir(parents=True)
+        self.home.launcher.write_text("#!/bin/sh\n")
+        self.project = root / "project"
+        self.project.mkdir()
+
+    def plan(self, host: str, **more: Any) -> InstallPlan:
+        return plan(host, user_home=self.user, home=self.home, **more)
+
+    def install(self, host: str, **more: Any) -> None:
+        apply(self.plan(host, **more))
+
+    def uninstall(self, host: str, **more: Any) -> None:
+        apply(uninstall(host, user_home=self.user, home=self.home, **more))
+
+    def state(self, host: str, **more: Any) -> str:
+        return installed(host, user_home=self.user, home=self.home, **more).state
+
+    def files(self) -> dict[str, bytes]:
+        return {
+            str(path.relative_to(self.user.parent)): path.read_bytes()
+            for base in (self.user, self.project)
+            for path in sorted(base.rglob("*"))
+            if path.is_file()
+        }
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.user / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        return path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+both = pytest.mark.parametrize("host", HOSTS)
+scopes = pytest.mark.parametrize("in_project", [False, True], ids=["user", "project"])
+
+
+def where(place: Place, in_project: bool) -> dict[str, Any]:
+    return {"project_root": place.project} if in_project else {}
+
+
+@both
+@scopes
+def test_install_into_nothing_twice_and_out_again(place: Place, host: str, *, in_project: bool) -> None:
+    scope = where(place, in_project)
+    assert place.state(host, **scope) == "absent"
+    place.install(host, **scope)
+    first = place.files()
+    assert first
+    assert place.state(host, **scope) == "installed"
+    assert place.plan(host, **scope).edits == ()
+    place.install(host, **scope)
+    assert place.files() == first
+    place.uninstall(host, **scope)
+    assert place.files() == {}
+    assert place.state(host, **scope) == "absent"
+    assert not (place.home.root / "installs.json").exists()
+
+
+def test_foreign_settings_stay_byte_for_byte_and_come_back_exactly(place: Place) -> None:
+    settings = place.write(".claude/settings.json", SETTINGS)
+    servers = place.write(".claude.json", '{"numStartups":3,"mcpServers":{"other":{"command":"x"}}}')
+    before = place.files()
+    place.install("claude-code")
+    text = settings.read_text()
+    for line in SETTINGS.splitlines():
+        if line.strip() not in {"]", "}", "[", "{", '"SessionStart": []'}:
+            assert line.rstrip(",") in text, line
+    assert json.loads(servers.read_text())["mcpServers"]["other"] == {"command": "x"}
+    place.uninstall("claude-code")
+    assert place.files() == before
+
+
+def test_every_event_has_one_group_behind_those_of_others(place: Place) -> None:
+    settings = place.write(
+        ".claude/settings.json", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}'
+    )
+    place.install("claude-code")
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert set(hooks) == {event for event, _, _ in EVENTS}
+    assert hooks["Stop"][0]["hooks"][0]["command"] == "a"
+    handler = hooks["SessionEnd"][0]["hooks"][0]
+    assert handler == {
+        "type": "command", "command": str(place.home.launcher), "args": ["claude-code"], "timeout": 10,
+    }  # fmt: skip
+    assert hooks["PreToolUse"][0]["matcher"] == "Read|Edit|Write|MultiEdit|NotebookEdit|Bash"
+
+
+def test_only_ours_goes_when_someone_changed_the_file_after_us(place: Place) -> None:
+    settings = place.write(".claude/settings.json", SETTINGS)
+    place.install("claude-code")
+    changed = settings.read_text().replace('"opus"', '"sonnet"')
+    settings.write_text(changed)
+    place.uninstall("claude-code")
+    text = settings.read_text()
+    assert "tacit" not in text
+    assert text == SETTINGS.replace('"opus"', '"sonnet"').replace(',\n        "SessionStart": []', "")
+
+
+def test_a_handler_that_someone_wrote_into_our_group_stays(place: Place) -> None:
+    place.install("claude-code")
+    settings = place.user / ".claude" / "settings.json"
+    data = json.loads(settings.read_text())
+    data["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "mine"})
+    settings.write_text(json.dumps(data))
+    assert place.state("claude-code") == "partial" or place.state("claude-code") == "outdated"
+    place.uninstall("claude-code")
+    assert json.loads(settings.read_text()) == {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}
+    }
+
+
+def test_a_moved_launcher_is_outdated_and_installing_again_moves_it(place: Place) -> None:
+    place.write(".claude/settings.json", SETTINGS)
+    before = place.files()
+    place.install("claude-code", launcher=Path("/old/bin/tacit-hook"))
+    assert place.state("claude-code") == "outdated"
+    place.install("claude-code")
+    text = (place.user / ".claude/settings.json").read_text()
+    assert "/old/" not in text
+    assert place.state("claude-code") == "installed"
+    place.uninstall("claude-code")
+    assert place.files() == before
+
+
+@both
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{\n  "a": 1,\n  "b" 2\n}', "a colon is expected at line 3, column 7"),
+        ('{\n  "a": [1, 2\n}', r"a comma or '\]' is expected at line 3"),
+        ('{"a": tru}', "'tru' is no value at line 1"),
+        ("[]", "an object is expected at line 1"),
+        ('{"a": 1} x', "nothing more is expected at line 1"),
+        ('{"a": "x', "text in double quotes is expected"),
+        ('{"a":' * 300, "nested too deep"),
+        ('{"hooks": [], "mcp": 3, "mcpServers": 3}', "is not an object"),
+    ],
+)
+def test_malformed_json_is_named_with_file_and_line_and_nothing_is_written(
+    place: Place, host: str, text: str, problem: str
+) -> None:
+    name = ".claude/settings.json" if host == "claude-code" else ".config/opencode/opencode.jsonc"
+    path = place.write(name, text)
+    before = place.files()
+    with pytest.raises(HostError, match=problem) as caught:
+        place.install(host)
+    assert str(path) in str(caught.value)
+    assert caught.value.hint
+    assert place.files() == before
+    if "is not" not in problem:
+        status = installed(host, user_home=place.user, home=place.home)
+        assert any(str(path) in problem for problem in status.problems)
+
+
+def test_a_file_that_is_not_utf8_is_refused(place: Place) -> None:
+    path = place.write(".claude/settings.json", "{}")
+    path.write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(HostError, match="not UTF-8"):
+        place.install("claude-code")
+    assert path.read_bytes() == b'{"a": "\xff"}'
+
+
+def test_modes_are_kept_and_links_are_followed(place: Place, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}\n")
+    real.chmod(0o600)
+    link = place.user / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    place.install("claude-code")
+    assert link.is_symlink()
+    assert "tacit-hook" in real.read_text()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+    place.uninstall("claude-code")
+    assert link.is_symlink()
+    assert real.read_text() == "{}\n"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_file_changed_between_plan_and_apply_stops_everything(place: Place) -> None:
+    path = place.write(".claude/settings.json", "{}\n")
+    made = place.plan("claude-code")
+    path.write_text('{"a": 1}\n')
+    before = place.files()
+    with pytest.raises(HostError, match="changed by someone else"):
+        apply(made)
+    assert place.files() == before
+
+
+def test_a_failing_write_puts_the_earlier_files_back(place: Place) -> None:
+    place.write(".claude/settings.json", SETTINGS)
+    blocked = place.user / ".claude" / "commands"
+    blocked.write_text("a file where a folder is needed")
+    before = place.files()
+    with pytest.raises(HostError, match="cannot be written"):
+        place.install("claude-code")
+    assert place.files() == before
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [("claude-code", ".claude/commands/tacit.md"), ("opencode", ".config/opencode/plugins/tacit.js")],
+)
+def test_a_file_of_someone_else_is_not_overwritten(place: Place, host: str, name: str) -> None:
+    path = place.write(name, "mine")
+    with pytest.raises(HostError, match="not Tacit's"):
+        place.install(host)
+    assert path.read_text() == "mine"
+    place.uninstall(host)
+    assert path.read_text() == "mine"
+
+
+def test_windows_line_ends_and_a_byte_order_mark_stay(place: Place) -> None:
+    path = place.write(".claude/settings.json", '\ufeff{\r\n\t"a": 1\r\n}\r\n')
+    place.install("claude-code")
+    raw = path.read_bytes().decode()
+    assert raw.startswith('\ufeff{\r\n\t"a": 1,\r\n\t"hooks": {\r\n\t\t"SessionStart"')
+    assert "\n" not in raw.replace("\r\n", "")
+    place.uninstall("claude-code")
+    assert path.read_bytes().decode() == '\ufeff{\r\n\t"a": 1\r\n}\r\n'
+
+
+def test_opencode_plugin_knows_home_and_launcher(place: Place) -> None:
+    place.install("opencode")
+    text = (place.user / ".config/opencode/plugins/tacit.js").read_text()
+    assert json.dumps(str(place.home.root)) in text
+    assert json.dumps(str(place.home.launcher)) in text
+    config = json.loads((place.user / ".config/opencode/opencode.json").read_text())
+    assert config["mcp"]["tacit"] == {
+        "type": "local", "command": [str(place.home.launcher), "mcp", "--host", "opencode"], "enabled": True,
+    }  # fmt: skip
+
+
+def test_opencode_config_with_comments_is_the_one_that_is_used(place: Place) -> None:
+    path = place.write(".config/opencode/opencode.jsonc", '{\n  // theme\n  "theme": "x", // dark\n}\n')
+    before = place.files()
+    place.install("opencode")
+    assert not (place.user / ".config/opencode/opencode.json").exists()
+    assert '  // theme\n  "theme": "x",\n  "mcp": {' in path.read_text()
+    place.uninstall("opencode")
+    assert place.files() == before
+
+
+def test_opencode_start_is_not_slowed_and_own_packages_are_left_alone(place: Place) -> None:
+    place.install("opencode")
+    folder = place.user / ".config" / "opencode"
+    lock = json.loads((folder / "package-lock.json").read_text())
+    assert "@opencode-ai/plugin" in lock["packages"][""]["dependencies"]
+    assert (folder / "node_modules").is_dir()
+    place.uninstall("opencode")
+    for name in ("package.json", "package-lock.json", "bun.lock"):
+        path = place.write(f".config/opencode/{name}", "{}")
+        assert not any("package-lock" in str(edit.path) for edit in place.plan("opencode").edits)
+        path.unlink()
+
+
+def test_a_missing_launcher_is_a_problem_that_says_what_to_do(place: Place) -> None:
+    place.install("claude-code")
+    place.home.launcher.unlink()
+    status = installed("claude-code", user_home=place.user, home=place.home)
+    assert any("tacit install claude-code" in problem for problem in status.problems)
+
+
+def test_an_unknown_host_names_the_known_ones(place: Place) -> None:
+    with pytest.raises(NotFound, match="claude-code, opencode"):
+        place.plan("emacs")
+
+
+def test_a_damaged_record_costs_exact_restoration_only(place: Place) -> None:
+    settings = place.write(".claude/settings.json", '{"a": 1}\n')
+    place.install("claude-code")
+    (place.home.root / "installs.json").write_text("{broken")
+    place.uninstall("claude-code")
+    assert json.loads(settings.read_text()) == {"a": 1}
