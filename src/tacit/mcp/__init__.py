@@ -1,0 +1,1 @@
+"""MCP: tools for agents that want to ask or to store on their own."""

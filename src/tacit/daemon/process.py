@@ -1,0 +1,246 @@
+"""The daemon's life from bound socket to released lock.
+
+In: a claim on a home. Out: requests answered until somebody says stop, nobody has asked for long, or the home is gone;
+then running work is finished, what waits is kept, and everything is given back. Never restarts itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import time
+from collections.abc import Generator
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from tacit import __version__
+from tacit.config.home import Home
+from tacit.config.layers import load_settings
+from tacit.config.settings import DaemonSettings
+from tacit.daemon.counters import Counters
+from tacit.daemon.lifecycle import Claim, DaemonFacts, write_facts
+from tacit.daemon.logs import start_log
+from tacit.daemon.server import DaemonParts, build_app, guarded
+from tacit.daemon.source import EngineSource
+from tacit.daemon.spool import drain
+from tacit.daemon.workers import WorkerPool
+from tacit.errors import DaemonError, TacitError
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
+
+GRACE_S = 8
+TICK_S = 1.0
+SPOOL_EVERY_S = 15.0
+PRERENDER_EVERY_S = 20.0
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn without its own signal handlers: the process has one way to stop."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class DaemonProcess:
+    """One daemon. `run` returns when it is over."""
+
+    def __init__(
+        self, home: Home, claimed: Claim, *, http_port: int | None = None, debug: bool = False
+    ) -> None:
+        self._home = home
+        self._claim = claimed
+        settings, warnings = _settings(home)
+        self._settings = settings
+        self._handler = start_log(home, max_bytes=settings.log_bytes, files=settings.log_files, debug=debug)
+        for warning in warnings:
+            _LOG.warning("settings: %s", warning)
+        self._http_port = http_port if http_port is not None else settings.http_port or None
+        self._facts = DaemonFacts(
+            pid=os.getpid(),
+            version=__version__,
+            started_at_ms=time.time_ns() // 1_000_000,
+            token=secrets.token_urlsafe(32),
+        )
+        self._over = Event()
+        self._code = 0
+        self._servers: list[_Server] = []
+        self._serving: list[asyncio.Task[None]] = []
+        self._source = EngineSource(self._open, on_settled=self._settled, on_broken=self._broken)
+        self._parts = DaemonParts(
+            source=self._source,
+            pool=WorkerPool(threads=settings.threads, queue=settings.queue),
+            home=str(home.root),
+            counters=Counters(),
+            stop=self.stop,
+            listen=self._listen,
+        )
+        self._app = build_app(self._parts)
+
+    def run(self) -> int:
+        """Serve; return the exit code."""
+        write_facts(self._home, self._facts)
+        self._source.begin()
+        keeper = Thread(target=self._keep_house, name="tacit-house", daemon=True)
+        keeper.start()
+        try:
+            asyncio.run(self._serve())
+        finally:
+            self._over.set()
+            self._finish(keeper)
+        return self._code
+
+    def stop(self) -> None:
+        """Begin to leave; safe from any thread."""
+        self._over.set()
+        self._claim.hide()
+        for server in self._servers:
+            server.should_exit = True
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        self._start_server(self._app, self._claim.socket)
+        if self._http_port is not None:
+            await self._listen(self._http_port)
+        while not self._over.is_set():
+            await asyncio.wait(self._serving, timeout=TICK_S)
+        await asyncio.gather(*self._serving, return_exceptions=True)
+        if self._parts.mcp is not None:
+            await self._parts.mcp.close()
+
+    def _start_server(self, app: ASGIApp, bound: socket.socket) -> None:
+        config = uvicorn.Config(
+            app, http="httptools", loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,
+            server_header=False, date_header=False, timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=30,
+        )  # fmt: skip
+        server = _Server(config)
+        self._servers.append(server)
+        self._serving.append(asyncio.get_running_loop().create_task(server.serve(sockets=[bound])))
+
+    async def _listen(self, port: int) -> dict[str, object]:
+        """Listen on a loopback port as well, once; return its number and the token."""
+        if not self._facts.http_port:
+            bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                bound.bind(("127.0.0.1", port))
+                bound.listen(64)
+            except OSError as error:
+                bound.close()
+                raise DaemonError(
+                    f"The port 127.0.0.1:{port} cannot be used: {error.strerror or error}.",
+                    hint="Set daemon.http_port to another one, or to 0.",
+                ) from error
+            bound.setblocking(False)
+            self._start_server(guarded(self._app, self._facts.token), bound)
+            self._facts = DaemonFacts(
+                pid=self._facts.pid, version=self._facts.version, started_at_ms=self._facts.started_at_ms,
+                http_port=int(bound.getsockname()[1]), token=self._facts.token,
+            )  # fmt: skip
+            write_facts(self._home, self._facts)
+        return {"port": self._facts.http_port, "token": self._facts.token}
+
+    # --- the engine ----------------------------------------------------------------------------------------------
+
+    def _open(self) -> Engine:
+        from tacit.app.wiring import open_engine  # noqa: PLC0415 - the heavy part, on its own thread
+
+        return open_engine(self._home.root)
+
+    def _settled(self, _: Engine | None) -> None:
+        """The start went as far as it could: hooks need not hold back from starting another daemon."""
+        with contextlib.suppress(OSError):
+            os.truncate(self._home.run_dir / "start.lock", 0)
+
+    def _broken(self) -> None:
+        self._code = 1
+        self.stop()
+
+    # --- housekeeping --------------------------------------------------------------------------------------------
+
+    def _keep_house(self) -> None:
+        """Background work, and the reasons to leave by itself."""
+        engine, begun = None, False
+        spooled_s = rendered_s = 0.0
+        counters = self._parts.counters
+        while not self._over.wait(TICK_S if begun else 0.05):
+            now = time.monotonic()
+            if self._should_leave():
+                self.stop()
+                return
+            engine = self._source.ready
+            if engine is None:
+                continue
+            try:
+                if not begun:
+                    begun = True
+                    engine.warm()
+                    self._drain(engine)
+                    engine.capture_pending()
+                    spooled_s = now
+                if now - spooled_s > SPOOL_EVERY_S:
+                    spooled_s = now
+                    self._drain(engine)
+                if now - rendered_s > PRERENDER_EVERY_S and now - counters.idle_s > rendered_s:
+                    rendered_s = now
+                    engine.prerender()
+            # The background job's boundary: the daemon answers on, whatever fails here.
+            except Exception:  # noqa: BLE001
+                counters.add("errors")
+                _LOG.exception("background work failed")
+
+    def _should_leave(self) -> bool:
+        if not self._claim.holds():
+            _LOG.warning("the socket is gone or another's; leaving")
+            return True
+        if self._parts.counters.idle_s > self._settings.idle_minutes * 60 and not self._parts.pool.count:
+            _LOG.info("idle; leaving")
+            return True
+        return False
+
+    def _drain(self, engine: Engine) -> None:
+        done = drain(
+            self._home.spool_dir, lambda host, payload: engine.hook(host, payload, deadline_ms=2_000.0)
+        )
+        if done.taken or done.refused or done.left:
+            self._parts.counters.add("spooled", done.taken)
+            _LOG.info("spool: %d taken, %d refused, %d left", done.taken, done.refused, done.left)
+
+    def _finish(self, keeper: Thread) -> None:
+        """Finish running work, keep what waits, give everything back."""
+        try:
+            self._parts.pool.close(timeout_s=GRACE_S)
+            keeper.join(timeout=GRACE_S)
+            engine = self._source.ready
+            if engine is not None:
+                if self._home.root.is_dir():
+                    engine.prerender()
+                engine.close()
+        # The last boundary: the lock must come free whatever fails before.
+        except Exception:  # noqa: BLE001
+            self._code = self._code or 1
+            _LOG.exception("leaving failed")
+        finally:
+            _LOG.info("left")
+            self._handler.close()
+            self._claim.release()
+
+
+def _settings(home: Home) -> tuple[DaemonSettings, tuple[str, ...]]:
+    try:
+        return load_settings(home).daemon, ()
+    except TacitError as error:
+        return DaemonSettings(), (error.code,)

@@ -1,0 +1,269 @@
+"""The daemon's HTTP face: hooks, health, stop, the API and MCP in one ASGI application.
+
+In: requests over the Unix socket (the folder's mode is the guard) or loopback TCP (`guarded` asks for the token).
+Out: the exact bytes for a host, JSON, problems. A named boundary: nothing that fails behind a hook becomes more than
+silence, a counter and a log line without text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit import __version__
+from tacit.daemon.counters import Counters
+from tacit.daemon.source import EngineSource
+from tacit.daemon.spool import parse_payload
+from tacit.daemon.workers import Busy, WorkerPool
+from tacit.errors import TacitError
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
+    from tacit.daemon.mcp_mount import McpMount
+
+MAX_BODY_BYTES = 16 << 20
+DEADLINE_MS = 800.0
+MOST_DEADLINE_MS = 60_000.0
+WRITE_UP_MS = 20.0
+"""Left of a deadline for encoding the answer and carrying it back."""
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class DaemonParts:
+    """What the application works with. `stop` and `listen` are given by the process that runs it."""
+
+    source: EngineSource
+    pool: WorkerPool
+    home: str
+    counters: Counters = field(default_factory=Counters)
+    stop: Callable[[], None] = lambda: None
+    listen: Callable[[int], Awaitable[dict[str, object]]] | None = None
+    api: Router | None = None
+    mcp: McpMount | None = None
+
+
+def build_app(parts: DaemonParts) -> ASGIApp:
+    """Make the application for the Unix socket."""
+
+    async def hook(request: Request) -> Response:
+        return await _hook(parts, request)
+
+    async def health(_: Request) -> Response:
+        return JSONResponse(_health(parts))
+
+    async def stop(_: Request) -> Response:
+        asyncio.get_running_loop().call_later(0.02, parts.stop)  # after the answer has left
+        return JSONResponse({"stopping": True}, status_code=202)
+
+    async def listen(request: Request) -> Response:
+        if parts.listen is None:
+            return Response(status_code=404)
+        asked = parse_payload(await request.body() or b"{}").get("port", 0)
+        return JSONResponse(await parts.listen(asked if isinstance(asked, int) else 0))
+
+    routes = [
+        Route("/hook/{host}", hook, methods=["POST"]),
+        Route("/health", health, methods=["GET", "POST"]),
+        Route("/stop", stop, methods=["POST"]),
+        Route("/listen", listen, methods=["POST"]),
+        Route("/mcp", _Mcp(parts)),
+        Route("/v1/{rest:path}", _Api(parts)),
+    ]
+    return _counted(Starlette(routes=routes), parts.counters)
+
+
+def guarded(app: ASGIApp, token: str) -> ASGIApp:
+    """Let requests through that carry the token and name a loopback host; for loopback TCP."""
+    expected = f"Bearer {token}".encode()
+
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
+        headers: dict[bytes, bytes] = dict(scope.get("headers") or [])
+        name = headers.get(b"host", b"").rpartition(b":")[0] or headers.get(b"host", b"")
+        # A page in a browser can reach loopback under a name of its own: the host is checked beside the token.
+        local = name in (b"127.0.0.1", b"localhost", b"[::1]")
+        open_path = scope["type"] == "http" and scope["path"] not in ("/listen", "/stop")
+        if open_path and local and hmac.compare_digest(headers.get(b"authorization", b""), expected):
+            await app(scope, receive, send)
+            return
+        refused = JSONResponse(
+            {"code": "unauthorized", "title": "Unauthorized", "status": 401,
+             "detail": "This port needs the token of run/daemon.json.", "hint": "Send `Authorization: Bearer TOKEN`."},
+            status_code=401, media_type="application/problem+json",
+        )  # fmt: skip
+        await refused(scope, receive, send)
+
+    return guard
+
+
+async def _hook(parts: DaemonParts, request: Request) -> Response:
+    began = time.monotonic()
+    counters = parts.counters
+    counters.add("hooks")
+    host = str(request.path_params["host"])
+    until = began + _deadline_ms(request) / 1000
+    try:
+        body = await read_body(request)
+        engine = await parts.source.get(until_s=until)
+        text = await parts.pool.run(lambda: answer(engine, host, body, until_s=until), until_s=until)
+    except Busy:
+        counters.add("busy")
+        return Response(status_code=503)
+    except TimeoutError:
+        counters.add("late")
+        return Response(status_code=504)
+    except ClientDisconnect:
+        return Response(status_code=400)
+    except TacitError as error:
+        counters.add("refused")
+        _LOG.warning("a hook of %s was refused: %s", host, error.code, extra={"detail": error.message})
+        return _problem(error)
+    # The hook boundary: whatever broke, the agent's turn goes on.
+    except Exception:  # noqa: BLE001
+        counters.add("errors")
+        _LOG.exception("a hook of %s failed", host)
+        return Response(status_code=500)
+    counters.add("injections" if text else "silences")
+    return Response(
+        text.encode("utf-8", "replace"), media_type="application/json" if text[:1] == "{" else "text/plain"
+    )
+
+
+def answer(engine: Engine, host: str, body: bytes, *, until_s: float) -> str:
+    """Ask the engine for one event's exact reply, within what is left of its deadline. Blocking."""
+    payload = parse_payload(body)
+    left_ms = (until_s - time.monotonic()) * 1000 - WRITE_UP_MS
+    return engine.hook(host, payload, deadline_ms=max(1.0, left_ms))
+
+
+def _deadline_ms(request: Request) -> float:
+    given = request.headers.get("x-tacit-deadline-ms", "")
+    return min(float(given), MOST_DEADLINE_MS) if given.isdecimal() and int(given) > 0 else DEADLINE_MS
+
+
+async def read_body(request: Request) -> bytes:
+    """The body, bounded.
+
+    Raises:
+        InvalidPayload: if it is too long.
+    """
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            from tacit.errors import InvalidPayload  # noqa: PLC0415 - rare
+
+            raise InvalidPayload(
+                f"The payload is larger than {MAX_BODY_BYTES} bytes.", hint="Send less at once."
+            )
+    return bytes(body)
+
+
+def _problem(error: TacitError) -> Response:
+    from tacit.api.problems import problem_of  # noqa: PLC0415 - loads numpy, which the first answer need not wait for
+
+    return problem_of(error)
+
+
+def _health(parts: DaemonParts) -> dict[str, object]:
+    return {
+        "version": __version__,
+        "pid": os.getpid(),
+        "uptime_s": round(parts.counters.uptime_s, 3),
+        "home": parts.home,
+        "ready": parts.source.ready is not None,
+        "idle_s": round(parts.counters.idle_s, 3),
+        "rss_kb": _rss_kb(),
+        "counters": dict(parts.counters.values()),
+    }
+
+
+def _rss_kb() -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/self/statm", "rb") as opened:  # noqa: PTH123
+        return int(opened.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+    return 0
+
+
+class _Api:
+    """The API, built when somebody first asks for it: it needs the engine, and pydantic models nobody else needs."""
+
+    def __init__(self, parts: DaemonParts) -> None:
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        parts = self._parts
+        try:
+            engine = await parts.source.get(until_s=time.monotonic() + 30.0)
+        except TacitError as error:
+            await _problem(error)(scope, receive, send)
+            return
+        if parts.api is None:
+            parts.api = await asyncio.to_thread(_build_api, engine, parts.pool)
+        await parts.api(scope, receive, send)
+
+
+def _build_api(engine: Engine, pool: WorkerPool) -> Router:
+    from tacit.api.routes import build_routes  # noqa: PLC0415 - see `_Api`
+    from tacit.errors import DaemonUnavailable  # noqa: PLC0415
+
+    async def run(work: Callable[[], T]) -> T:
+        try:
+            return await pool.run(work)
+        except Busy:
+            raise DaemonUnavailable("The daemon is busy.", hint="Ask again in a moment.") from None
+
+    return Router(routes=build_routes(engine, run=run))
+
+
+class _Mcp:
+    """MCP, loaded when somebody first asks for it: its SDK takes most of a second and tens of megabytes."""
+
+    def __init__(self, parts: DaemonParts) -> None:
+        self._parts = parts
+        self._lock = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        parts = self._parts
+        async with self._lock:
+            if parts.mcp is None:
+                from tacit.daemon.mcp_mount import McpMount  # noqa: PLC0415 - see above
+
+                parts.mcp = McpMount(parts)
+        await parts.mcp(scope, receive, send)
+
+
+def _counted(app: ASGIApp, counters: Counters) -> ASGIApp:
+    """Count requests, keep the daemon alive while it is asked, and name the version in every answer."""
+    version = (b"x-tacit-version", __version__.encode())
+
+    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        counters.add("requests")
+        if scope["path"] != "/health":
+            counters.touch()
+
+        async def stamped(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), version]
+            await send(message)
+
+        await app(scope, receive, stamped)
+
+    return counted

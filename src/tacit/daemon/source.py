@@ -1,0 +1,101 @@
+"""The engine, once it is open.
+
+In: how to open one. Out: the engine, for whoever waits; opening happens on its own thread while the socket answers
+already. An engine that cannot be opened is tried again later, and everybody is told why meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Lock, Thread
+from typing import TYPE_CHECKING
+
+from tacit.errors import TacitError
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
+
+RETRY_S = 5.0
+
+_LOG = logging.getLogger(__name__)
+
+
+class EngineSource:
+    """Opens the engine once and hands it out."""
+
+    def __init__(
+        self,
+        open_engine: Callable[[], Engine],
+        *,
+        on_settled: Callable[[Engine | None], None] = lambda _: None,
+        on_broken: Callable[[], None] = lambda: None,
+        retry_s: float = RETRY_S,
+    ) -> None:
+        """Remember how to open.
+
+        Args:
+            open_engine: opens one; blocking.
+            on_settled: called on the opening thread with the engine, or None when it cannot be opened for now.
+            on_broken: called when the program itself is broken, so that waiting would not help.
+            retry_s: seconds after a failure before the next try.
+        """
+        self._open = open_engine
+        self._on_settled = on_settled
+        self._on_broken = on_broken
+        self._retry_s = retry_s
+        self._lock = Lock()
+        self._future: Future[Engine] | None = None
+        self._failed_s = 0.0
+
+    @property
+    def ready(self) -> Engine | None:
+        """The engine if it is open."""
+        future = self._future
+        return future.result() if future and future.done() and future.exception() is None else None
+
+    def begin(self) -> Future[Engine]:
+        """Open on a thread, unless that is done or under way."""
+        with self._lock:
+            future = self._future
+            failed = future is not None and future.done() and future.exception() is not None
+            if future is None or (failed and time.monotonic() - self._failed_s > self._retry_s):
+                future = self._future = Future()
+                Thread(target=self._run, args=(future,), name="tacit-open", daemon=True).start()
+            return future
+
+    async def get(self, *, until_s: float | None = None) -> Engine:
+        """Wait for the engine.
+
+        Raises:
+            TacitError: why it cannot be opened.
+            TimeoutError: `until_s` (of `time.monotonic()`) has passed.
+        """
+        engine = self.ready
+        if engine is not None:
+            return engine
+        waiting = asyncio.shield(asyncio.wrap_future(self.begin()))
+        if until_s is None:
+            return await waiting
+        return await asyncio.wait_for(waiting, max(0.0, until_s - time.monotonic()))
+
+    def _run(self, future: Future[Engine]) -> None:
+        try:
+            engine = self._open()
+        except TacitError as error:
+            _LOG.error("the engine cannot be opened: %s (%s)", error.code, type(error).__name__)
+            self._failed_s = time.monotonic()
+            future.set_exception(error)
+            self._on_settled(None)
+        # The opening thread's boundary: whoever waits must hear of it, and the process must not hang about.
+        except Exception as error:  # noqa: BLE001
+            _LOG.exception("the engine is broken")
+            self._failed_s = time.monotonic()
+            future.set_exception(error)
+            self._on_broken()
+        else:
+            future.set_result(engine)
+            self._on_settled(engine)

@@ -1,0 +1,113 @@
+"""Events that hooks kept while no daemon answered.
+
+In: `spool/*.event`, a line of JSON (`host`, `event`, `reason`, `at_ms`) and then the host's payload as it came. Out:
+the engine has handled them, oldest first, and the files are gone. A file that cannot be read is removed and counted; one
+that the engine could not take yet stays, a week at most.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from tacit.errors import InvalidPayload, NotFound, TacitError
+
+MOST_AT_ONCE = 200
+KEPT_S = 7 * 86_400.0
+UNFINISHED_S = 3_600.0
+
+_LOG = logging.getLogger(__name__)
+
+Take = Callable[[str, Mapping[str, object]], object]
+"""Handles one event: host, payload."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drained:
+    """How many events were taken, thrown away as unreadable, and left for later."""
+
+    taken: int = 0
+    refused: int = 0
+    left: int = 0
+
+
+def drain(folder: Path, take: Take, *, now_s: float | None = None) -> Drained:
+    """Hand every waiting event to `take`, oldest first; stops at the first that cannot be taken yet."""
+    now = time.time() if now_s is None else now_s
+    taken = refused = left = 0
+    names = sorted(folder.iterdir()) if folder.is_dir() else []
+    _sweep(names, now)
+    for path in [name for name in names if name.suffix == ".event"][:MOST_AT_ONCE]:
+        try:
+            host, payload = read_event(path)
+            take(host, payload)
+        except FileNotFoundError:
+            continue
+        except (InvalidPayload, NotFound) as error:
+            _LOG.warning("an event from the spool is not usable: %s", type(error).__name__)
+            refused += 1
+        except (TacitError, OSError) as error:
+            _LOG.warning("an event stays in the spool: %s", type(error).__name__)
+            left += 1
+            if _age_s(path, now) < KEPT_S:
+                break
+        else:
+            taken += 1
+        path.unlink(missing_ok=True)
+    return Drained(taken=taken, refused=refused, left=left)
+
+
+def read_event(path: Path) -> tuple[str, Mapping[str, object]]:
+    """Host and payload of one file.
+
+    Raises:
+        InvalidPayload: if it is not what a hook writes.
+        OSError: if it cannot be read.
+    """
+    first, _, body = path.read_bytes().partition(b"\n")
+    try:
+        head: object = json.loads(first)
+        payload = parse_payload(body)
+    except ValueError as error:
+        raise InvalidPayload(f"{path.name} in the spool is no JSON.", hint="It is removed.") from error
+    host = cast(dict[str, object], head).get("host") if isinstance(head, dict) else None
+    if not isinstance(host, str):
+        raise InvalidPayload(f"{path.name} in the spool names no host.", hint="It is removed.")
+    return host, payload
+
+
+def parse_payload(body: bytes) -> Mapping[str, object]:
+    """A host's payload.
+
+    Raises:
+        InvalidPayload: if it is no JSON object.
+    """
+    try:
+        found: object = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidPayload(
+            f"The payload of {len(body)} bytes is no JSON.", hint="A host sends one JSON object."
+        ) from error
+    if not isinstance(found, dict):
+        raise InvalidPayload(
+            f"The payload is a {type(found).__name__}.", hint="A host sends one JSON object."
+        )
+    return cast(dict[str, object], found)
+
+
+def _age_s(path: Path, now_s: float) -> float:
+    try:
+        return now_s - path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _sweep(names: list[Path], now_s: float) -> None:
+    for path in names:
+        if path.suffix == ".tmp" and _age_s(path, now_s) > UNFINISHED_S:
+            path.unlink(missing_ok=True)
