@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Candidate
@@ -12,27 +14,29 @@ from tacit.recall.spaces.character import closeness
 
 SAME_WORDS = 0.8
 SAME_CHARACTERS = 0.9
+LIKELY_WORDS = 0.6
+"""Pairs that share fewer of their words are not looked at: no copy of real text is so far apart."""
 _WORD = re.compile(r"[^\W_]+")
+_NEGATIONS = frozenset({"not", "never", "no", "don", "without"})
 
 
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """The set of words of `text`, case folded."""
     return frozenset(_WORD.findall(text.casefold()))
 
 
 def near_identical(left: str, right: str) -> bool:
     """Whether two statements say the same in almost the same words; a differing number or negation is no copy."""
-    a, b = _words(left), _words(right)
+    a, b = words_of(left), words_of(right)
     if not a or not b:
         return left == right
-    odd = a ^ b
-    if any(w.isdigit() or w in ("not", "never", "no", "don", "without") for w in odd):
+    if any(word.isdigit() or word in _NEGATIONS for word in a ^ b):
         return False
-    return len(a & b) / len(a | b) >= SAME_WORDS or closeness(left, right) >= SAME_CHARACTERS
+    shared = len(a & b) / len(a | b)
+    return shared >= SAME_WORDS or (shared >= LIKELY_WORDS and closeness(left, right) >= SAME_CHARACTERS)
 
 
-def dedupe(
-    candidates: Sequence[Candidate], *, in_context: Mapping[str, str]
-) -> Outcome[tuple[Candidate, ...]]:
+def dedupe(candidates: Sequence[Candidate], *, in_context: Mapping[str, str]) -> Outcome[tuple[Candidate, ...]]:
     """Drop what the context holds and copies within the pack.
 
     Args:
@@ -42,6 +46,7 @@ def dedupe(
     kept: list[Candidate] = []
     drops: list[Drop] = []
     seen: set[str] = set()
+    copies = _Copies([candidate.memory.content for candidate in candidates])
     for candidate in candidates:
         memory = candidate.memory
         if memory.id in seen:
@@ -52,9 +57,42 @@ def dedupe(
         if held:
             drops.append(Drop(memory_id=memory.id, reason=held))
             continue
-        copy = next((k for k in kept if near_identical(k.memory.content, memory.content)), None)
+        copy = copies.find(memory.content)
         if copy is not None:
-            drops.append(Drop(memory_id=memory.id, reason=f"says what {copy.memory.id} says"))
+            drops.append(Drop(memory_id=memory.id, reason=f"says what {kept[copy].memory.id} says"))
             continue
+        copies.add(memory.content, len(kept))
         kept.append(candidate)
     return Outcome(kept=tuple(kept), drops=tuple(drops))
+
+
+class _Copies:
+    """Finds copies without comparing every pair.
+
+    Prefix filter (Chaudhuri, Ganti and Kaushik, ICDE 2006): sort the words of each text rarest first; two texts whose
+    Jaccard similarity is at least t share a word among the first n - ceil(t * n) + 1 of each.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._frequency = Counter(word for text in texts for word in words_of(text))
+        self._by_word: dict[str, list[tuple[int, str]]] = {}
+        self._wordless: dict[str, int] = {}
+
+    def _prefix(self, text: str) -> list[str]:
+        words = sorted(words_of(text), key=lambda word: (self._frequency[word], word))
+        return words[: len(words) - math.ceil(LIKELY_WORDS * len(words)) + 1]
+
+    def find(self, text: str) -> int | None:
+        """Number of the first text added that `text` is a copy of, or None."""
+        prefix = self._prefix(text)
+        if not words_of(text):
+            return self._wordless.get(text)
+        likely = {entry for word in prefix for entry in self._by_word.get(word, ())}
+        return next((number for number, other in sorted(likely) if near_identical(text, other)), None)
+
+    def add(self, text: str, number: int) -> None:
+        """Make `text` known under `number`."""
+        if not words_of(text):
+            self._wordless.setdefault(text, number)
+        for word in self._prefix(text):
+            self._by_word.setdefault(word, []).append((number, text))

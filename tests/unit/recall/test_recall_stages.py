@@ -237,3 +237,15 @@ def test_deliver_property(contents, cap, budget):
     assert done.tokens <= budget
     assert not done.text or done.text.endswith("</tacit-memory>")
     assert bool(done.text) == bool(done.memory_ids)
+
+
+@given(st.lists(st.lists(st.sampled_from("alpha beta gamma delta eps zeta 1 2 not".split()), max_size=7).map(" ".join), max_size=12))
+def test_copies_are_found_as_if_every_pair_were_compared(texts):
+    """The prefix filter changes the time, never the answer."""
+    texts = [t for t in texts if t]
+    result = dedupe([candidate(t, id=f"m{i:02}") for i, t in enumerate(texts)], in_context={})
+    expected: list[str] = []
+    for text in texts:
+        if not any(near_identical(text, k) for k in expected):
+            expected.append(text)
+    assert [c.memory.content for c in result.kept] == expected
