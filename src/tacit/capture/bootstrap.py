@@ -207,10 +207,15 @@ def _plan(
 
 
 def _changed_from(memory: Memory, removed: Iterable[Memory]) -> Memory | None:
-    mine = frozenset(take_apart(memory.content).order)
-    scored = [(overlap(mine, frozenset(take_apart(old.content).order)), old.id, old) for old in removed]
+    scored = [(_likeness(memory.content, old.content), old.id, old) for old in removed]
     best = max(scored, default=None, key=lambda entry: entry[:2])
     return best[2] if best and best[0] >= CHANGED_OVERLAP else None
+
+
+def _likeness(new: str, old: str) -> float:
+    """Overlap of the content words, with or without numbers, whichever is more."""
+    mine, theirs = take_apart(new), take_apart(old)
+    return max(overlap(frozenset(mine.order), frozenset(theirs.order)), overlap(mine.words, theirs.words))
 
 
 def _draft(line: RuleLine, paths: tuple[str, ...], path: str, project_id: str, at_ms: int) -> Draft:

@@ -40,7 +40,7 @@ _CHANGE = re.compile(
 _REJECTED = re.compile(
     r"(?:\binstead of|\brather than|\bin place of|\bno longer (?:use[ds]?|using|support(?:s|ed)?|need(?:s|ed)?|run|on|in)?"
     r"|\b(?:switch|mov|migrat|chang)\w* (?:away )?from|\breplac\w+|\bdrop(?:ped)?|,\s*(?:and )?not|,\s*never)\s+"
-    r"(?P<old>[^,.;()]{2,60}?)(?=\s+(?:to|with|by|for|in|on|as|because|anymore|any more|when|since)\b|[,.;()]|$)",
+    r"(?P<old>(?:[^,.;()]|\.(?=\w)){2,60}?)(?=\s+(?:to|with|by|for|in|on|as|because|anymore|any more|when|since)\b|[,;()]|\.(?!\w)|$)",
     re.IGNORECASE,
 )
 

@@ -40,9 +40,7 @@ _LISTING = re.compile(
     r"^(?:\W*)(?:table of contents|contents|toc|license|acknowledge?ments?|credits|changelog|links)\W*$",
     re.IGNORECASE,
 )
-_EXAMPLES = re.compile(
-    r"\b(?:examples?|sample|bad|good|wrong|incorrect|before|after|output|template)\b", re.IGNORECASE
-)
+_EXAMPLES = re.compile(r"\b(?:examples?|sample|bad|wrong|incorrect|output|template)\b", re.IGNORECASE)
 _SEE_ONLY = re.compile(
     r"^(?:for (?:more|full|further|details?|additional)\b.*|see (?:also )?(?:the )?[`\w./ @-]+?(?: for .*)?|read more.*|more (?:info|details).*"
     r"|refer to .*|check out .*|this (?:file|document|guide|page|section) (?:provides|contains|describes|explains|covers|is|defines|outlines)\b.*"
@@ -134,6 +132,7 @@ def read_rules(text: str, *, rules_only: bool = False) -> RuleText:
             end = _fence_end(lines, number, fence["marks"])
             _flush(reader)
             _take_code(reader, lines[number + 1 : end], number + 2, fence["language"].lower())
+            reader.leads = [entry for entry in reader.leads if entry[0] >= 0]
             number = end + 1
             continue
         _take_line(reader, lines[number], number + 1)
@@ -198,6 +197,8 @@ def _take_line(reader: _Reader, line: str, number: int) -> None:
             lead=lead,
         )
         return
+    if reader.block and not reader.block.item and line.startswith(("**", "__")):
+        _flush(reader)  # a run of bold labels, one per line
     if reader.block is None:
         indent = len(line) - len(line.lstrip())
         if not indent:
@@ -282,6 +283,8 @@ def _heading(reader: _Reader) -> str:
 
 def _worth(content: str, part: str, *, rules_only: bool, item: bool) -> bool:
     bare = part.strip(" .`*_")
+    if part.startswith("(") or re.fullmatch(r"`[^`]+`\W*", part.strip()):
+        return False
     if not MIN_WORDS <= word_count(content) <= MAX_WORDS or part.rstrip().endswith(("?", ":")):
         return False
     if _SEE_ONLY.match(bare) or re.fullmatch(r"\S*https?://\S+", bare) or not re.search(r"[A-Za-z]{3}", bare):

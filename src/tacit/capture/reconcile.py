@@ -52,7 +52,7 @@ def reconcile(memory: Memory, neighbours: Sequence[Neighbour], *, near_duplicate
 def _same(memory: Memory, stored: Memory) -> Change:
     mine, theirs = memory.provenance, stored.provenance
     spans = {theirs.span, *stored.evidence}
-    if mine.span and mine.span in spans and mine.session_id == theirs.session_id:
+    if mine.session_id and mine.span in spans and mine.session_id == theirs.session_id:
         return Skip(content=memory.content, reason=f"captured already as {stored.id}")
     if mine.session_id and (mine.host, mine.session_id) == (theirs.host, theirs.session_id):
         return Skip(content=memory.content, reason=f"said before in this session: {stored.id}")
@@ -107,6 +107,8 @@ def _conflict(memory: Memory, stored: Memory, verdict: Verdict) -> Change:
     if not ruling:
         return Contradict(memory=memory, other_id=stored.id, reason=f"{why}, but {ruling.reason}")
     since, until = memory.validity.valid_from_ms, stored.validity.valid_from_ms
+    if not since or not until or (since == until and not _later_turn(memory, stored)):
+        return Contradict(memory=memory, other_id=stored.id, reason=f"{why}; neither is known to be newer")
     if since < until:
         if verdict == "replaced":
             return Add(memory=memory)  # the newer statement may well ask for the old thing again
@@ -114,8 +116,6 @@ def _conflict(memory: Memory, stored: Memory, verdict: Verdict) -> Change:
         return Add(
             memory=replace(memory, validity=past, status="superseded"), reason=f"older; {stored.id} holds now"
         )
-    if not since or not until or (since == until and not _later_turn(memory, stored)):
-        return Contradict(memory=memory, other_id=stored.id, reason=f"{why}; neither is known to be newer")
     return Supersede(memory=memory, old_id=stored.id, at_ms=since, reason=why)
 
 

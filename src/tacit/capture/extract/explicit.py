@@ -109,7 +109,7 @@ _WRONG = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IS_VALUE = re.compile(
-    r"^(?:the|our) [\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? on)\s+(?:called |named |in |at |on )?"
+    r"^(?i:the|our) [\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? on)\s+(?:called |named |in |at |on )?"
     r"(?:`[^`]+`|\S*[\d/._-]\S*|[A-Z]\w+)",
 )
 
@@ -255,11 +255,7 @@ def _always(body: str) -> _Found | None:
         )
     if loose_reference(content) or _ONE_OFF.search(content) or _SUPPOSED.search(content):
         return None
-    kind = (
-        "anti_pattern"
-        if re.search(r"\b(?:never|not ever|n'?t ever)\b", content, re.IGNORECASE)
-        else "preference"
-    )
+    kind = "preference" if re.search(r"\balways\b", content, re.IGNORECASE) else "anti_pattern"
     return content, kind, 0.9, "always or never"
 
 

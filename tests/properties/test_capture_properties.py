@@ -1,0 +1,136 @@
+"""Properties of capture: the same thing twice never adds twice, and no text breaks it."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacit.backends.fake import FakeStore
+from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from tacit.capture.compare import compare
+from tacit.capture.extract.digest import SessionWork
+from tacit.capture.extract.explicit import MAX_WORDS, MIN_WORDS, find_explicit
+from tacit.capture.extract.fixes import Failure
+from tacit.capture.extract.session_end import find_statements, open_loops
+from tacit.capture.markdown import read_rules
+from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.transcripts.plain import read_messages
+from tacit.capture.turn import Position, Turn
+from tacit.config.settings import CaptureSettings, PrivacySettings
+from tacit.model.changes import Add, Draft
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Provenance, TrustTier
+from tacit.model.scope import project_scope
+from tacit.ports.store import MemoryFilter
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.tokens import FakeTokenCounter
+from tacit.safety.redact import Redactor
+
+VOCABULARY = "use never always tabs spaces port 8080 9090 npm pnpm instead of not the in tests is go"
+WORDS = st.sampled_from(VOCABULARY.split())
+SENTENCES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
+TEXTS = st.one_of(st.text(max_size=300), SENTENCES, st.lists(SENTENCES, max_size=6).map("\n- ".join))
+CALM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def pipeline() -> tuple[CapturePipeline, FakeStore]:
+    clock = FakeClock(now_ms=1_795_000_000_000)
+    store = FakeStore(clock=clock)
+    capture = CapturePipeline(
+        store=store, embedder=FakeEmbedder(), tokens=FakeTokenCounter(), clock=clock, redactor=Redactor(PrivacySettings()),
+        kinds=KindRegistry(), settings=CaptureSettings(),
+    )  # fmt: skip
+    return capture, store
+
+
+def draft(content: str, at_ms: int, session: str = "s") -> Draft:
+    who = Provenance(
+        tier=TrustTier.USER, source="session", host="h", session_id=session, turn=at_ms, span=content
+    )
+    return Draft(content=content, kind="preference", scope=project_scope("p"), provenance=who, at_ms=at_ms)
+
+
+def active(store: FakeStore) -> list[str]:
+    return sorted(m.content for m in store.list_memories(MemoryFilter(), scope=store.scopes(), limit=100))
+
+
+@CALM
+@given(st.lists(SENTENCES, min_size=1, max_size=5))
+def test_the_same_drafts_twice_never_add_twice(contents: list[str]) -> None:
+    capture, store = pipeline()
+    drafts = [draft(content, at) for at, content in enumerate(contents, start=1)]
+    capture.store_drafts(drafts[-1:])
+    before = active(store)
+    changes = capture.store_drafts(drafts[-1:])
+    assert not any(isinstance(change, Add) for change in changes)
+    assert active(store) == before
+
+
+@CALM
+@given(SENTENCES, SENTENCES)
+def test_two_statements_hold_alike_in_whichever_order_they_are_read(one: str, two: str) -> None:
+    first, second = draft(one, 1, "a"), draft(two, 2, "b")
+    results: list[list[str]] = []
+    for order in ([first, second], [second, first]):
+        capture, store = pipeline()
+        for item in order:
+            capture.store_drafts([item])
+        results.append([content.casefold() for content in active(store)])
+    verdicts = {compare(a, b, cosine=0.0, near=2.0) for a, b in ((one, two), (two, one))}
+    # A merge keeps the words that were stored first; "use X instead of Y" read late may not know what replaced it.
+    if not verdicts & {"same", "replaced", "slot_changed"}:
+        assert results[0] == results[1]
+
+
+@CALM
+@given(SENTENCES, SENTENCES)
+def test_a_value_change_or_reversal_reads_the_same_from_both_sides(one: str, two: str) -> None:
+    forward, back = (compare(a, b, cosine=0.0, near=0.93) for a, b in ((one, two), (two, one)))
+    if not {forward, back} & {"replaced"}:
+        assert forward == back
+
+
+@CALM
+@given(TEXTS)
+def test_no_text_breaks_the_extractors(text: str) -> None:
+    turn = Turn(index=0, number=1, role="user", text=text)
+    for statement in find_explicit(text):
+        assert MIN_WORDS <= len(statement.content.split()) <= MAX_WORDS
+        assert "\n" not in statement.content
+    find_statements([turn])
+    open_loops([turn])
+    for line in read_rules(text).lines:
+        assert line.content.strip()
+        assert 1 <= line.line <= text.count("\n") + text.count("\r") + 1
+
+
+@CALM
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=20), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["role", "content", "text", "tools", "tool_calls", "type", "input", "function", "name", "id"]), inner, max_size=5), max_leaves=20))  # fmt: skip
+def test_no_json_breaks_the_message_reader(value: object) -> None:
+    assert read_messages([value]).bad_lines in (0, 1)
+
+
+@CALM
+@given(st.text(max_size=50), st.lists(st.text(max_size=30), max_size=4), st.integers(0, 10**6))
+def test_a_checkpoint_survives_the_round_trip(text: str, several: list[str], number: int) -> None:
+    failure = Failure(
+        command=text, error=text, signature=text, turn=number, at_ms=number, edited=tuple(several)
+    )
+    work = SessionWork(asked=text, files=tuple(several), commits=number)
+    checkpoint = Checkpoint(
+        path=text,
+        position=Position(offset=number, head=text, prompts=number),
+        root=text,
+        failures=(failure,),
+        work=work,
+    )
+    assert read_checkpoint(write_checkpoint(checkpoint)) == checkpoint
+
+
+@CALM
+@given(st.text(max_size=60) | st.dictionaries(st.text(max_size=8), st.integers(), max_size=3).map(json.dumps))
+def test_a_damaged_checkpoint_is_an_empty_one(text: str) -> None:
+    assert read_checkpoint(text) == Checkpoint()

@@ -1,0 +1,200 @@
+"""What counts as a statement, and above all what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.capture.extract.digest import SessionWork, write_digest
+from tacit.capture.extract.explicit import find_explicit
+from tacit.capture.extract.fixes import find_fixes, same_command
+from tacit.capture.extract.session_end import find_statements, open_loops
+from tacit.capture.turn import ToolUse, Turn
+
+STATED = [
+    ("Remember that we deploy on Fridays only", "We deploy on Fridays only", "preference"),
+    ("remember: the staging database is called atlas", "The staging database is called atlas", "fact"),
+    ("please remember the deploy script needs VPN", "The deploy script needs VPN", "fact"),
+    ("Please remember to always run the linter before committing", "Always run the linter before committing", "preference"),
+    ("From now on, write commit messages in the imperative mood", "Write commit messages in the imperative mood", "preference"),
+    ("Use British spelling from now on.", "Use British spelling", "preference"),
+    ("Don't ever touch the generated files in api/gen", "Don't ever touch the generated files in api/gen", "anti_pattern"),
+    ("ok, and please make sure you always add a test for bug fixes", "Always add a test for bug fixes", "preference"),
+    ("When you write Go code, always wrap errors with %w", "When you write Go code, always wrap errors with %w", "preference"),
+    ("Can you always use absolute imports?", "Always use absolute imports", "preference"),
+    ("The public API must never return null", "The public API must never return null", "anti_pattern"),
+    ("We use pnpm, not npm", "We use pnpm, not npm", "decision"),
+    ("Use uv instead of pip for installing packages.", "Use uv instead of pip for installing packages", "preference"),
+    ("I prefer table driven tests", "I prefer table driven tests", "preference"),
+    ("stop adding comments that explain the obvious", "Stop adding comments that explain the obvious", "anti_pattern"),
+    ("note for the future: the CI token expires in May", "The CI token expires in May", "fact"),
+    ("keep in mind that the API is rate limited to 10 requests a second", "The API is rate limited to 10 requests a second", "fact"),
+    ("no, use pnpm instead of npm", "Use pnpm instead of npm", "correction"),
+    ("That's wrong. The port is 9090.", "The port is 9090", "correction"),
+    ("Fix the login bug. Also, never log passwords. Thanks!", "Never log passwords", "anti_pattern"),
+    ("- never log passwords\n- fix the login", "Never log passwords", "anti_pattern"),
+]  # fmt: skip
+
+NOT_STATED = [
+    "do we always use tabs?",
+    "Should we always use tabs?",
+    "Never mind, leave it",
+    "remember to run the tests now",
+    "remember when we changed the parser",
+    "Remember the last folder they opened",
+    "Do you remember that we had a bug there?",
+    "It always crashes when I click save",
+    "we never got this to work",
+    "I always forget the flag",
+    "what if we always used tabs?",
+    "always do this",
+    "use that instead of this",
+    "use the second one instead of the first",
+    "I'd prefer option B",
+    '"always use tabs in this file" is what the doc says',
+    "> always use tabs",
+    "```\nalways use tabs\n```",
+    "    always_use(x)",
+    "2024-01-01 12:00:00 ERROR always retry the request",
+    "Error: never call this twice",
+    "<log>never call this twice in a row</log>",
+    "no, that's not what I meant",
+    "stop the server and remove the container",
+    "For now always return 200 from the handler",
+    "",
+    "\x00\ud800",
+]
+
+
+@pytest.mark.parametrize(("text", "content", "kind"), STATED)
+def test_explicit_statements_are_found_and_self_contained(text: str, content: str, kind: str) -> None:
+    (found,) = find_explicit(text)
+    assert (found.content, found.kind) == (content, kind)
+    assert found.span in text
+
+
+@pytest.mark.parametrize("text", NOT_STATED)
+def test_what_is_not_meant_to_last_is_not_found(text: str) -> None:
+    assert find_explicit(text) == ()
+
+
+def test_a_pasted_document_speaks_only_through_an_explicit_request() -> None:
+    plan = "# Plan\n" + "\n".join(
+        f"## Step {i}\n\nAlways retry the request {'and wait ' * 30}" for i in range(8)
+    )
+    assert find_explicit(plan) == ()
+    assert [s.content for s in find_explicit("Remember that the plan is final.\n\n" + plan)] == [
+        "The plan is final"
+    ]
+
+
+def user(text: str, number: int = 1) -> Turn:
+    return Turn(index=0, number=number, role="user", text=text, key=f"u{number}")
+
+
+def agent(*tools: ToolUse, number: int = 1, text: str = "") -> Turn:
+    return Turn(index=1, number=number, role="assistant", text=text, tools=tools, at_ms=5)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("We decided to keep the old parser for archives", "decision"),
+        ("After every change, run the linter", "preference"),
+        ("Our tests never mock the database", "anti_pattern"),
+        ("Don't add comments in the tests", "anti_pattern"),
+        ("`src/app/queue.py` handles the retry policy", "file_context"),
+    ],
+)
+def test_the_session_end_hears_more(text: str, kind: str) -> None:
+    (found,) = find_statements([user(text)])
+    assert (found.statement.kind, found.explicit) == (kind, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["We don't have that file", "Don't add that line", "Let's go with option B", "maybe we should never mock the database",
+     "you should not have done that", "debug.log is in ~/watch-4", "Let's use it for now"],
+)  # fmt: skip
+def test_the_session_end_stays_precise(text: str) -> None:
+    assert find_statements([user(text)]) == ()
+
+
+def test_the_assistants_words_are_no_knowledge() -> None:
+    assert find_statements([agent(text="Always use tabs. We decided to use Redis.")]) == ()
+
+
+def test_open_loops() -> None:
+    turns = [user("TODO: document the retry policy. We still need to rename the queue. What's next?")]
+    assert open_loops(turns) == ("Document the retry policy", "Rename the queue")
+
+
+def bash(command: str, error: str = "") -> ToolUse:
+    return ToolUse(tool="bash", command=command, failed=bool(error), finished=True, error=error)
+
+
+EDIT = ToolUse(tool="edit", paths=("a.py",), finished=True)
+MISSING = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
+
+
+def test_a_fix_needs_a_failure_a_change_and_the_same_command_succeeding() -> None:
+    (fix,), still = find_fixes(
+        [agent(bash("make check", MISSING), EDIT, bash("cd /w && make check 2>&1 | tail -3"))]
+    )
+    assert (fix.failure.command, fix.failure.edited, fix.essence) == (
+        "make check",
+        ("a.py",),
+        "ModuleNotFoundError: No module named 'yaml'",
+    )
+    assert still == ()
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        (bash("make check", MISSING), bash("make check")),  # flaky: nothing changed
+        (bash("make check", MISSING), EDIT, bash("make other")),
+        (bash("pytest", "E   assert 1 == 2\n1 failed"), EDIT, bash("pytest")),  # red, then green
+        (bash("grep x y", "Exit code 1"), EDIT, bash("grep x y")),
+        (
+            bash("make check", MISSING),
+            ToolUse(tool="edit", paths=("a.py",), finished=True, failed=True),
+            bash("make check"),
+        ),
+    ],
+)
+def test_no_fix_without_proof(tools: tuple[ToolUse, ...]) -> None:
+    assert find_fixes([agent(*tools)])[0] == ()
+
+
+def test_a_corrected_command_is_a_fix() -> None:
+    wrong = bash("minsky session dir --task 11", "error: unknown option '--task'")
+    (fix,), _ = find_fixes([agent(wrong, bash("minsky session dir task#11"))])
+    assert fix.corrected == "minsky session dir task#11"
+
+
+def test_an_open_failure_is_carried_into_the_next_reading() -> None:
+    _, still = find_fixes([agent(bash("make check", MISSING))])
+    (fix,), rest = find_fixes([agent(bash("pip install pyyaml"), bash("make check"), number=3)], still)
+    assert (fix.failure.prepared, fix.turn, rest) == (("pip install pyyaml",), 3, ())
+
+
+def test_the_same_command_in_other_clothes() -> None:
+    assert same_command("cd /x && npm test 2>&1 | tail -20", "npm test")
+    assert not same_command("npm test", "npm test -- --watch")
+
+
+def test_a_digest_is_bounded_ordered_and_silent_without_work() -> None:
+    assert write_digest(SessionWork(asked="Explain the parser"), failing=[]) == ""
+    work = SessionWork(
+        asked="Add retries " * 40, files=tuple(f"f{i}.py" for i in range(9)), left=("a b",) * 9, commits=2
+    )
+    digest = write_digest(work, failing=["make check"])
+    assert [row.split(":")[0] for row in digest.splitlines()] == [
+        "impl",
+        "impl",
+        "block",
+        *["next"] * 4,
+        "done",
+    ]
+    assert "f5.py and 3 more" in digest
+    assert len(digest) <= 1200

@@ -1,0 +1,132 @@
+"""What becomes of a statement beside what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tacit.capture.compare import compare
+from tacit.capture.reconcile import MAX_EVIDENCE, Neighbour, reconcile
+from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL, project_scope
+
+
+def memory(
+    content: str,
+    *,
+    key: str = "mem_new",
+    kind: str = "decision",
+    at: int = 20,
+    tier: TrustTier = TrustTier.USER,
+    session: str = "s2",
+) -> Memory:
+    return Memory(
+        id=key, kind=kind, content=content, scope=project_scope("p"),
+        provenance=Provenance(tier=tier, source="session", host="h", session_id=session, span=content),
+        validity=Validity(valid_from_ms=at), created_at_ms=at, updated_at_ms=at, importance=0.5,
+    )  # fmt: skip
+
+
+def stored(content: str, **given: object) -> Memory:
+    return memory(content, **{"key": "mem_old", "at": 10, "session": "s1", **given})
+
+
+def decide(new: Memory, *old: Memory, cosine: float = 0.0) -> Change:
+    return reconcile(new, [Neighbour(memory=m, cosine=cosine) for m in old], near_duplicate_cosine=0.93)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "cosine", "verdict"),
+    [
+        ("Use tabs.", "use  TABS", 0.0, "same"),
+        ("Always run the tests before pushing", "Run tests before you push", 0.95, "same"),
+        ("Always run the tests before pushing", "Never run the tests before pushing", 0.97, "reversed"),
+        ("The port is 9090", "The port is 8080", 0.97, "value_changed"),
+        ("Wait 30s for the queue", "Wait 5s for the queue", 0.97, "value_changed"),
+        ("Config lives in `app/new.toml`", "Config lives in `app/old.toml`", 0.97, "value_changed"),
+        ("Use pnpm instead of npm", "We use npm for packages", 0.6, "replaced"),
+        ("We switched from Redis to Postgres for sessions", "Sessions are stored in Redis", 0.6, "replaced"),
+        ("We no longer support Python 3.9", "We support Python 3.9", 0.9, "replaced"),
+        ("Run the tests before pushing", "Run the linter before pushing", 0.9, "slot_changed"),
+        ("Use ruff for linting", "Use pytest for testing", 0.8, "different"),
+        ("The port of staging is 80", "We deploy on Fridays", 0.1, "different"),
+    ],
+)
+def test_compare(new: str, old: str, cosine: float, verdict: str) -> None:
+    assert compare(new, old, cosine=cosine, near=0.93) == verdict
+
+
+def test_nothing_near_is_added() -> None:
+    new = memory("Use tabs in Go files")
+    assert decide(new, stored("Deploy on Fridays only")) == Add(memory=new)
+
+
+def test_a_repetition_raises_frequency_importance_and_evidence() -> None:
+    change = decide(memory("use tabs in Go files!"), stored("Use tabs in Go files"))
+    assert isinstance(change, Merge)
+    assert (change.memory.id, change.memory.content) == ("mem_old", "Use tabs in Go files")
+    assert (change.memory.frequency, change.memory.evidence) == (2, ("use tabs in Go files!",))
+    assert change.memory.importance == pytest.approx(0.6)
+
+
+def test_evidence_is_capped_and_trust_rises() -> None:
+    old = replace(
+        stored("Use tabs in Go files", tier=TrustTier.ASSISTANT),
+        evidence=tuple(map(str, range(MAX_EVIDENCE))),
+    )
+    change = decide(memory("use tabs in Go files!"), old)
+    assert isinstance(change, Merge)
+    assert len(change.memory.evidence) == MAX_EVIDENCE
+    assert change.memory.provenance.tier is TrustTier.USER
+
+
+def test_the_same_utterance_read_again_is_skipped() -> None:
+    old = stored("Use tabs in Go files")
+    assert isinstance(decide(stored("Use tabs in Go files", key="mem_new"), old), Skip)
+
+
+def test_a_newer_value_supersedes_and_says_why() -> None:
+    change = decide(memory("The port is 9090"), stored("The port is 8080"))
+    assert isinstance(change, Supersede)
+    assert (change.old_id, change.at_ms, change.reason) == ("mem_old", 20, "gives another value than mem_old")
+
+
+def test_an_older_value_becomes_history() -> None:
+    change = decide(memory("The port is 8080", at=5), stored("The port is 9090"))
+    assert isinstance(change, Add)
+    assert change.memory.status == "superseded"
+    assert (change.memory.validity.valid_to_ms, change.memory.validity.superseded_by) == (10, "mem_old")
+
+
+def test_trust_is_not_overruled() -> None:
+    change = decide(memory("The port is 9090", tier=TrustTier.TOOL), stored("The port is 8080"))
+    assert isinstance(change, Contradict)
+    assert "tool never supersedes user" in change.reason
+
+
+def test_neither_newer_is_a_contradiction() -> None:
+    assert isinstance(decide(memory("The port is 9090", at=10), stored("The port is 8080")), Contradict)
+    assert isinstance(decide(memory("The port is 9090", at=0), stored("The port is 8080")), Contradict)
+
+
+def test_one_word_changed_is_a_change_of_mind_only_when_it_says_so() -> None:
+    old = stored("Run the linter before pushing")
+    assert isinstance(decide(memory("Run the tests before pushing"), old), Add)
+    assert isinstance(decide(memory("Run the tests before pushing", kind="correction"), old), Supersede)
+
+
+def test_another_scope_is_merged_with_but_never_superseded() -> None:
+    wide = replace(stored("The port is 8080"), scope=UNIVERSAL)
+    assert isinstance(decide(memory("The port is 9090"), wide), Add)
+    assert isinstance(decide(memory("the port is 8080"), wide), Merge)
+
+
+def test_two_files_described_are_two_memories() -> None:
+    old = stored("`a/new.py` holds the routes", kind="file_context")
+    assert isinstance(decide(memory("`a/old.py` holds the routes", kind="file_context"), old), Add)
+
+
+def test_what_is_over_is_no_neighbour() -> None:
+    assert isinstance(decide(memory("Use tabs"), replace(stored("Use tabs"), status="retired")), Add)
