@@ -780,7 +780,6 @@ SCOPES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fake", "sqlite"])
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(

@@ -14,15 +14,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.backends.sqlite.codec import json_list
+from tacit.backends.sqlite.confirm import (
+    HOLDS,
+    IN_SCOPE,
+    SPARE,
+    Found,
+    confirm_arrays,
+    confirm_scores,
+    numbers_of,
+)
 from tacit.backends.sqlite.connection import Database
 from tacit.backends.sqlite.documents import ALWAYS
 from tacit.backends.sqlite.index.intents import IntentPartitions
 from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
-from tacit.backends.sqlite.index.rows import Numbers, Scores
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
+from tacit.backends.sqlite.matching import match_words
 from tacit.backends.sqlite.scopes import StoredScope, stored_scopes
 from tacit.backends.text import clean_text, clean_value, code_query_words, query_words
 from tacit.errors import EmbedderMismatch, InvalidInput
@@ -36,13 +44,7 @@ TEXT_DEADLINE_MS = 100.0
 """A text search that takes longer is given up; choosing rare words makes that the exception."""
 
 _STEPS = 1000
-_SPARE = 32
 _UNION = 100
-
-_IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
-_HOLDS = "status = 'active' AND valid_from_ms <= :now AND (valid_to_ms IS NULL OR valid_to_ms > :now)"
-
-_Found = tuple[Numbers, NDArray[np.bytes_], Scores]
 
 
 class SqliteSearch:
@@ -67,7 +69,7 @@ class SqliteSearch:
             if not scopes:
                 return ranking.empty()
             stored = _identity(connection, identity)
-            found: list[_Found] = []
+            found: list[Found] = []
             now_ms = self._clock.now_ms()
             asked = np.ascontiguousarray(vector, np.float32)
             held = 0
@@ -75,11 +77,11 @@ class SqliteSearch:
                 assert stored is not None
                 with self._vectors.current(connection, one, stored) as index:
                     held += index.rows.living
-                    positions, scores = index.nearest(asked, limit + _SPARE, now_ms)
+                    positions, scores = index.nearest(asked, limit + SPARE, now_ms)
                     found.append((index.rows.numbers[positions], index.rows.ids[positions], scores))
             if not held:
                 _refuse_other_embedder(connection, scopes, identity)
-            return ranking.filled(_confirm(connection, scopes, found, limit, now_ms))
+            return ranking.filled(confirm_arrays(connection, scopes, found, limit, now_ms))
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
@@ -95,14 +97,14 @@ class SqliteSearch:
         with self._ranking(space, scope, limit) as (connection, scopes, ranking):
             if not scopes or not asked:
                 return ranking.empty()
-            expression = self._terms[index].expression(connection, asked, scopes)
-            if expression is None:
+            chosen = self._terms[index].choose(connection, asked)
+            if not chosen:
                 return ranking.empty()
             deadline = self._clock.monotonic_ms() + TEXT_DEADLINE_MS
             connection.set_progress_handler(lambda: self._clock.monotonic_ms() > deadline, _STEPS)
             try:
                 now_ms = self._clock.now_ms()
-                hits = _match(connection, index, expression, scopes=scopes, limit=limit, now_ms=now_ms)
+                hits = match_words(connection, index, chosen, scopes=scopes, limit=limit, now_ms=now_ms)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
                     raise
@@ -122,8 +124,8 @@ class SqliteSearch:
             for kind, key in asked:
                 rows = connection.execute(
                     "SELECT memory FROM memory_entities WHERE entity ="
-                    f" (SELECT number FROM entities WHERE kind = :kind AND key = :key) AND {_IN_SCOPE}",
-                    {"kind": kind, "key": key, "scopes": _numbers(scopes)},
+                    f" (SELECT number FROM entities WHERE kind = :kind AND key = :key) AND {IN_SCOPE}",
+                    {"kind": kind, "key": key, "scopes": numbers_of(scopes)},
                 )
                 linked.append([row[0] for row in rows])
             idf = [math.log(1 + total / (1 + len(memories))) for memories in linked]
@@ -133,7 +135,7 @@ class SqliteSearch:
                 for number in memories:
                     parts.setdefault(number, []).append(weight)
             scores = {number: math.fsum(weights) / whole for number, weights in parts.items()}
-            return ranking.filled(_confirm_all(connection, scopes, scores, limit, self._clock.now_ms()))
+            return ranking.filled(confirm_scores(connection, scopes, scores, limit, self._clock.now_ms()))
 
     def intent(self, actions: Sequence[tuple[str, float]], *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port. Weights are kept in steps of 1/200."""
@@ -144,10 +146,10 @@ class SqliteSearch:
             probabilities[ALWAYS] = 1.0
             now_ms = self._clock.now_ms()
             found = [
-                self._intents.best(connection, one, probabilities, want=limit + _SPARE, now_ms=now_ms)
+                self._intents.best(connection, one, probabilities, want=limit + SPARE, now_ms=now_ms)
                 for one in scopes
             ]
-            return ranking.filled(_confirm(connection, scopes, found, limit, now_ms))
+            return ranking.filled(confirm_arrays(connection, scopes, found, limit, now_ms))
 
     def standing(self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
@@ -167,10 +169,10 @@ class SqliteSearch:
                 return ranking.empty()
             rows = connection.execute(
                 "SELECT id FROM memories WHERE error_signature = :signature AND error_signature <> ''"
-                f" AND {_IN_SCOPE} AND {_HOLDS} ORDER BY id LIMIT :limit",
+                f" AND {IN_SCOPE} AND {HOLDS} ORDER BY id LIMIT :limit",
                 {
                     "signature": clean_text(signature),
-                    "scopes": _numbers(scopes),
+                    "scopes": numbers_of(scopes),
                     "now": self._clock.now_ms(),
                     "limit": limit,
                 },
@@ -211,10 +213,6 @@ class _Timed:
         return replace(self._ranking, took_ms=self._clock.monotonic_ms() - self._began, complete=complete)
 
 
-def _numbers(scopes: Sequence[StoredScope]) -> str:
-    return json_list([one.number for one in scopes])
-
-
 def _identity(connection: sqlite3.Connection, identity: EmbedderIdentity) -> StoredIdentity | None:
     row = connection.execute(
         "SELECT number FROM identities WHERE name = ? AND dimensions = ?",
@@ -230,7 +228,7 @@ def _refuse_other_embedder(
         "SELECT i.name, i.dimensions FROM memories AS m JOIN vectors AS v ON v.memory = m.number"
         " JOIN identities AS i ON i.number = v.identity"
         " WHERE m.scope IN (SELECT value FROM json_each(?)) AND m.status = 'active' LIMIT 1",
-        (_numbers(scopes),),
+        (numbers_of(scopes),),
     ).fetchone()
     if row is not None:
         raise EmbedderMismatch(
@@ -250,98 +248,6 @@ def _action_numbers(connection: sqlite3.Connection, actions: Sequence[tuple[str,
     return {number: probabilities[name] for number, name in rows}
 
 
-def _holding(
-    connection: sqlite3.Connection, scopes: Sequence[StoredScope], numbers: Sequence[int], now_ms: int
-) -> dict[int, str]:
-    """Ids of those of `numbers` that may be seen now."""
-    rows = connection.execute(
-        "SELECT number, id FROM memories WHERE number IN (SELECT value FROM json_each(:numbers))"
-        f" AND +{_IN_SCOPE} AND +{_HOLDS}",
-        {"numbers": json_list(numbers), "scopes": _numbers(scopes), "now": now_ms},
-    )
-    return dict(rows.fetchall())
-
-
-def _confirm(
-    connection: sqlite3.Connection,
-    scopes: Sequence[StoredScope],
-    found: Sequence[_Found],
-    limit: int,
-    now_ms: int,
-) -> list[Hit]:
-    """The best `limit` of what the indexes propose that the table confirms.
-
-    Every proposal is a triple of arrays: row numbers, ids, scores.
-    """
-    if not found:
-        return []
-    numbers = np.concatenate([one[0] for one in found])
-    ids = np.concatenate([one[1] for one in found])
-    scores = np.concatenate([one[2] for one in found])
-    order = np.lexsort((ids, -scores))
-    hits: list[Hit] = []
-    for start in range(0, len(order), limit + _SPARE):
-        block = order[start : start + limit + _SPARE]
-        seen = _holding(connection, scopes, [int(number) for number in numbers[block]], now_ms)
-        hits += [
-            Hit(memory_id=seen[int(numbers[at])], score=float(scores[at]))
-            for at in block
-            if int(numbers[at]) in seen
-        ]
-        if len(hits) >= limit:
-            break
-    return hits[:limit]
-
-
-def _confirm_all(
-    connection: sqlite3.Connection,
-    scopes: Sequence[StoredScope],
-    scores: dict[int, float],
-    limit: int,
-    now_ms: int,
-) -> list[Hit]:
-    """The best `limit` of `scores` (by row number) that the table confirms; equal scores are read as a whole."""
-    order = sorted(scores, key=lambda number: -scores[number])
-    hits: list[Hit] = []
-    start = 0
-    while start < len(order) and len(hits) < limit:
-        end = min(start + limit + _SPARE, len(order))
-        while end < len(order) and scores[order[end]] == scores[order[end - 1]]:
-            end += 1
-        seen = _holding(connection, scopes, order[start:end], now_ms)
-        block = [
-            Hit(memory_id=seen[number], score=scores[number]) for number in order[start:end] if number in seen
-        ]
-        hits += sorted(block, key=lambda hit: (-hit.score, hit.memory_id))
-        start = end
-    return hits[:limit]
-
-
-def _match(
-    connection: sqlite3.Connection,
-    index: TextIndex,
-    expression: str,
-    *,
-    scopes: Sequence[StoredScope],
-    limit: int,
-    now_ms: int,
-) -> list[Hit]:
-    """Ask the text index for more and more until the table confirms `limit` hits or nothing is left."""
-    asked = limit + _SPARE
-    while True:
-        rows = connection.execute(
-            f"SELECT rowid, rank FROM text_{index} WHERE text_{index} MATCH ? ORDER BY rank LIMIT ?",
-            (expression, asked),
-        ).fetchall()
-        scores = {int(number): -float(rank) for number, rank in rows}
-        # At the cut, equal scores may have been left out by the index's own order; ids decide, so look further.
-        tie = len(rows) == asked and rows[-1][1] == rows[min(limit, len(rows)) - 1][1]
-        hits = _confirm_all(connection, scopes, scores, limit, now_ms)
-        if len(rows) < asked or (len(hits) == limit and not tie):
-            return hits
-        asked *= 4
-
-
 def _standing(
     connection: sqlite3.Connection, pairs: Sequence[tuple[int, str]], limit: int, now_ms: int
 ) -> list[tuple[int, float, str]]:
@@ -350,7 +256,7 @@ def _standing(
         return []
     one = (
         "SELECT * FROM (SELECT pinned, importance, id FROM memories"
-        f" WHERE scope = ? AND kind = ? AND {_HOLDS.replace(':now', '?')}"
+        f" WHERE scope = ? AND kind = ? AND {HOLDS.replace(':now', '?')}"
         " ORDER BY pinned DESC, importance DESC, id LIMIT ?)"
     )
     values = [value for scope, kind in pairs for value in (scope, kind, now_ms, now_ms, limit)]

@@ -1,0 +1,98 @@
+"""The table has the last word. In: what an index proposes. Out: hits that may be seen, best first, ties by id.
+
+A hit leaves only when SQL finds its row active, holding now, and in a scope of the filter. Never scores anything itself.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.backends.sqlite.codec import json_list
+from tacit.backends.sqlite.index.rows import Numbers, Scores
+from tacit.backends.sqlite.scopes import StoredScope
+from tacit.model.evidence import Hit
+
+SPARE = 32
+"""An index proposes so many more than are wanted, in case the table refuses some."""
+
+IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
+HOLDS = "status = 'active' AND valid_from_ms <= :now AND (valid_to_ms IS NULL OR valid_to_ms > :now)"
+
+Found = tuple[Numbers, NDArray[np.bytes_], Scores]
+"""Proposals of one index: row numbers, ids, scores; shape (k,) each."""
+
+
+def numbers_of(scopes: Sequence[StoredScope]) -> str:
+    """The scopes' numbers as JSON for `json_each`."""
+    return json_list([one.number for one in scopes])
+
+
+def _holding(
+    connection: sqlite3.Connection, scopes: Sequence[StoredScope], numbers: Sequence[int], now_ms: int
+) -> dict[int, str]:
+    """Ids of those of `numbers` that may be seen now."""
+    rows = connection.execute(
+        "SELECT number, id FROM memories WHERE number IN (SELECT value FROM json_each(:numbers))"
+        f" AND +{IN_SCOPE} AND +{HOLDS}",
+        {"numbers": json_list(numbers), "scopes": numbers_of(scopes), "now": now_ms},
+    )
+    return dict(rows.fetchall())
+
+
+def confirm_arrays(
+    connection: sqlite3.Connection,
+    scopes: Sequence[StoredScope],
+    found: Sequence[Found],
+    limit: int,
+    now_ms: int,
+) -> list[Hit]:
+    """The best `limit` of what the indexes propose that the table confirms.
+
+    Every proposal is a triple of arrays: row numbers, ids, scores.
+    """
+    if not found:
+        return []
+    numbers = np.concatenate([one[0] for one in found])
+    ids = np.concatenate([one[1] for one in found])
+    scores = np.concatenate([one[2] for one in found])
+    order = np.lexsort((ids, -scores))
+    hits: list[Hit] = []
+    for start in range(0, len(order), limit + SPARE):
+        block = order[start : start + limit + SPARE]
+        seen = _holding(connection, scopes, [int(number) for number in numbers[block]], now_ms)
+        hits += [
+            Hit(memory_id=seen[int(numbers[at])], score=float(scores[at]))
+            for at in block
+            if int(numbers[at]) in seen
+        ]
+        if len(hits) >= limit:
+            break
+    return hits[:limit]
+
+
+def confirm_scores(
+    connection: sqlite3.Connection,
+    scopes: Sequence[StoredScope],
+    scores: dict[int, float],
+    limit: int,
+    now_ms: int,
+) -> list[Hit]:
+    """The best `limit` of `scores` (by row number) that the table confirms; equal scores are read as a whole."""
+    order = sorted(scores, key=lambda number: -scores[number])
+    hits: list[Hit] = []
+    start = 0
+    while start < len(order) and len(hits) < limit:
+        end = min(start + limit + SPARE, len(order))
+        while end < len(order) and scores[order[end]] == scores[order[end - 1]]:
+            end += 1
+        seen = _holding(connection, scopes, order[start:end], now_ms)
+        block = [
+            Hit(memory_id=seen[number], score=scores[number]) for number in order[start:end] if number in seen
+        ]
+        hits += sorted(block, key=lambda hit: (-hit.score, hit.memory_id))
+        start = end
+    return hits[:limit]
