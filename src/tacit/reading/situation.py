@@ -176,9 +176,10 @@ def _read_words(
         evidence.add((("fix_bug", 0.6), ("debug_investigate", 0.65), ("edit_code", 0.4)), 1.0)
         why.append("an error was pasted")
     named = find_paths(own)
+    touched: Touch = "edit" if evidence.chances.get("edit_code", 0.0) >= 0.5 else "named"
     for path in named[:12]:
-        for name, chance in file_actions(path, "named"):
-            evidence.add(((name, chance),), 0.8)
+        for name, chance in file_actions(path, touched):
+            evidence.add(((name, chance),), 0.8 if touched == "named" else 0.55)
     commands = _named_commands(own)
     for command in commands:
         for name, chance in command_actions(command):
@@ -222,6 +223,8 @@ def _read_sentences(prose: str, evidence: Evidence) -> None:
             read_words(sentence, evidence)
             continue
         evidence.add((("answer_question", 0.7 if asks else 0.5), ("explain_code", 0.3)), 1.0)
+        if "why" in words[:3]:
+            evidence.add((("debug_investigate", 0.45),), 1.0)
         read_words(sentence, evidence, scale=0.45)
 
 

@@ -98,7 +98,7 @@ def make_trigger(
                 evidence.add(((name, chance),), 0.5)
     if situation is not None:
         for name, chance in situation.actions[:3]:
-            evidence.add(((name, chance),), 0.2)
+            evidence.add(((name, chance),), 0.3)
     actions = _weights(evidence)
     objects = _objects(content, paths=named, spans=spans)
     return Trigger(
@@ -129,7 +129,7 @@ def parse_when(text: str, *, maker: str = "user") -> Trigger:
 def _weights(evidence: Evidence) -> tuple[tuple[str, float], ...]:
     """Chances as the three weights of the protocol: 1.0 exactly then, 0.67 often, 0.33 sometimes."""
     ranked = evidence.ranked(least=0.2, most=_MOST_ACTIONS)
-    top = ranked[0][1] if ranked else 0.0
+    top = max(ranked[0][1], 0.5) if ranked else 0.5  # weak evidence alone never becomes "exactly then"
     found: list[tuple[str, float]] = []
     for name, chance in ranked:
         share = chance / top

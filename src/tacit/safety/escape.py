@@ -19,7 +19,7 @@ _SHORT = 1_000_000  # longer texts are never escaped whole: a memory is far belo
 # Every element a host or a chat template uses to speak in another voice. A memory may name them, not write them.
 _TAG_NAMES = (
     r"tacit[-_]\w+|system[-_]?\w*|hook[-_]?\w*|user|human|assistant|developer|tool[-_]?\w*|function[-_]?\w*"
-    r"|instructions?|memor(?:y|ies)|environment_details|antml:\w+|command-\w+|local-command-\w+|claude[-_]\w+|private"
+    r"|instructions?|memor(?:y|ies)|environment_details|antml:\w+|invoke|parameters?|thinking|command-\w+|local-command-\w+|claude[-_]\w+|private"
 )
 _TAG = re.compile(rf"<(?=\s*[/!?]?\s*(?:{_TAG_NAMES})\b)", re.IGNORECASE)
 _CLOSING = re.compile(r"<(?=\s*/)")
@@ -37,6 +37,7 @@ _UNSEEN = re.compile(
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
+_HIDDEN = frozenset({"Cc", "Cf", "Cs"})
 _ANGLES = str.maketrans({"\uff1c": "<", "\uff1e": ">", "\ufe64": "<", "\ufe65": ">", "\u2329": "\u2039"})
 
 
@@ -45,8 +46,8 @@ def clean_characters(text: str) -> str:
 
     White space is kept. The result can always be encoded as UTF-8.
     """
-    text = _UNSEEN.sub("", text)
-    return _SURROGATE.sub("\ufffd", text)
+    text = _SURROGATE.sub("\ufffd", _UNSEEN.sub("", text))
+    return text if text.isascii() or is_printable(text) else "".join(ch for ch in text if is_printable(ch))
 
 
 def escape_text(text: str) -> str:
@@ -107,5 +108,5 @@ def strip_blocks(text: str) -> str:
 
 
 def is_printable(text: str) -> bool:
-    """Whether `text` holds only characters a reader can see (white space included)."""
-    return all(ch.isspace() or unicodedata.category(ch)[0] != "C" for ch in text)
+    """Whether `text` holds no control, format or surrogate character but white space."""
+    return all(ch.isspace() or unicodedata.category(ch) not in _HIDDEN for ch in text)

@@ -141,17 +141,13 @@ class Redactor:
         return text
 
     def _apply(self, shape: Shape, text: str, found: Counter[str]) -> str:
-        group = "secret" if "secret" in shape.pattern.groupindex else 0
+        named = "secret" in shape.pattern.groupindex
 
         def replace(match: re.Match[str]) -> str:
-            whole, value = match[0], match[group]
-            if (
-                value is None
-                or not value
-                or _MARK.search(value)
-                or self._allowed(value)
-                or shape.innocent(value)
-            ):
+            whole = match[0]
+            group = "secret" if named and match["secret"] is not None else 0
+            value = match[group]
+            if not value or _MARK.search(value) or self._allowed(value) or shape.innocent(value):
                 return whole
             found[shape.kind] += 1
             start, end = match.start(group) - match.start(), match.end(group) - match.start()

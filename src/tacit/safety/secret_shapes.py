@@ -149,7 +149,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("mail_key", "key- xkeysib- mailgun -us", rf"{_B}(?:key-[a-f0-9]{{32}}|xkeysib-[a-f0-9]{{40,}}(?:-[A-Za-z0-9]+)?|[a-f0-9]{{32}}-us\d{{1,2}}){_E}"),
     _shape("twilio_key", "twilio sk ac auth", rf"{_B}SK[a-f0-9]{{32}}{_E}|(?i:twilio)[^\n]{{0,40}}?(?P<secret>(?<![0-9A-Za-z])[a-f0-9]{{32}}){_E}"),
     _shape("telegram_token", ":a", r"(?<![\w-])(?:bot)?(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,33})(?![\w-])"),
-    _shape("discord_token", "discord mt nt od", r"(?<![\w.-])[MNO][A-Za-z\d_-]{22,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}(?![\w-])"),
+    _shape("discord_token", ".", r"(?<![\w.-])[MNO][A-Za-z\d_-]{22,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}(?![\w-])"),
     _shape("jwt", "eyj", r"(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?"),
     _shape("digitalocean_token", "dop_v1_ doo_v1_ dor_v1_", rf"{_B}do[opr]_v1_[a-f0-9]{{32,}}"),
     _shape("shopify_token", "shpat_ shpss_ shpca_ shppa_", rf"{_B}shp(?:at|ss|ca|pa)_[A-Fa-f0-9]{{20,}}"),

@@ -1,0 +1,102 @@
+"""The table of trust, row by row."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from tacit.model.kinds import BUILTIN, KindRegistry
+from tacit.model.memory import Memory, MemoryStatus, Provenance, Sensitivity, TrustTier, Validity
+from tacit.model.pack import Surface
+from tacit.model.scope import UNIVERSAL
+from tacit.safety.trust import is_marked, may_appear, may_store_as, may_supersede, most_sensitive
+
+KINDS = KindRegistry()
+
+
+def memory(
+    tier: TrustTier, *, status: MemoryStatus = "active", sensitivity: Sensitivity = Sensitivity.PROJECT
+) -> Memory:
+    return Memory(
+        id="mem_1", kind="fact", content="x", scope=UNIVERSAL, provenance=Provenance(tier=tier), validity=Validity(valid_from_ms=0),
+        created_at_ms=0, updated_at_ms=0, status=status, sensitivity=sensitivity,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.name)
+def test_the_user_may_store_anything(kind: object) -> None:
+    assert may_store_as(TrustTier.USER, KINDS.get(kind.name)).status == "active"  # type: ignore[attr-defined]
+
+
+def test_the_assistant_may_not_make_rules_alone() -> None:
+    assert may_store_as(TrustTier.ASSISTANT, KINDS.get("preference")).status == "quarantined"
+    assert may_store_as(TrustTier.ASSISTANT, KINDS.get("preference"), confirmed=True).status == "active"
+    assert may_store_as(TrustTier.ASSISTANT, KINDS.get("outcome")).status == "active"
+
+
+def test_tool_output_is_only_observed() -> None:
+    assert may_store_as(TrustTier.TOOL, KINDS.get("observation")).status == "active"
+    assert may_store_as(TrustTier.TOOL, KINDS.get("error_pattern")).status == "active"
+    refused = may_store_as(TrustTier.TOOL, KINDS.get("preference"), confirmed=True)
+    assert refused.status is None
+    assert "tool output" in refused.reason
+
+
+def test_imports_wait() -> None:
+    assert may_store_as(TrustTier.IMPORT, KINDS.get("fact")).status == "quarantined"
+    assert may_store_as(TrustTier.IMPORT, KINDS.get("fact"), confirmed=True).status == "active"
+
+
+ALLOWED = {
+    TrustTier.USER: set(Surface),
+    TrustTier.ASSISTANT: {Surface.PROMPT, Surface.FAILURE, Surface.ON_DEMAND},
+    TrustTier.TOOL: {Surface.FAILURE, Surface.ON_DEMAND},
+    TrustTier.IMPORT: {Surface.ON_DEMAND},
+}
+
+
+@pytest.mark.parametrize("tier", TrustTier)
+@pytest.mark.parametrize("surface", Surface)
+def test_where_a_tier_may_appear(tier: TrustTier, surface: Surface) -> None:
+    ruling = may_appear(memory(tier), surface)
+    assert bool(ruling) == (surface in ALLOWED[tier])
+    assert bool(ruling.reason) != bool(ruling)
+
+
+def test_quarantine_is_on_demand_only() -> None:
+    waiting = memory(TrustTier.USER, status="quarantined")
+    assert may_appear(waiting, Surface.ON_DEMAND)
+    assert may_appear(waiting, Surface.PROMPT).reason == "quarantined"
+
+
+def test_what_no_longer_holds_appears_nowhere() -> None:
+    for status in ("superseded", "retired"):
+        assert status in get_args(MemoryStatus)
+        assert not any(may_appear(memory(TrustTier.USER, status=status), surface) for surface in Surface)
+
+
+def test_restricted_is_on_demand_only() -> None:
+    secret = memory(TrustTier.USER, sensitivity=Sensitivity.RESTRICTED)
+    assert may_appear(secret, Surface.ON_DEMAND)
+    assert may_appear(secret, Surface.START).reason == "sensitivity: restricted"
+
+
+@pytest.mark.parametrize("new", TrustTier)
+@pytest.mark.parametrize("old", TrustTier)
+def test_a_lower_tier_never_supersedes(new: TrustTier, old: TrustTier) -> None:
+    assert bool(may_supersede(new, old)) == (new >= old)
+
+
+def test_what_is_not_the_users_is_marked() -> None:
+    assert not is_marked(memory(TrustTier.USER))
+    assert is_marked(memory(TrustTier.ASSISTANT))
+    assert is_marked(memory(TrustTier.USER, status="quarantined"))
+
+
+def test_the_strictest_source_counts() -> None:
+    assert (
+        most_sensitive(Sensitivity.PUBLIC, Sensitivity.RESTRICTED, Sensitivity.PROJECT)
+        is Sensitivity.RESTRICTED
+    )
+    assert most_sensitive() is Sensitivity.PUBLIC
