@@ -38,13 +38,14 @@ def reconcile(memory: Memory, neighbours: Sequence[Neighbour], *, near_duplicate
     verdicts: list[tuple[Neighbour, Verdict]] = [
         (near, compare(memory.content, near.memory.content, cosine=near.cosine, near=near_duplicate_cosine))
         for near in ordered
-        if near.memory.status == "active" and near.memory.id != memory.id
+        if near.memory.status in ("active", "quarantined") and near.memory.id != memory.id
     ]
     for near, verdict in verdicts:
         if verdict == "same":
             return _same(memory, near.memory)
     for near, verdict in verdicts:
-        if near.memory.scope == memory.scope and _conflicts(memory, near.memory, verdict):
+        comparable = near.memory.scope == memory.scope and near.memory.status == "active"
+        if comparable and _conflicts(memory, near.memory, verdict):
             return _conflict(memory, near.memory, verdict)
     return Add(memory=memory)
 
@@ -71,6 +72,7 @@ def _same(memory: Memory, stored: Memory) -> Change:
         evidence=evidence,
         updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms),
         provenance=vouched,
+        status="active" if "active" in (stored.status, memory.status) else stored.status,
         trigger=memory.trigger if stored.trigger.empty else stored.trigger,
     )
     return Merge(memory=merged, reason=f"says the same as {stored.id}")
@@ -106,6 +108,8 @@ def _conflict(memory: Memory, stored: Memory, verdict: Verdict) -> Change:
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
         return Contradict(memory=memory, other_id=stored.id, reason=f"{why}, but {ruling.reason}")
+    if memory.status == "quarantined":
+        return Contradict(memory=memory, other_id=stored.id, reason=f"{why}, but nobody confirmed it")
     since, until = memory.validity.valid_from_ms, stored.validity.valid_from_ms
     if not since or not until or (since == until and not _later_turn(memory, stored)):
         return Contradict(memory=memory, other_id=stored.id, reason=f"{why}; neither is known to be newer")

@@ -18,7 +18,7 @@ from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Sk
 from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
-from tacit.ports.store import Store
+from tacit.ports.store import MemoryFilter, Store
 
 _CANDIDATES = 16
 _TRIES = 5
@@ -166,10 +166,12 @@ class Keeper:
             else ()
         )
         ids = dict.fromkeys([*cosines, *(hit.memory_id for hit in (*lexical.hits, *by_error))])
-        stored = self._store.get([key for key in ids if key not in current], scope=scope)
+        stored = self._store.get(list(ids), scope=scope)
+        waiting = MemoryFilter(statuses=("quarantined",), text=memory.content.rstrip(".! "))
+        stored = (*stored, *self._store.list_memories(waiting, scope=scope, limit=_CANDIDATES))
         batch = [other for other in current.values() if scope.allows(other.scope)]
         near: list[Neighbour] = []
-        for other in (*stored, *batch):
+        for other in (*(other for other in stored if other.id not in current), *batch):
             if other.id in gone:
                 continue
             cosine = cosines.get(other.id, 0.0)

@@ -431,3 +431,23 @@ def test_drafts_of_one_batch_see_each_other() -> None:
     changes = world.capture.store_drafts(drafts)
     assert [type(change) for change in changes] == [Add, Merge, Supersede]
     assert world.contents() == {"The port is 9090"}
+
+
+def test_an_unconfirmed_statement_waits_once_until_the_user_says_it() -> None:
+    world = World()
+    draft = Draft(
+        content="Always use tabs in Go files",
+        kind="preference",
+        scope=P,
+        provenance=Provenance(tier=TrustTier.IMPORT, source="mcp"),
+        at_ms=1,
+    )
+    world.capture.store_drafts([draft])
+    world.capture.store_drafts([draft])
+    assert [(m.status, m.content) for m in world.memories(status=None)] == [
+        ("quarantined", "Always use tabs in Go files")
+    ]
+    world.say("Always use tabs in Go files")
+    assert [(m.status, m.provenance.tier) for m in world.memories(status=None)] == [
+        ("active", TrustTier.USER)
+    ]

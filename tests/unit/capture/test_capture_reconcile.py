@@ -130,3 +130,20 @@ def test_two_files_described_are_two_memories() -> None:
 
 def test_what_is_over_is_no_neighbour() -> None:
     assert isinstance(decide(memory("Use tabs"), replace(stored("Use tabs"), status="retired")), Add)
+
+
+def test_what_waits_for_confirmation_is_confirmed_by_the_user_and_never_replaces() -> None:
+    waiting = replace(stored("Use tabs in Go files", tier=TrustTier.IMPORT), status="quarantined")
+    confirmed = decide(memory("use tabs in Go files!"), waiting)
+    assert isinstance(confirmed, Merge)
+    assert (confirmed.memory.status, confirmed.memory.provenance.tier) == ("active", TrustTier.USER)
+    again = decide(
+        replace(memory("use tabs in Go files!", tier=TrustTier.IMPORT), status="quarantined"), waiting
+    )
+    assert isinstance(again, Merge)
+    assert again.memory.status == "quarantined"
+    old = stored("The port is 8080", tier=TrustTier.IMPORT)
+    assert isinstance(
+        decide(replace(memory("The port is 9090", tier=TrustTier.IMPORT), status="quarantined"), old),
+        Contradict,
+    )
