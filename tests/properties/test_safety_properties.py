@@ -36,7 +36,19 @@ def test_no_text_closes_its_block(text: str) -> None:
     squeezed = escaped.lower().replace(" ", "")
     assert not any(
         mark in squeezed
-        for mark in ("</", "<tacit", "<system", "<hook", "<|", "|>", "[memory", "[/memory", "[inst", "<<sys")
+        for mark in (
+            "</",
+            "<tacit",
+            "<system",
+            "<hook",
+            "<|",
+            "|>",
+            "[memory]",
+            "[/memory]",
+            "[inst]",
+            "[/inst]",
+            "<<sys",
+        )
     )
     assert render(text).count("</tacit-memory>") == 1
 

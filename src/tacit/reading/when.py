@@ -75,7 +75,7 @@ def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigge
 
 
 def format_when(trigger: Trigger) -> str:
-    """Write `trigger` so that `parse_when` reads the same trigger back (with the same maker)."""
+    """Write `trigger` so that `parse_when` reads the same trigger back (with the same maker); an empty trigger is the empty text."""
     items: list[str] = ["always"] if trigger.always else []
     items.extend(
         name if weight == 1.0 and name in _KNOWN else f"action:{name}={weight!r}"
@@ -90,7 +90,7 @@ def format_when(trigger: Trigger) -> str:
         ("about", trigger.objects),
     ):
         items.extend(f"{prefix}:{_quote(value)}" for value in values)
-    if trigger.breadth != (3.0 if trigger.always else 1.0):
+    if items and trigger.breadth != (3.0 if trigger.always else 1.0):
         items.append(f"breadth:{trigger.breadth!r}")
     return ", ".join(items)
 

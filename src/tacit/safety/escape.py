@@ -23,8 +23,8 @@ _TAG_NAMES = (
 )
 _TAG = re.compile(rf"<(?=\s*[/!?]?\s*(?:{_TAG_NAMES})\b)", re.IGNORECASE)
 _CLOSING = re.compile(r"<(?=\s*/)")
-_TEMPLATE = re.compile(r"<(?=\s*\|)|(?<=\|)>|<<(?=\s*/?\s*SYS)|(?<=SYS)>>", re.IGNORECASE)
-_SECTION = re.compile(r"\[(?=\s*/?\s*(?:MEMORY|INST|SYS(?:TEM)?)\b)", re.IGNORECASE)
+_TEMPLATE = re.compile(r"<(?=\s*\|)|\|\s*>|<<(?=\s*/?\s*SYS)|(?<=SYS)>>", re.IGNORECASE)
+_SECTION = re.compile(r"\[(?=\s*/?\s*(?:MEMORY|INST|SYS(?:TEM)?)\s*\])", re.IGNORECASE)
 _ROLE = re.compile(
     r"(^|[.!?:;|)\]\"'\u2029-]\s*|\s{2,})(human|assistant|system|user|developer|tool)(\s*):", re.IGNORECASE
 )
@@ -61,7 +61,7 @@ def escape_text(text: str) -> str:
     text = _BREAKS.sub("\u2029", text)  # remembered as line starts for the role rule, one space in the end
     text = _ROLE.sub(lambda m: f"{m[1]}{m[2]}{m[3]}\uff1a", text)
     text = _SPACES.sub(" ", text).strip()
-    text = _TEMPLATE.sub(lambda m: "\u2039" * len(m[0]) if "<" in m[0] else "\u203a" * len(m[0]), text)
+    text = _TEMPLATE.sub(lambda m: m[0].replace("<", "\u2039").replace(">", "\u203a"), text)
     text = _CLOSING.sub("\u2039", text)
     text = _TAG.sub("\u2039", text)
     return _SECTION.sub("\u27e6", text)
