@@ -6,6 +6,7 @@ longer than its deadline, never writes to standard error and always exits 0.
 
     tacit_hook.py HOST [--event NAME]     one event: standard input -> POST /hook/HOST -> standard output
     tacit_hook.py mcp [--host HOST]       MCP over stdio: lines -> POST /mcp -> lines
+    tacit_hook.py start                   start the daemon if there is none, and leave
 
 Runs as `python -I -S -E tacit_hook.py`, where `import json` costs as much as starting Python: modules are imported as
 late as possible. Written for Python 3.8, because the interpreter that Tacit was installed with may be gone.
@@ -27,16 +28,10 @@ if TYPE_CHECKING:
 VERSION = "0.1.0"
 PYTHON = ""  # the launcher's copy names the interpreter that has `tacit`; "" = the one that runs this file
 
-MAX_PAYLOAD = 8 << 20
-MAX_REPLY = 64 << 20
-MAX_LOG_BYTES = 512 << 10
-START_DEADLINE_MS = 1500
-DEADLINE_MS = 800
-MCP_START_S = 10.0
-MCP_TIMEOUT_S = 60.0
-HOOK_TIMEOUT_S = 2.0
-UPGRADE_PAUSE_S = 600.0
-BIRTH_PAUSE_S = 5.0
+MAX_PAYLOAD, MAX_REPLY, MAX_LOG_BYTES = 8 << 20, 64 << 20, 512 << 10
+START_DEADLINE_MS, DEADLINE_MS = 1500, 800
+MCP_START_S, MCP_TIMEOUT_S, MCP_HOOK_TIMEOUT_S = 10.0, 60.0, 2.0
+UPGRADE_PAUSE_S, BIRTH_PAUSE_S = 600.0, 5.0
 
 _STARTS = ("SessionStart", "sessionStart", "session.start", "start")
 _KEPT = ("Stop", "StopFailure", "SubagentStop", "SessionEnd", "end", "message_end", "sessionEnd", "agentStop")
@@ -76,10 +71,9 @@ class Home:
 
     def trusted(self) -> bool:
         """Whether the socket's folder is ours alone; below /tmp another user could have made it."""
-        folder = os.path.dirname(self.socket)
-        if not self.shared or not os.path.lexists(folder):
+        if not self.shared or not os.path.lexists(os.path.dirname(self.socket)):
             return True
-        found = os.lstat(folder)
+        found = os.lstat(os.path.dirname(self.socket))
         return found.st_mode & 0o170077 == 0o040000 and found.st_uid == os.getuid()
 
 
@@ -180,7 +174,14 @@ def receive(connection: socket, until: float) -> Reply:
     headers: dict[str, str] = {}
     while wanted < 0 or len(data) < wanted:
         connection.settimeout(left(until))
-        part = connection.recv(1 << 18)
+        try:
+            part = connection.recv(1 << 18)
+        except ConnectionError:
+            part = b""
+        if not part and not data and not headers:
+            raise Absent(
+                "the daemon left"
+            )  # it will not answer; its successor can, and signals are idempotent
         data += part
         if not part or len(data) > MAX_REPLY or not (headers or data.startswith(b"HTTP/1."[: len(data)])):
             raise Garbled("no complete reply")
@@ -445,29 +446,25 @@ class Pipe:
             message = json.loads(line)
             answer["id"], method = message.get("id"), str(message.get("method"))
         except (ValueError, AttributeError):
-            answer["error"] = {"code": -32700, "message": "This line is no JSON-RPC message."}
-            return json.dumps(answer).encode()
+            return json.dumps(
+                {**answer, "error": {"code": -32700, "message": "No JSON-RPC message."}}
+            ).encode()
         try:
-            return self.forward(line, method, HOOK_TIMEOUT_S if hook else MCP_TIMEOUT_S)
+            return self.forward(line, method, MCP_HOOK_TIMEOUT_S if hook else MCP_TIMEOUT_S)
         except (OSError, ValueError, KeyError, TypeError) as error:
             note(self.home, "m", f"mcp: {type(error).__name__}: {error}")
-        if hook:  # a host's hook: silence, never an error that the user sees
-            answer["result"] = {"content": [{"type": "text", "text": "{}"}], "isError": False}
-        else:
-            text = "Tacit's memory cannot be reached; `tacit doctor` says why."
-            answer["error"] = {"code": -32000, "message": text}
+        lost = {"code": -32000, "message": "Tacit's memory cannot be reached; `tacit doctor` says why."}
+        silence = {"content": [{"type": "text", "text": "{}"}], "isError": False}
+        answer.update({"result": silence} if hook else {"error": lost})  # nobody sees an error for a hook
         return b"" if answer["id"] is None else json.dumps(answer).encode()
 
     def forward(self, line: bytes, method: str, timeout_s: float) -> bytes:
-        """Send one message on as it is, once more when the daemon died under it; return the reply's JSON."""
+        """Send one message on as it is; return the reply's JSON."""
         import json
 
         until = time.monotonic() + timeout_s
         lines = tuple(f"{name}: {value}" for name, value in self.headers.items())
-        try:
-            status, headers, body = call(self.home, "/mcp", line, until, lines, start_s=MCP_START_S)
-        except (Garbled, ConnectionError):
-            status, headers, body = call(self.home, "/mcp", line, until, lines, start_s=MCP_START_S)
+        status, headers, body = call(self.home, "/mcp", line, until, lines, start_s=MCP_START_S)
         if "mcp-session-id" in headers:
             self.headers["Mcp-Session-Id"] = headers["mcp-session-id"]
         if body and body[:1] != b"{":
@@ -486,6 +483,8 @@ def main(arguments: list[str]) -> NoReturn:
         home = Home()
         if host == "mcp":
             Pipe(home, option or "claude-code").run()
+        elif host == "start":
+            start_daemon(home)
         elif is_name(host):
             run_hook(home, host, option if is_name(option) else "")
         else:

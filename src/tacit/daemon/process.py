@@ -26,6 +26,7 @@ from tacit.config.home import Home
 from tacit.config.layers import load_settings
 from tacit.config.settings import DaemonSettings
 from tacit.daemon.counters import Counters
+from tacit.daemon.launcher import refresh_launcher
 from tacit.daemon.lifecycle import Claim, DaemonFacts, write_facts
 from tacit.daemon.logs import start_log
 from tacit.daemon.server import DaemonParts, build_app, guarded
@@ -187,6 +188,7 @@ class DaemonProcess:
             try:
                 if not begun:
                     begun = True
+                    refresh_launcher(self._home)
                     engine.warm()
                     self._drain(engine)
                     engine.capture_pending()

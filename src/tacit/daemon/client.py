@@ -1,0 +1,212 @@
+"""A client of the daemon for the command line.
+
+In: a home, requests. Out: status and JSON values; problems come back as the errors they were. It starts the daemon by
+the hook client's own way, so that there is one way to start it. Never opens the store itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from tacit import __version__
+from tacit.config.home import Home
+from tacit.daemon.launcher import hook_source
+from tacit.daemon.lifecycle import ask_health, read_facts, version_key
+from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, TacitError
+
+SIGNS: Mapping[str, str] = {
+    "n": "no daemon in time",
+    "d": "past the deadline",
+    "b": "the daemon was busy",
+    "r": "the daemon refused the payload",
+    "g": "a broken reply",
+    "i": "input that cannot be used",
+    "w": "an event could not be kept",
+    "m": "MCP without a daemon",
+    "x": "the hook itself failed",
+    "s": "an earlier start block stood in",
+}
+"""What the characters of `log/hook.count` mean; all but `s` are failures."""
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        super().__init__("tacit", timeout=timeout_s)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(os.fspath(self._path))
+
+
+class DaemonClient:
+    """Talks to the daemon of one home."""
+
+    def __init__(self, home: Home | Path | None = None) -> None:
+        """Take the home, its folder, or None for the one that TACIT_HOME names."""
+        self.home = home if isinstance(home, Home) else Home(home) if home is not None else Home.find()
+
+    def request(
+        self, method: str, path: str, json_body: object = None, *, timeout_s: float = 30.0
+    ) -> tuple[int, Any]:
+        """Send one request; return status and the reply's JSON value (None = no content).
+
+        Raises:
+            DaemonUnavailable: nothing answers.
+            TacitError: what the daemon says went wrong, as the class its code names.
+        """
+        connection = _Connection(self.home.socket, timeout_s)
+        body = None if json_body is None else json.dumps(json_body).encode()
+        headers = {"Content-Type": "application/json", "X-Tacit-Version": __version__, "Connection": "close"}
+        try:
+            connection.request(method, path, body=body, headers=headers)
+            reply = connection.getresponse()
+            data = reply.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise DaemonUnavailable(
+                f"The daemon does not answer on {self.home.socket} ({type(error).__name__}).",
+                hint="`tacit doctor` says why.",
+            ) from error
+        finally:
+            connection.close()
+        value = _value(data)
+        if reply.status >= 400:
+            raise error_of(value, reply.status)
+        return reply.status, value
+
+    def ensure_running(self, timeout_s: float = 10.0) -> None:
+        """Have a daemon that answers: start one where there is none, replace one that is older.
+
+        Raises:
+            DaemonUnavailable: it could not be started in time; the message says where it wrote why.
+            DaemonNewer: one of a newer minor version runs, whose answers this version may not understand.
+        """
+        until = time.monotonic() + timeout_s
+        health = ask_health(self.home.socket, timeout_s=2.0)
+        if health is not None:
+            theirs = version_key(str(health.get("version", "")))
+            if theirs[:2] > version_key(__version__)[:2]:
+                raise DaemonNewer(
+                    f"A daemon of version {health.get('version')} runs; this is {__version__}.",
+                    hint="Use the newer `tacit`, or stop the daemon with it.",
+                )
+            if theirs >= version_key(__version__):
+                return
+            self.stop(timeout_s=max(1.0, until - time.monotonic()))
+        self.home.ensure()
+        while time.monotonic() < until:
+            self._start()
+            pause = time.monotonic() + 1.0
+            while time.monotonic() < min(pause, until):
+                if ask_health(self.home.socket, timeout_s=1.0) is not None:
+                    return
+                time.sleep(0.02)
+        raise DaemonUnavailable(
+            f"No daemon answered within {timeout_s:g} s.",
+            hint=f"Look at {self.home.log_file.with_name('daemon.out')} and {self.home.log_file}.",
+        )
+
+    def _start(self) -> None:
+        command = [sys.executable, "-I", "-S", "-E", os.fspath(hook_source()), "start"]
+        environ = dict(os.environ, TACIT_HOME=os.fspath(self.home.root))
+        subprocess.run(
+            command, check=False, timeout=10, env=environ, stdin=subprocess.DEVNULL, capture_output=True
+        )
+
+    def stop(self, timeout_s: float = 15.0) -> bool:
+        """Ask the daemon to stop and wait until it has; False when none was running.
+
+        Raises:
+            DaemonError: if it is still there after `timeout_s`.
+        """
+        try:
+            self.request("POST", "/stop", timeout_s=5.0)
+        except DaemonUnavailable:
+            if not self.locked():
+                return False
+        until = time.monotonic() + timeout_s
+        while self.locked():
+            if time.monotonic() > until:
+                facts = read_facts(self.home)
+                raise DaemonError(
+                    f"The daemon (process {facts.pid if facts else 'unknown'}) did not stop within {timeout_s:g} s.",
+                    hint="It may be finishing long work; ask again, or end the process.",
+                )
+            time.sleep(0.02)
+        return True
+
+    def locked(self) -> bool:
+        """Whether a daemon holds the lock of this home."""
+        try:
+            handle = os.open(self.home.daemon_lock, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(handle)
+        return False
+
+    def status(self) -> Mapping[str, object]:
+        """What `GET /health` says, and `running`, `http_port`, `hook_failures`, `spooled`; works without a daemon."""
+        health = ask_health(self.home.socket, timeout_s=2.0)
+        facts = read_facts(self.home)
+        return {
+            **(health or {}),
+            "running": health is not None,
+            "http_port": facts.http_port if facts and health is not None else 0,
+            "hook_failures": hook_failures(self.home),
+            "spooled": sum(1 for path in _entries(self.home.spool_dir) if path.suffix == ".event"),
+        }
+
+
+def hook_failures(home: Home) -> Mapping[str, int]:
+    """How often hooks stayed silent for lack of a proper answer, by reason, most frequent first."""
+    try:
+        text = home.log_file.with_name("hook.count").read_text("ascii", "replace")
+    except OSError:
+        return {}
+    counts = {words: text.count(sign) for sign, words in SIGNS.items()}
+    return {words: count for words, count in sorted(counts.items(), key=lambda item: -item[1]) if count}
+
+
+def error_of(value: object, status: int) -> TacitError:
+    """The error that a problem response describes."""
+    fields = cast(dict[str, object], value) if isinstance(value, dict) else {}
+    kinds = {kind.code: kind for kind in _kinds(TacitError)}
+    kind = kinds.get(str(fields.get("code", "")), DaemonError)
+    message = str(fields.get("detail", "")) or f"The daemon answered with status {status}."
+    return kind(message, hint=str(fields.get("hint", "")))
+
+
+def _kinds(kind: type[TacitError]) -> Iterator[type[TacitError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _kinds(below)
+
+
+def _value(data: bytes) -> object:
+    try:
+        return json.loads(data) if data else None
+    except ValueError:
+        return data.decode("utf-8", "replace")
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,109 @@
+"""The launcher: the command that hosts call, in the home, with a copy of the hook client beside it.
+
+In: a home and the interpreter that has Tacit. Out: `bin/tacit-hook` (a shell script), `bin/tacit_hook.py` and its
+bytecode. It survives upgrades and moved environments: it holds no path into a package, and where its interpreter is
+gone it tries others and at last prints nothing and exits 0.
+
+Measured here (median of 40, daemon answering "hello"): interpreter alone 9 ms; shell, bytecode 11 ms; a Python script
+with its own shebang 16 ms, because it is compiled again on every call; `python -c 'import json,socket'` 22 ms.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import py_compile
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from tacit.config.home import Home
+from tacit.daemon.lifecycle import version_key, write_private
+from tacit.errors import HostError, StoreReadOnly
+
+HOOK_NAME = "tacit_hook.py"
+
+_SCRIPT = """\
+#!/bin/sh
+# Tacit's launcher, written by version {version}. Hosts call it; it prints what is to be injected, or nothing.
+for python in {pythons} "$(command -v python3)"; do
+  [ -x "$python" ] && break
+done
+[ -x "$python" ] || exit 0
+hook={hook}
+[ "$1" = mcp ] && exec "$python" -I -S -E "$hook" "$@"
+# The hook itself always exits 0: anything else means that this interpreter cannot read the bytecode.
+"$python" -I -S -E "${{hook}}c" "$@" 2>/dev/null || "$python" -I -S -E "$hook" "$@" 2>/dev/null
+exit 0
+"""
+
+
+def write_launcher(home: Home | Path, *, python: str = "") -> Path:
+    """Write the launcher and the hook client; safe to call again and while hooks run.
+
+    Args:
+        home: the home, or its folder.
+        python: interpreter that has Tacit; "" = this one.
+
+    Returns:
+        The launcher's path, which hosts are to call.
+
+    Raises:
+        HostError: if this installation lacks the hook client.
+        StoreReadOnly: if the home cannot be written.
+    """
+    place = home if isinstance(home, Home) else Home(home)
+    place.ensure()
+    python = python or sys.executable
+    source = hook_source()
+    text = source.read_text("utf-8")
+    if text.count('\nPYTHON = ""') != 1:
+        raise HostError(f"{source} is not the hook client of this version.", hint="Install Tacit again.")
+    copied = text.replace('\nPYTHON = ""', f"\nPYTHON = {python!r}")
+    hook = place.bin_dir / HOOK_NAME
+    write_private(hook, copied.encode("utf-8", "surrogateescape"))
+    write_private(hook.with_suffix(".pyc"), _bytecode(hook))
+    names = [python, os.path.realpath(python)]
+    pythons = " ".join(shlex.quote(name) for name in dict.fromkeys(names))
+    script = _SCRIPT.format(version=_version_of(text), pythons=pythons, hook=shlex.quote(os.fspath(hook)))
+    write_private(place.launcher, script.encode("utf-8", "surrogateescape"), mode=0o700)
+    return place.launcher
+
+
+def refresh_launcher(home: Home) -> bool:
+    """Renew a launcher that an older version wrote, so that an upgrade needs no second step; whether it was needed."""
+    try:
+        written = _version_of((home.bin_dir / HOOK_NAME).read_text("utf-8"))
+        if version_key(written) >= version_key(_version_of(hook_source().read_text("utf-8"))):
+            return False
+        write_launcher(home)
+    except (OSError, UnicodeDecodeError, HostError, StoreReadOnly):
+        return False
+    return True
+
+
+def hook_source() -> Path:
+    """The hook client of this installation.
+
+    Raises:
+        HostError: if there is none.
+    """
+    found = importlib.util.find_spec("tacit_hook")
+    if found is None or not found.origin:
+        raise HostError("This installation lacks tacit_hook.py.", hint="Install Tacit again.")
+    return Path(found.origin)
+
+
+def _version_of(text: str) -> str:
+    line = next((line for line in text.splitlines() if line.startswith("VERSION = ")), "")
+    return line.removeprefix("VERSION = ").strip("\"'")
+
+
+def _bytecode(hook: Path) -> bytes:
+    """What the interpreter would make of `hook` on every call, made once; valid whatever the file's time says."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "hook.pyc"
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(os.fspath(hook), cfile=os.fspath(target), doraise=True, invalidation_mode=mode)
+        return target.read_bytes()
