@@ -27,7 +27,10 @@ _NOT_PROSE = re.compile(
     r"|[;{}]\s*$|^\s*https?://\S+\s*$"
 )
 _QUOTED = re.compile(r"\"[^\"\n]{12,}\"|\u201c[^\u201d\n]{12,}\u201d")
+_CHATTY = re.compile(r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])")
+"""Where a sentence ends for people who write without capitals."""
 _MANY_HEADINGS = re.compile(r"^#{1,6}\s+\S", re.MULTILINE)
+_HIDDEN = '""'
 PASTED_WORDS = 400
 """A prompt of more words that has several headings is a pasted document, not speech."""
 
@@ -51,16 +54,28 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
     bare = _ELEMENT.sub("\n", _FENCE.sub("\n", text))
     found: list[Sentence] = []
     for paragraph, item in _paragraphs(bare):
-        for raw in split_sentences(paragraph):
-            sentence = raw.strip()
+        hidden, quotes = hide_quotes(
+            paragraph
+        )  # a quotation may hold the end of a sentence, but is no end itself
+        left = list(quotes)
+        for part in (part.strip() for whole in split_sentences(hidden) for part in _CHATTY.split(whole)):
+            mine = [left.pop(0) for _ in range(min(part.count(_HIDDEN), len(left)))]
+            sentence = show_quotes(part, tuple(mine))
             if sentence:
                 found.append(Sentence(text=sentence, lead=not found, item=item))
     return tuple(found)
 
 
-def without_quotes(sentence: str) -> str:
-    """The sentence without longer stretches in double quotes, which are someone else's words."""
-    return _QUOTED.sub('""', sentence)
+def hide_quotes(sentence: str) -> tuple[str, tuple[str, ...]]:
+    """The sentence with `""` for longer stretches in double quotes, which are someone else's words, and these stretches."""
+    return _QUOTED.sub(_HIDDEN, sentence), tuple(match[0] for match in _QUOTED.finditer(sentence))
+
+
+def show_quotes(text: str, quotes: tuple[str, ...]) -> str:
+    """Put back what `hide_quotes` hid, in order."""
+    for quote in quotes:
+        text = text.replace(_HIDDEN, quote, 1)
+    return text
 
 
 def _paragraphs(text: str) -> list[tuple[str, bool]]:

@@ -31,6 +31,10 @@ STATED = [
     ("no, use pnpm instead of npm", "Use pnpm instead of npm", "correction"),
     ("That's wrong. The port is 9090.", "The port is 9090", "correction"),
     ("Fix the login bug. Also, never log passwords. Thanks!", "Never log passwords", "anti_pattern"),
+    ('go ahead. also, from now on, never ask me things like "Would you like to proceed?" when the step is obvious',
+     'Never ask me things like "Would you like to proceed?" when the step is obvious', "anti_pattern"),
+    ("for future reference this is the command I have to run: pnpm test", "The command I have to run: pnpm test", "fact"),
+    ("I always want to run sonar on every build", "I always want to run sonar on every build", "preference"),
     ("- never log passwords\n- fix the login", "Never log passwords", "anti_pattern"),
 ]  # fmt: skip
 
@@ -100,6 +104,7 @@ def agent(*tools: ToolUse, number: int = 1, text: str = "") -> Turn:
     [
         ("We decided to keep the old parser for archives", "decision"),
         ("After every change, run the linter", "preference"),
+        ("Please git commit after each successful sub-task", "preference"),
         ("Our tests never mock the database", "anti_pattern"),
         ("Don't add comments in the tests", "anti_pattern"),
         ("`src/app/queue.py` handles the retry policy", "file_context"),

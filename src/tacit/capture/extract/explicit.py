@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tacit.capture.prose import Sentence, pasted_document, spoken_sentences, without_quotes
+from tacit.capture.prose import Sentence, hide_quotes, pasted_document, show_quotes, spoken_sentences
 from tacit.capture.wording import (
     IMPERATIVES,
     has_path,
@@ -25,7 +25,7 @@ MIN_WORDS, MAX_WORDS = 3, 60
 _LEAD = re.compile(
     r"^(?:(?:ok(?:ay)?|so|and|also|but|well|hey|hi|btw|by the way|fyi|please|just|now|then|plus|again|sorry|thanks"
     r"|great|good|cool|perfect|nice|yes|yeah|yep|yup|sure|right|important|note|one more thing|another thing"
-    r"|oh|hmm+|uh+|ah)\b[\s,.:;!\u2013\u2014-]*)+",
+    r"|oh|hmm+|uh+|ah|if so|assuming so|in that case)\b[\s,.:;!\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
@@ -97,7 +97,7 @@ _USE_INSTEAD = re.compile(
 )
 _PREFER = re.compile(
     r"^(?:(?:in|for|on|when) [^,]{2,60},\s*)?(?:i|we)(?:'d| would)?(?: strongly| really| generally| usually| always| much)* prefer\b.+$"
-    r"|^my preference is\b.+$|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$",
+    r"|^i always want (?:to |you to )?\w+ .+$|^my preference is\b.+$|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
 _STOP_DOING = re.compile(
@@ -159,7 +159,7 @@ _DENIAL = re.compile(
 
 
 def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
-    said = without_quotes(sentence.text)
+    said, quotes = hide_quotes(sentence.text)
     body = _LEAD.sub("", said, count=1)
     everywhere = bool(_EVERYWHERE.search(body))
     for cue in cues:
@@ -167,7 +167,7 @@ def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
         if candidate is None:
             continue
         content, kind, confidence, name = candidate
-        content = tidy(_EVERYWHERE.sub(" ", content) if everywhere else content)
+        content = show_quotes(tidy(_EVERYWHERE.sub(" ", content) if everywhere else content), quotes)
         if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
             return None
         return Statement(
@@ -215,6 +215,9 @@ def _remember(body: str) -> _Found | None:
     if bare and not _STATES.search(rest):
         return None  # "remember the last folder": what a program is to do, not what is to be remembered
     rest = re.sub(r"^that\s+", "", rest, flags=re.IGNORECASE)
+    named = re.match(r"(?:this|here) is (?P<what>the [^:]{3,60}:\s.+)", rest, re.IGNORECASE | re.DOTALL)
+    if named:
+        return named["what"], "fact", 0.95, "remember"
     if leading_reference(rest):
         return None
     return rest, kind_of(rest), 0.95, "remember"
@@ -318,10 +321,11 @@ def _stated_value(body: str) -> _Found | None:
 
 def _after_denial(sentence: Sentence) -> Statement | None:
     """The sentence after a bare "that's wrong."."""
-    found = _correction(f"no, {_LEAD.sub('', without_quotes(sentence.text), count=1)}")
+    said, quotes = hide_quotes(sentence.text)
+    found = _correction(f"no, {_LEAD.sub('', said, count=1)}")
     if found is None:
         return None
-    content = tidy(found[0])
+    content = show_quotes(tidy(found[0]), quotes)
     if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
         return None
     return Statement(content=content, span=sentence.text, kind=found[1], confidence=found[2], cue=found[3])

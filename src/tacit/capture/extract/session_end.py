@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tacit.capture.extract.explicit import MAX_WORDS, Statement, find_explicit, tidy
-from tacit.capture.prose import pasted_document, spoken_sentences, without_quotes
+from tacit.capture.prose import hide_quotes, pasted_document, show_quotes, spoken_sentences
 from tacit.capture.turn import Turn
-from tacit.capture.wording import kind_of, loose_reference, word_count
+from tacit.capture.wording import IMPERATIVES, kind_of, loose_reference, word_count
 
 MIN_WORDS = 4
 _LEAD = re.compile(
@@ -128,7 +128,7 @@ def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
 
 
 def _moderate(sentence: str) -> Statement | None:
-    said = without_quotes(sentence)
+    said, quotes = hide_quotes(sentence)
     body = _LEAD.sub("", said, count=1)
     if body.rstrip(" )").endswith("?") or not MIN_WORDS <= word_count(body) <= MAX_WORDS // 2:
         return None
@@ -137,7 +137,7 @@ def _moderate(sentence: str) -> Statement | None:
     found = _classify(body)
     if found is None:
         return None
-    content = tidy(found.content)
+    content = show_quotes(tidy(found.content), quotes)
     return replace(found, content=content, span=sentence) if word_count(content) >= MIN_WORDS else None
 
 
@@ -147,7 +147,7 @@ def _classify(body: str) -> Statement | None:
 
     if _DECIDED.match(body) and not _POINTS.search(body) and not _NOW.search(_DECIDED.sub(r"\g<rest>", body)):
         return made("decision", 0.7, "decided")
-    if _EACH_TIME.match(body):
+    if _EACH_TIME.match(body) or _after_each(body):
         return made(kind_of(body) if kind_of(body) != "fact" else "preference", 0.75, "each time")
     if (
         _OUR_WAY.match(body)
@@ -161,3 +161,9 @@ def _classify(body: str) -> Statement | None:
     if _FILE_IS_FOR.match(body) and not _STATE.search(body):
         return made("file_context", 0.7, "what a file is for")
     return None
+
+
+def _after_each(body: str) -> bool:
+    """An instruction tied to a recurring moment: "commit after every task"."""
+    verb = re.match(r"(?:git )?(?P<verb>[a-z]+)\b.{0,80}\bafter (?:each|every) ", body, re.IGNORECASE)
+    return verb is not None and verb["verb"].lower() in IMPERATIVES and word_count(body) <= 25
