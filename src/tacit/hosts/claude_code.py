@@ -226,7 +226,7 @@ def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished
 
 
 def _call(fields: Fields) -> ToolCall:
-    given = fields.child("tool_input")
+    given = _tool_input(fields)
     name = fields.needed_identifier("tool_name")
     paths = [_loose(given, key) for key in ("file_path", "notebook_path", "path")]
     words = [
@@ -242,6 +242,17 @@ def _call(fields: Fields) -> ToolCall:
         command=_loose(given, "command"),
         text=bounded("\n".join(word for word in words if word), MAX_OUTPUT_CHARS),
     )
+
+
+def _tool_input(fields: Fields) -> Fields:
+    """The input of the call; `mcp_tool` hooks hand it over as the text of a JSON object."""
+    raw = fields.raw("tool_input")
+    if isinstance(raw, str):
+        try:
+            return Fields(NAME, json.loads(raw or "{}"), prefix="tool_input.")
+        except (ValueError, RecursionError):
+            raise fields.wrong("tool_input", "it is a text that is no JSON", "an object") from None
+    return fields.child("tool_input")
 
 
 def _loose(given: Fields, name: str) -> str:

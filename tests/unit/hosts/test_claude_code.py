@@ -156,3 +156,15 @@ def test_internal_agents_of_a_compaction_are_ignored() -> None:
         is None
     )
     assert HOST.parse({**BASE, "hook_event_name": "SubagentStart"}, at_ms=AT) is None
+
+
+def test_tool_input_as_text_is_what_mcp_tool_hooks_send() -> None:
+    as_text = json.dumps({"command": "make", "description": "x"})
+    signal = parse(
+        hook_event_name="PostToolUse", tool_name="Bash", tool_input=as_text, prompt_id="", agent_id=""
+    )
+    assert isinstance(signal, ToolFinished)
+    assert signal.call.command == "make"
+    for wrong in ("make", "[1]", "{" * 5000):
+        with pytest.raises(InvalidPayload, match="tool_input"):
+            parse(hook_event_name="PostToolUse", tool_name="Bash", tool_input=wrong)

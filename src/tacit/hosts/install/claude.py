@@ -29,7 +29,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
 mistake. Without its own timeout SessionEnd would be ended after 1.5 seconds."""
 
 LAUNCHER_NAME = "tacit-hook"
-COMMAND_MARK = "<!-- tacit: installed by `tacit install claude-code` -->"
+COMMAND_MARK = "# installed by tacit install claude-code"
 
 
 def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:

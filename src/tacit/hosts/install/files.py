@@ -96,6 +96,7 @@ def apply(plan: InstallPlan) -> None:
 def _undo(done: Iterable[FileEdit], made: Iterable[Path]) -> None:
     for edit in reversed(list(done)):
         with contextlib.suppress(OSError):
+            _make_folders(edit.path.parent)
             _write(edit.path, edit.before)
     for folder in reversed(list(made)):
         with contextlib.suppress(OSError):
@@ -115,6 +116,10 @@ def _make_folders(folder: Path) -> list[Path]:
 def _write(path: Path, text: str | None) -> None:
     if text is None:
         path.unlink(missing_ok=True)
+        with contextlib.suppress(
+            OSError
+        ):  # a folder that was made for this file goes with it, if nothing else is in it
+            path.parent.rmdir()
         return
     target = path.resolve()  # a link stays a link: the file it points to is written
     try:

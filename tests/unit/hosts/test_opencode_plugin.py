@@ -1,0 +1,183 @@
+"""The OpenCode plugin with a scripted daemon: what it adds, what it leaves alone, how long it waits."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PLUGIN = Path(__file__).parents[3] / "plugins" / "opencode" / "tacit.js"
+DRIVER = Path(__file__).parent / "opencode_driver.mjs"
+NODE = shutil.which("node")
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    copy = tmp_path / "tacit.mjs"
+    copy.write_text(PLUGIN.read_text())
+    (tmp_path / "bin").mkdir()
+
+    def scenario(name: str) -> Any:
+        answer = subprocess.run(
+            [str(NODE), str(DRIVER), str(copy), name],
+            capture_output=True, text=True, timeout=20,
+            env={"HOME": str(tmp_path), "TACIT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        )  # fmt: skip
+        assert answer.returncode == 0, answer.stderr
+        return json.loads(answer.stdout)
+
+    return scenario
+
+
+def texts(message: dict[str, Any]) -> list[str]:
+    return [part["text"] for part in message["parts"] if part["type"] == "text"]
+
+
+def test_only_the_default_export_or_opencode_would_drop_it(run: Any) -> None:
+    assert run("shape") == {"names": ["default"], "id": "tacit", "server": "function", "setup": "function"}
+
+
+def test_the_stable_text_is_asked_for_once_and_goes_to_the_agents_requests_only(run: Any) -> None:
+    found = run("start_text")
+    assert found["first"] == ["You are x <env> y", "START"]
+    assert found["second"] == found["first"]
+    assert len(found["title"]) == len(found["compaction"]) == 1
+    assert [start["source"] for start in found["starts"]] == ["startup"]
+    (prompt,) = found["prompts"]
+    assert (prompt["messageID"], prompt["text"], prompt["directory"], prompt["agent"]) == (
+        "m1",
+        "hi",
+        "/w",
+        "build",
+    )
+
+
+def test_a_prompts_text_stays_with_its_message_byte_for_byte(run: Any) -> None:
+    found = run("prompt_text")
+    assert texts(found["first"][0]) == ["hi", "FOR m1"]
+    assert found["second"][0] == found["first"][0]
+    assert found["again"] == found["second"]
+    part = found["first"][0]["parts"][1]
+    assert part["id"].startswith("prt")
+    assert (part["messageID"], part["sessionID"], part["synthetic"]) == ("m1", "s1", True)
+    assert found["replays"] == 0
+
+
+def test_tool_texts_are_added_to_the_request_and_never_stored(run: Any) -> None:
+    found = run("tool_texts")
+    assert found["output"]["output"] == "fine"
+    states = [message["parts"][0]["state"] for message in found["first"][1:]]
+    assert states[0]["error"] == "gone\n\nFIX c1"
+    assert states[1]["output"] == "fine\n\nRULE c2"
+    assert states[2]["error"] == "late\n\nFIX c3", "a failure that no event told of"
+    assert found["again"] == found["first"]
+    assert found["failed"] == 2
+    assert found["after"][0]["exit"] == 3
+
+
+def test_a_reloaded_plugin_asks_for_the_bytes_of_before_once(run: Any) -> None:
+    found = run("replay")
+    assert texts(found["first"][0]) == ["hi", "FOR m1"]
+    assert found["first"][1]["parts"][0]["state"]["error"] == "gone\n\nFIX c1"
+    assert found["first"][2]["parts"][0]["state"]["output"] == "fine\n\nRULE c2"
+    assert texts(found["first"][3]) == ["hi"]
+    assert found["again"] == found["first"]
+    (replay,) = found["replays"]
+    assert replay["messageIDs"] == ["m1", "call:c1", "call:c2", "old", "call:c9"]
+    assert found["failed"] == 0, "an old failure is not new"
+    assert [start["source"] for start in found["starts"]] == ["resume"]
+
+
+def test_compaction_input_is_untouched_and_the_text_renewed_after_it(run: Any) -> None:
+    found = run("compaction")
+    assert found["before"][1] == "START"
+    assert texts(found["clone"][0]) == ["hi"]
+    assert found["after"][1] == "AFTER"
+    assert found["again"] == found["after"]
+    assert [event["id"] for event in found["compacted"]] == ["evt_1"]
+    assert found["idle"] == 0, "a summary is no message of the agent"
+
+
+def test_the_end_of_a_message_reaches_the_daemon_and_comes_with_the_next_prompt(run: Any) -> None:
+    found = run("message_end")
+    assert found["idle"]["text"].endswith("Shall I?")
+    assert len(found["idle"]["text"]) == 4000
+    assert found["prompt"]["previous"] == found["idle"]["text"]
+
+
+def test_a_child_session_is_told_as_a_subagent(run: Any) -> None:
+    found = run("subagent")
+    assert found["kinds"] == ["subagent", "prompt"]
+    assert (found["first"]["parentID"], found["first"]["text"]) == ("s1", "look around")
+    assert found["system"] == ["<env>", "SUB"]
+
+
+def test_a_deleted_session_is_told_and_forgotten(run: Any) -> None:
+    found = run("deleted")
+    assert [event["sessionID"] for event in found["told"]] == ["s1"]
+    assert found["starts"] == 2
+
+
+def test_a_daemon_that_never_answers_costs_no_more_than_its_deadline(run: Any) -> None:
+    found = run("silent_daemon")
+    assert found["prompt"] < 1500
+    assert found["whole"] < 2500
+    assert found["lines"] == ["You are x <env> y"]
+    assert texts(found["first"][0]) == ["hi"]
+
+
+def test_without_a_daemon_everything_stays_as_it_is(run: Any) -> None:
+    found = run("no_daemon")
+    assert found["whole"] < 700
+    assert found["lines"] == ["You are x <env> y"]
+    assert texts(found["first"][0]) == ["hi"]
+
+
+def test_an_answer_that_came_too_late_is_fetched_before_the_next_request(run: Any) -> None:
+    assert texts(run("late_answer")["first"][0]) == ["hi", "FOR m1"]
+
+
+def test_wrong_answers_and_wrong_inputs_never_throw_or_change_a_request(run: Any) -> None:
+    for result in run("garbage"):
+        assert result == ["You are x <env> y"] or texts(result[0]) == ["hi"]
+
+
+def test_at_most_200_sessions_are_held(run: Any) -> None:
+    assert run("bounded") == {"kept": 205, "after": 206}
+
+
+def test_text_for_every_call_is_the_newest(run: Any) -> None:
+    found = run("every_call")
+    assert found["first"][1:] == ["MEMORY 1"]
+    assert found["second"][1:] == found["again"][1:] == ["MEMORY 2"]
+    assert [texts(message) for message in found["messages"]] == [["hi"], ["hi"]]
+
+
+def test_a_second_copy_of_the_plugin_does_nothing(run: Any) -> None:
+    found = run("second_copy")
+    assert found["one"] > 5
+    assert found["two"] == 0
+
+
+def test_the_end_of_the_program_is_told(run: Any) -> None:
+    (end,) = run("goodbye")
+    assert (end["sessionID"], end["reason"]) == ("s1", "dispose")
+
+
+def test_huge_tool_calls_are_cut_before_they_are_sent(run: Any) -> None:
+    assert run("huge_tool")["size"] < 40_000
+
+
+def test_opencode_2_by_its_documentation(run: Any) -> None:
+    found = run("version_two")
+    assert found["first"] == [{"type": "text", "text": "START"}, {"type": "text", "text": "FOR m1"}]
+    assert found["second"][2] == {"type": "text", "text": "FIX c1"}
+    assert found["title"] == []
+    assert found["empty"]
+    assert found["garbage"]
