@@ -377,10 +377,17 @@ class TestIntent:
             [("commit", 0.8), ("push", 0.5), ("unheard_of", 1.0)], scope=VISIBLE, limit=9
         )
         assert scores(found) == pytest.approx(
-            {"mem_sure": 0.8, "mem_both": 0.536, "mem_often": 0.536, "mem_push": 0.5, "mem_always": 0.25},
+            {
+                "mem_sure": 0.8,
+                "mem_both": 0.536,
+                "mem_often": 0.536,
+                "mem_push": 0.5,
+                "mem_always": 0.25,
+                "mem_paths": 0.25,
+            },  # it names places only, so it may apply to any action there
             abs=0.003,
         )
-        assert ids(found) == ["mem_sure", "mem_both", "mem_often", "mem_push", "mem_always"]
+        assert ids(found) == ["mem_sure", "mem_both", "mem_often", "mem_push", "mem_always", "mem_paths"]
 
     def test_always_applies_without_any_action(self, store: Store) -> None:
         add(

@@ -27,6 +27,7 @@ BROAD_EXCEPTS: dict[str, str] = {
     "src/tacit/api/routes.py": "entry point of every request",
     "src/tacit/providers/embedding/session.py": "the runtime's errors share no other base class; turned into ours at once",
     "src/tacit/app/learning.py": "background job: the answer is out already",
+    "src/tacit/app/signals.py": "background job: the answer is out already",
     "src/tacit/app/sessions.py": "background job: the answer is out already",
     "src/tacit/cli/main.py": "entry point of the command line",
     "src/tacit/daemon/jobs.py": "background job",

@@ -401,6 +401,7 @@ class Engine:
 
     def close(self) -> None:
         """Finish running work and release the store."""
+        self._signals.close()
         self._learning.close()
         self._sessions.close()
         self._executor.shutdown(wait=True)

@@ -6,7 +6,9 @@ In: a signal and what its host can do. Out: a `Delivery`. One signal of a sessio
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,7 +46,9 @@ from tacit.safety.redact import Redactor
 from tacit.session import ledger
 from tacit.session.transitions import advanced, arrived, opened, seen
 
+_LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
+LATE_S = 30.0
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
 
 
@@ -79,11 +83,16 @@ class SignalHandler:
         self._redactor = redactor
         self._clock = clock
         self._after = after
+        self._late = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-late")
 
     def handle(
         self, signal: Signal, *, capabilities: HostCapabilities, settings: Settings, deadline_ms: float
     ) -> Delivery:
-        """Handle one signal; silence when the session is busy beyond the deadline."""
+        """Handle one signal.
+
+        When its session is busy beyond the deadline it gets silence, and is handled later without injection, so that no
+        turn, failure or statement is lost.
+        """
         signal = _of_its_agent(signal)
         ends = self._clock.monotonic_ms() + deadline_ms
 
@@ -92,11 +101,26 @@ class SignalHandler:
 
         with self._sessions.turn(signal.session, timeout_s=deadline_ms / 1000) as mine:
             if not mine:
+                self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
             handled = self._handle(signal, capabilities, settings, remaining)
         if not handled.repeated:
             self._after(signal, handled)
         return handled.delivery
+
+    def _handle_late(self, signal: Signal, capabilities: HostCapabilities, settings: Settings) -> None:
+        """Update the record for a signal whose host waits no longer."""
+        try:
+            with self._sessions.turn(signal.session, timeout_s=LATE_S) as mine:
+                handled = self._handle(signal, capabilities, settings, lambda: 0.0) if mine else None
+            if handled is not None and not handled.repeated:
+                self._after(signal, handled)
+        except Exception:  # noqa: BLE001 - a background job's boundary: the answer is out already
+            _LOG.exception("a late signal could not be handled")
+
+    def close(self) -> None:
+        """Finish late signals."""
+        self._late.shutdown(wait=True)
 
     def _handle(
         self,
@@ -210,6 +234,8 @@ class SignalHandler:
         if not capabilities.stored and (kept := ledger.kept_block(state, message_id)) is not None:
             return Delivery(block=Block(surface=Surface.START, text=kept)), state
         surface = surface_for(signal, state, settings.recall)
+        if remaining() <= 0 and not isinstance(surface, Silence):
+            surface = Silence(reason="the session was busy beyond the deadline")
         if isinstance(surface, Silence):
             trace = self._silent_trace(signal, state, surface.reason, settings)
             return Delivery(block=Block(surface=Surface.PROMPT), trace=trace), state

@@ -9,6 +9,7 @@ from pathlib import Path
 from tacit.app.engine import Engine
 from tacit.app.parts import Parts
 from tacit.backends.sqlite import open_sqlite_store, quarantine
+from tacit.backends.sqlite import restore as restore_backup
 from tacit.config.environment import secret
 from tacit.config.home import Home
 from tacit.config.kinds import kind_registry
@@ -63,7 +64,8 @@ def open_engine(
     Args:
         home: folder of the data; None = TACIT_HOME, else `~/.tacit`.
         overrides: nested settings of the caller, the topmost layer.
-        clock, embedder: other than the real ones, for tests and builders.
+        clock: other than the system's, for tests and builders.
+        embedder: other than the configured one.
 
     Raises:
         InvalidSetting, UnknownSetting: for wrong `overrides`.
@@ -106,3 +108,12 @@ def _open_store(home: Home, clock: Clock) -> tuple[Store, Path | None]:
     except StoreCorrupt:
         aside = quarantine(home, clock)
         return open_sqlite_store(home, clock=clock), aside
+
+
+def restore_store(home: Home, source: Path) -> Path | None:
+    """Make the backup `source` the store of `home`; return where the former one was put. No daemon may run.
+
+    Raises:
+        NotFound, StoreError: if the backup cannot serve; the present store is left alone.
+    """
+    return restore_backup(source, home, SystemClock())

@@ -134,7 +134,8 @@ class FakeSearch:
         scores: dict[str, float] = {}
         for memory in found:
             products = [weight * probability.get(name, 0.0) for name, weight in memory.trigger.actions]
-            best = max([*products, ALWAYS_SCORE if memory.trigger.always else 0.0])
+            anywhere = memory.trigger.always or memory.trigger.places_only
+            best = max([*products, ALWAYS_SCORE if anywhere else 0.0])
             if best > 0:
                 scores[memory.id] = best
         return self._rank("intent", found, scores, limit)

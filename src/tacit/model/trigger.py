@@ -80,3 +80,8 @@ class Trigger:
             or self.tools
             or self.topics
         )
+
+    @property
+    def places_only(self) -> bool:
+        """Whether it names where or with what, but no action: it may apply to any action there."""
+        return not self.always and not self.actions and not self.empty

@@ -40,7 +40,9 @@ class Search(Protocol):
         ...
 
     def intent(self, actions: Sequence[tuple[str, float]], *, scope: ScopeFilter, limit: int) -> Ranking:
-        """Rank by the best product of situation probability and trigger weight (0 to 1); `always` counts 0.25.
+        """Rank by the best product of situation probability and trigger weight (0 to 1).
+
+        `always` counts 0.25, and so does a trigger that names only places (paths, commands, ...): the caller matches them.
 
         Finds only memories with a trigger that is not empty.
         """

@@ -63,7 +63,7 @@ def _entity_number(connection: sqlite3.Connection, kind: str, key: str) -> int:
 
 def _weights(connection: sqlite3.Connection, trigger: Trigger) -> bytes:
     weights: dict[int, int] = {}
-    if trigger.always:
+    if trigger.always or trigger.places_only:
         weights[ALWAYS] = round(ALWAYS_WEIGHT * WEIGHT_STEPS)
     for name, weight in trigger.actions:
         number = _action_number(connection, name)

@@ -31,10 +31,13 @@ EVIDENCE: tuple[str, ...] = (
     "character",
     "breadth",
     "importance",
+    "given",
 )
 """Names of the evidence in the order of the weights."""
 
 EXACT_SIGNATURE = 0.95
+MAKER_TRUST: dict[str, float] = {"user": 1.0, "agent": 0.7, "model": 0.5, "local": 0.0}
+"""How much more a trigger says that somebody made who knew when the memory applies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,7 @@ class Weights:
 
 @lru_cache(maxsize=1)
 def shipped_weights() -> dict[str, Weights]:
-    """The shipped models by group: `standing`, `specific`, `on_demand`."""
+    """The shipped models by group: `standing`, `specific`, `action`, `on_demand`."""
     data = json.loads(files("tacit.recall.score").joinpath("weights.json").read_text("utf-8"))
     return {
         name: Weights(bias=model["bias"], weights=tuple(model["weights"][key] for key in EVIDENCE))
@@ -77,7 +80,14 @@ def evidence_of(candidate: Candidate) -> tuple[float, ...]:
         scaled(candidate.score("character"), low=0.05, high=0.45),
         memory.trigger.breadth / 3.0,
         memory.importance,
+        MAKER_TRUST[memory.trigger.maker],
     )
+
+
+def _group(surface: Surface, kind: Kind) -> str:
+    if surface in (Surface.ON_DEMAND, Surface.ACTION):
+        return surface.value
+    return "standing" if kind.standing else "specific"
 
 
 def situation_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
@@ -85,8 +95,7 @@ def situation_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple
     if query.error_signature and candidate.memory.error_signature == query.error_signature:
         return EXACT_SIGNATURE, ("same error signature",)
     evidence = evidence_of(candidate)
-    group = "on_demand" if query.surface is Surface.ON_DEMAND else "standing" if kind.standing else "specific"
-    model = shipped_weights()[group]
+    model = shipped_weights()[_group(query.surface, kind)]
     value = model.relevance(evidence)
     if kind.episodic:
         value *= candidate.score("recent") or 0.0

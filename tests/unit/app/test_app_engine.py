@@ -1,0 +1,370 @@
+"""The engine over a real store: statement -> event -> the block holds it, and -> the block is empty."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from samples import NOW_MS
+from tacit.app.wiring import open_engine
+from tacit.errors import InvalidPayload, NotFound, RefusedByRedaction, UnknownKind
+from tacit.model.memory import TrustTier
+from tacit.model.session import SessionKey
+from tacit.ports.store import Handover, MemoryFilter
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+
+RULE = "Run `make lint` before every commit."
+
+
+@pytest.fixture
+def place(tmp_path):
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def make_engine(tmp_path):
+    engines = []
+
+    def make(**overrides):
+        engine = open_engine(
+            tmp_path / "home", overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder()
+        )
+        engines.append(engine)
+        return engine
+
+    yield make
+    for engine in engines:
+        engine.close()
+
+
+@pytest.fixture
+def engine(make_engine):
+    return make_engine()
+
+
+class Agent:
+    """A Claude Code session as its hooks see it."""
+
+    def __init__(self, engine, cwd, session="s1"):
+        self.engine, self.cwd, self.session, self.count = engine, str(cwd), session, 0
+
+    def send(self, event, **fields):
+        self.count += 1
+        payload = {
+            "session_id": self.session,
+            "cwd": self.cwd,
+            "hook_event_name": event,
+            "prompt_id": f"p{self.count}",
+            **fields,
+        }
+        text = self.engine.hook("claude-code", payload, deadline_ms=5000)
+        self.engine.flush()
+        if not text:
+            return ""
+        return json.loads(text).get("hookSpecificOutput", {}).get("additionalContext", "")
+
+    def start(self, source="startup"):
+        return self.send("SessionStart", source=source)
+
+    def prompt(self, text):
+        return self.send("UserPromptSubmit", prompt=text)
+
+    def stop(self, text):
+        return self.send("Stop", last_assistant_message=text)
+
+    def tool(self, event, name, tool_id, **tool_input):
+        extra = {"error": tool_input.pop("error")} if "error" in tool_input else {}
+        return self.send(event, tool_name=name, tool_use_id=tool_id, tool_input=tool_input, **extra)
+
+
+def quiet(make_engine):
+    """An engine without a start pack, so that other surfaces can be seen."""
+    return make_engine(recall={"budgets": {"start": 0}})
+
+
+def test_a_rule_said_in_one_session_starts_the_next(engine, place):
+    first = Agent(engine, place)
+    assert first.start() == ""
+    first.prompt("Remember that we always run `make lint` before committing.")
+    block = Agent(engine, place, "s2").start()
+    assert "run `make lint` before committing" in block
+    assert "[Preference]" in block
+
+
+def test_the_session_that_said_it_is_not_told(engine, place):
+    agent = Agent(engine, place)
+    agent.start()
+    agent.prompt("Remember that we always run `make lint` before committing.")
+    assert agent.prompt("please commit this") == ""
+
+
+def test_a_prompt_that_a_rule_governs_gets_it_once(make_engine, place):
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    agent = Agent(engine, place)
+    assert agent.start() == ""
+    assert RULE in agent.prompt("please commit this with a good message")
+    assert agent.prompt("now commit the rest as well") == ""
+
+
+@pytest.mark.parametrize("text", ["yes", "thanks a lot!", "what a lovely day"])
+def test_small_talk_and_an_acceptance_of_nothing_get_silence(make_engine, place, text):
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    agent = Agent(engine, place)
+    agent.start()
+    assert agent.prompt(text) == ""
+    assert engine.why(limit=1)[0].silence
+
+
+def test_yup_to_a_proposal_gets_the_rule(make_engine, place):
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    agent = Agent(engine, place)
+    agent.start()
+    agent.prompt("what is left?")
+    agent.stop("All tests pass. Shall I commit the changes?")
+    assert RULE in agent.prompt("yup")
+
+
+def test_a_rule_for_a_file_comes_when_the_file_is_read(make_engine, place):
+    engine = quiet(make_engine)
+    engine.remember(
+        "Money is kept in cents as integers.", kind="decision", cwd=str(place), when="path:billing/*.py"
+    )
+    agent = Agent(engine, place)
+    agent.start()
+    assert agent.tool("PostToolUse", "Read", "t1", file_path=str(place / "other.py")) == ""
+    assert "cents" in agent.tool("PostToolUse", "Read", "t2", file_path=str(place / "billing/invoice.py"))
+    assert agent.tool("PreToolUse", "Edit", "t3", file_path=str(place / "billing/invoice.py")) == ""
+
+
+def test_a_failure_gets_the_fix_of_its_signature(make_engine, place):
+    from tacit.model.changes import Draft
+    from tacit.model.memory import Provenance
+    from tacit.model.scope import project_scope
+    from tacit.reading.errors import error_signature
+
+    engine = quiet(make_engine)
+    error = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
+    draft = Draft(
+        content="`pytest` failed with ModuleNotFoundError for yaml; `uv sync --extra yaml` fixed it.",
+        kind="error_pattern",
+        scope=project_scope(engine.project(str(place)).id),
+        provenance=Provenance(tier=TrustTier.TOOL, source="session"),
+        at_ms=NOW_MS,
+        error_signature=error_signature(error, command="pytest"),
+    )
+    engine._learning.capture.store_drafts([draft])
+    agent = Agent(engine, place)
+    agent.start()
+    assert "uv sync --extra yaml" in agent.tool(
+        "PostToolUseFailure", "Bash", "t1", command="pytest", error=error
+    )
+    other = agent.tool(
+        "PostToolUseFailure", "Bash", "t2", command="pytest", error="Exit code 1\nAssertionError: 1 != 2"
+    )
+    assert "uv sync" not in other
+
+
+def test_after_a_compaction_it_is_there_again_once(engine, place):
+    engine.remember(RULE, cwd=str(place))
+    agent = Agent(engine, place)
+    assert RULE in agent.start()
+    assert RULE in agent.start("compact")
+    assert agent.prompt("please commit this") == ""
+
+
+def test_a_resume_brings_only_what_is_new(engine, place):
+    engine.remember(RULE, cwd=str(place))
+    agent = Agent(engine, place)
+    agent.start()
+    engine.remember("Use tabs in Go files.", cwd=str(place))
+    again = agent.start("resume")
+    assert "tabs" in again
+    assert RULE not in again
+
+
+def test_another_project_sees_nothing_of_it(engine, place, tmp_path):
+    engine.remember(RULE, cwd=str(place))
+    other = tmp_path / "other"
+    other.mkdir()
+    assert Agent(engine, other).start() == ""
+
+
+def test_the_same_event_twice_is_answered_once(engine, place):
+    engine.remember(RULE, cwd=str(place))
+    agent = Agent(engine, place)
+    payload = {"session_id": "s9", "cwd": str(place), "hook_event_name": "SessionStart", "source": "startup"}
+    first = engine.hook("claude-code", payload, deadline_ms=5000)
+    assert RULE in first
+    assert engine.hook("claude-code", payload, deadline_ms=5000) == ""
+    assert agent.engine.sessions()[0].key == SessionKey(host="claude-code", session_id="s9")
+
+
+def test_the_opt_out_token_silences_one_prompt(make_engine, place):
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    agent = Agent(engine, place)
+    agent.start()
+    assert agent.prompt("please commit this #notacit") == ""
+    assert RULE in agent.prompt("please commit that")
+
+
+def test_a_muted_session_gets_nothing_until_unmuted(make_engine, place):
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    agent = Agent(engine, place)
+    agent.start()
+    key = SessionKey(host="claude-code", session_id="s1")
+    engine.mute(key, muted=True)
+    assert agent.prompt("commit this") == ""
+    engine.mute(key, muted=False)
+    assert RULE in agent.prompt("commit this please")
+
+
+def test_a_rule_that_the_host_loads_comes_only_at_its_action(make_engine, place):
+    engine = make_engine()
+    (place / "CLAUDE.md").write_text("# Rules\n\n- Run `make lint` before every commit.\n")
+    done = engine.init_project(str(place))
+    assert [f.path for f in done.files] == ["CLAUDE.md"]
+    agent = Agent(engine, place)
+    assert "make lint" not in agent.start()
+    assert agent.prompt("please commit this") == ""
+    assert "make lint" in agent.tool("PreToolUse", "Bash", "t1", command="git commit -m done")
+
+
+def test_a_fork_inherits_what_its_parent_was_given(engine, place):
+    from tacit.hosts.plain import Plain
+    from tacit.model.signal import SessionStarted
+
+    engine.remember(RULE, cwd=str(place))
+    caps = replace(Plain().capabilities, stored=True)
+    parent = SessionKey(host="plain", session_id="a")
+    first = SessionStarted(session=parent, key="1", at_ms=NOW_MS, cwd=str(place))
+    fork = SessionStarted(
+        session=SessionKey(host="plain", session_id="b"),
+        key="1",
+        at_ms=NOW_MS,
+        cwd=str(place),
+        source="fork",
+        parent=parent,
+    )
+    assert RULE in engine.handle(first, capabilities=caps, deadline_ms=5000).block.text
+    assert engine.handle(fork, capabilities=caps, deadline_ms=5000).block.empty
+
+
+def test_an_agent_may_not_make_a_rule_by_itself(engine, place):
+    engine.remember("Always deploy on Fridays.", cwd=str(place), tier=TrustTier.ASSISTANT, source="mcp")
+    assert Agent(engine, place).start() == ""
+    assert engine.list_memories(MemoryFilter(statuses=("quarantined",)))
+
+
+def test_editing_confirms_and_forgetting_silences(engine, place):
+    engine.remember("Always deploy on Mondays.", cwd=str(place), tier=TrustTier.ASSISTANT, source="mcp")
+    (held,) = engine.list_memories(MemoryFilter(statuses=("quarantined",)))
+    engine.edit(held.id, content="Deploy on Mondays only.")
+    assert "Deploy on Mondays only." in Agent(engine, place).start()
+    engine.forget(held.id[:12])
+    assert Agent(engine, place, "s2").start() == ""
+    assert [m.status for m in engine.history(held.id)][-1] == "retired"
+
+
+def test_wrong_input_names_what_is_wrong(engine, place):
+    with pytest.raises(UnknownKind, match="preference"):
+        engine.remember("x is y", kind="prefrence", cwd=str(place))
+    with pytest.raises(NotFound, match="claude-code"):
+        engine.hook("claud-code", {}, deadline_ms=100)
+    with pytest.raises(InvalidPayload):
+        engine.hook("claude-code", {"hook_event_name": "UserPromptSubmit"}, deadline_ms=100)
+
+
+def test_a_secret_is_never_stored(engine, place):
+    with pytest.raises(RefusedByRedaction):
+        engine.remember("The token is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", cwd=str(place))
+    assert engine.list_memories(MemoryFilter()) == ()
+
+
+def test_a_handover_is_kept_and_finished(engine, place, tmp_path):
+    transcript = tmp_path / "t.jsonl"
+    lines = [
+        {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": str(place), "timestamp": "2025-10-09T10:00:00Z",
+         "message": {"role": "user", "content": "From now on we always deploy with `make ship`."}},
+    ]  # fmt: skip
+    transcript.write_text("\n".join(json.dumps(line) for line in lines) + "\n")
+    payload = {
+        "host": "claude-code",
+        "session_id": "s1",
+        "transcript_path": str(transcript),
+        "cwd": str(place),
+    }
+    handover = Handover(
+        key="h1",
+        session=SessionKey(host="claude-code", session_id="s1"),
+        payload=json.dumps(payload),
+        at_ms=NOW_MS,
+    )
+    assert engine.hand_over(handover)
+    assert not engine.hand_over(handover)
+    engine.capture_pending()
+    assert any("make ship" in m.content for m in engine.list_memories(MemoryFilter()))
+    assert engine.status().store.handovers_pending == 0
+
+
+def test_a_damaged_store_is_put_aside_and_said(make_engine, tmp_path, place):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "tacit.db").write_bytes(b"this is no database" * 1000)
+    engine = make_engine()
+    assert any("put aside" in warning for warning in engine.status().warnings)
+    assert list((home / "quarantine").iterdir())
+    assert Agent(engine, place).start() == ""
+
+
+def test_the_first_session_says_one_line_and_later_ones_none(engine, place):
+    engine.remember(RULE, cwd=str(place))
+
+    def notice(session):
+        payload = {
+            "session_id": session,
+            "cwd": str(place),
+            "hook_event_name": "SessionStart",
+            "source": "startup",
+        }
+        return json.loads(engine.hook("claude-code", payload, deadline_ms=5000)).get("systemMessage", "")
+
+    assert notice("s1") == "Tacit on: 1 memory, 1 in the start pack"
+    assert notice("s2") == ""
+
+
+def test_incognito_injects_and_stores_nothing(make_engine, place):
+    make_engine().remember(RULE, cwd=str(place))
+    engine = make_engine(privacy={"incognito": True})
+    agent = Agent(engine, place)
+    assert RULE in agent.start()
+    agent.prompt("Remember that we never use tabs here.")
+    assert len(engine.list_memories(MemoryFilter())) == 1
+    assert engine.why() == ()
+
+
+def test_shadow_mode_scores_and_injects_nothing(make_engine, place):
+    engine = make_engine(recall={"shadow": True})
+    engine.remember(RULE, cwd=str(place))
+    assert Agent(engine, place).start() == ""
+    assert "shadow" in engine.why(limit=1)[0].silence
+
+
+def test_the_start_block_is_left_for_moments_without_a_daemon(engine, place):
+    from tacit.app.prerender import start_file
+
+    engine.remember(RULE, cwd=str(place))
+    Agent(engine, place).start()
+    assert engine.prerender() >= 1
+    left = json.loads(start_file(engine.home, str(place)).read_text())
+    assert RULE in json.loads(left["replies"]["claude-code"])["hookSpecificOutput"]["additionalContext"]
+    assert RULE in left["replies"]["opencode"]
