@@ -58,7 +58,9 @@ def escape_text(text: str) -> str:
     the same. Escaping twice changes nothing.
     """
     text = clean_characters(text[:_SHORT].translate(_ANGLES))
-    text = _BREAKS.sub("\u2029", text)  # remembered as line starts for the role rule, one space in the end
+    text = _BREAKS.sub(
+        "\u2029", text.strip()
+    )  # remembered as line starts for the role rule, one space in the end
     text = _ROLE.sub(lambda m: f"{m[1]}{m[2]}{m[3]}\uff1a", text)
     text = _SPACES.sub(" ", text).strip()
     text = _TEMPLATE.sub(lambda m: m[0].replace("<", "\u2039").replace(">", "\u203a"), text)
