@@ -115,11 +115,8 @@ def read_all(limit: int) -> bytes | None:
 
 def is_name(text: str) -> bool:
     """Whether a host's or an event's name can stand in a path, a header and a JSON text."""
-    return (
-        0 < len(text) <= 40
-        and text.isascii()
-        and text.replace("-", "").replace("_", "").replace(".", "").isalnum()
-    )
+    letters = text.replace("-", "").replace("_", "").replace(".", "")
+    return len(text) <= 40 and text.isascii() and letters.isalnum() and text[0].isalnum()
 
 
 def event_of(payload: bytes) -> str:

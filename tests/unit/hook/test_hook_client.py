@@ -1,0 +1,487 @@
+"""The hook client as hosts run it: a process of its own against a daemon that the test plays."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+HOOK = Path(__file__).parents[3] / "src" / "tacit_hook.py"
+PROMPT = json.dumps(
+    {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/w", "prompt": "hi"}
+).encode()
+START = json.dumps(
+    {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/w/a/b", "source": "startup"}
+).encode()
+STOP = json.dumps(
+    {"hook_event_name": "Stop", "session_id": "s", "cwd": "/w", "last_assistant_message": "done"}
+).encode()
+
+Reply = Callable[[socket.socket, bytes], None]
+
+
+def http(body: bytes, *, status: int = 200, headers: str = "") -> bytes:
+    return f"HTTP/1.1 {status} X\r\ncontent-length: {len(body)}\r\n{headers}\r\n".encode() + body
+
+
+class FakeDaemon:
+    """Answers on a home's socket by a function; keeps what it was asked."""
+
+    def __init__(self, home: Path, reply: Reply | bytes) -> None:
+        self.asked: list[bytes] = []
+        self._reply = reply
+        run = home / "run"
+        run.mkdir(parents=True, mode=0o700, exist_ok=True)
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(run / "daemon.sock"))
+        self._socket.listen(8)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(3)
+                try:
+                    request = self._read(connection)
+                    self.asked.append(request)
+                    if isinstance(self._reply, bytes):
+                        connection.sendall(self._reply)
+                    else:
+                        self._reply(connection, request)
+                except OSError:
+                    continue
+
+    def _read(self, connection: socket.socket) -> bytes:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += connection.recv(1 << 16)
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = next(
+            int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length")
+        )
+        parts, size = [body], len(body)
+        while size < length:
+            parts.append(connection.recv(1 << 20))
+            size += len(parts[-1])
+        return head + b"\r\n\r\n" + b"".join(parts)
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(5)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "h"
+
+
+@pytest.fixture
+def serve(home: Path) -> Iterator[Callable[[Reply | bytes], FakeDaemon]]:
+    running: list[FakeDaemon] = []
+
+    def start(reply: Reply | bytes) -> FakeDaemon:
+        running.append(FakeDaemon(home, reply))
+        return running[-1]
+
+    yield start
+    for daemon in running:
+        daemon.close()
+
+
+def run(
+    home: Path, payload: bytes, *arguments: str, hook: Path = HOOK, **environ: str
+) -> subprocess.CompletedProcess[bytes]:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-E", str(hook), *(arguments or ("claude-code",))],
+        input=payload,
+        capture_output=True,
+        timeout=20,
+        env={"PATH": "/nowhere", "HOME": str(home), "TACIT_HOME": str(home), **environ},
+    )
+    assert done.returncode == 0
+    assert done.stderr == b""
+    return done
+
+
+@pytest.fixture
+def lonely(tmp_path: Path) -> Path:
+    """The hook client as the launcher copies it, with an interpreter that is gone: it cannot start a daemon."""
+    copy = tmp_path / "lonely" / "tacit_hook.py"
+    copy.parent.mkdir()
+    copy.write_text(HOOK.read_text().replace('\nPYTHON = ""', '\nPYTHON = "/gone/python"'))
+    return copy
+
+
+def counted(home: Path) -> str:
+    path = home / "log" / "hook.count"
+    return path.read_text() if path.exists() else ""
+
+
+def spooled(home: Path) -> list[Path]:
+    return sorted((home / "spool").glob("*")) if (home / "spool").exists() else []
+
+
+def test_prints_the_reply_byte_for_byte(home, serve):
+    text = '{"hookSpecificOutput": {"additionalContext": "é \\u0000 </x>"}}\n'.encode()
+    daemon = serve(http(text))
+    assert run(home, PROMPT).stdout == text
+    head, _, body = daemon.asked[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /hook/claude-code HTTP/1.1\r\n")
+    assert f"x-tacit-version: {version('tacit')}".encode() in head.lower()
+    wait = next(int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.startswith(b"X-Tacit-Deadline-Ms"))
+    assert 500 < wait < 800
+    assert body == PROMPT
+    assert counted(home) == ""
+
+
+def test_a_start_has_a_longer_deadline(home, serve):
+    daemon = serve(http(b""))
+    run(home, START)
+    run(home, b"{}", "claude-code", "--event", "SessionStart")
+    for request in daemon.asked:
+        line = next(x for x in request.split(b"\r\n") if x.startswith(b"X-Tacit-Deadline-Ms"))
+        assert 1000 < int(line.split(b":")[1]) < 1500
+
+
+def test_silence_prints_nothing(home, serve):
+    serve(http(b""))
+    assert run(home, PROMPT).stdout == b""
+    assert counted(home) == ""
+
+
+def test_a_reply_in_pieces_is_put_together(home, serve):
+    def slowly(connection: socket.socket, _: bytes) -> None:
+        for byte in http(b"memory"):
+            connection.sendall(bytes([byte]))
+
+    serve(slowly)
+    assert run(home, PROMPT).stdout == b"memory"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"garbage\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\nno length",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nhalf of it",
+        b"HTTP/1.1 banana\r\ncontent-length: 1\r\n\r\nx",
+        b"HTTP/1.1 200 OK\r\ncontent-length: -3\r\n\r\nx",
+        b"\xff" * 300_000,
+    ],
+)
+def test_garbage_never_reaches_the_model(home, serve, reply):
+    serve(reply)
+    assert run(home, PROMPT).stdout == b""
+    assert counted(home) == "g"
+
+
+@pytest.mark.parametrize(("status", "sign"), [(503, "b"), (400, "r"), (500, "r")])
+def test_a_refusal_is_silence_and_is_counted(home, serve, status, sign):
+    serve(http(b'{"detail": "not for the model"}', status=status))
+    assert run(home, PROMPT).stdout == b""
+    assert counted(home) == sign
+    assert f"refused with {status}" in (home / "log" / "hook.log").read_text()
+    assert "not for the model" not in (home / "log" / "hook.log").read_text()
+
+
+def test_a_slow_daemon_costs_the_deadline_and_no_more(home, serve):
+    serve(lambda connection, _: time.sleep(2))
+    began = time.monotonic()
+    assert run(home, PROMPT, TACIT_HOOK_DEADLINE_MS="300").stdout == b""
+    assert 0.25 < time.monotonic() - began < 1.5
+    assert counted(home) == "d"
+
+
+def test_a_dripping_daemon_cannot_stretch_the_deadline(home, serve):
+    def drip(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
+        for _number in range(40):
+            connection.sendall(b"x")
+            time.sleep(0.05)
+
+    serve(drip)
+    began = time.monotonic()
+    assert run(home, PROMPT, TACIT_HOOK_DEADLINE_MS="300").stdout == b""
+    assert time.monotonic() - began < 1.5
+
+
+def test_input_that_never_ends_is_cut_by_the_watchdog(home, serve):
+    serve(http(b"x"))
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-E", str(HOOK), "claude-code"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"TACIT_HOME": str(home), "TACIT_HOOK_DEADLINE_MS": "300"},
+    )
+    try:
+        assert process.wait(10) == 0
+        assert time.monotonic() - began < 4
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+        assert counted(home) == "d"
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"not json {",
+        b"[1, 2]",
+        b'{"prompt": "\\ud800 \\u0000 lone"}',
+        b'{"prompt": "\xff\xfe"}',
+        b'{"prompt": "' + b"x" * (5 << 20) + b'"}',
+        b"\0" * 4096,
+    ],
+)
+def test_any_payload_is_carried_as_it_is(home, serve, payload):
+    daemon = serve(http(b"ok"))
+    assert run(home, payload, TACIT_HOOK_DEADLINE_MS="5000").stdout == b"ok"
+    assert daemon.asked[0].partition(b"\r\n\r\n")[2] == payload
+
+
+def test_a_payload_above_the_limit_is_read_to_its_end_and_answered_by_silence(home, serve):
+    daemon = serve(http(b"x"))
+    assert run(home, b"x" * (9 << 20)).stdout == b""
+    assert daemon.asked == []
+    assert counted(home) == "i"
+
+
+def test_a_daemon_that_answers_before_it_has_read_everything_is_understood(home, lonely):
+    run_dir = home / "run"
+    run_dir.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(run_dir / "daemon.sock"))
+        listener.listen(1)
+
+        def refuse() -> None:
+            connection, _ = listener.accept()
+            connection.recv(100)
+            connection.sendall(http(b"too large", status=413))
+            connection.shutdown(socket.SHUT_WR)
+            time.sleep(0.3)
+            connection.close()
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        assert run(home, b"x" * (5 << 20), hook=lonely).stdout == b""
+        thread.join(5)
+    assert counted(home) in {"r", "g", "n"}
+
+
+def test_the_event_is_found_without_parsing_and_never_inside_a_text(home, lonely):
+    # The words of a prompt hold the key of an event that would be kept: it must not be taken for one.
+    text = json.dumps(
+        {"session_id": "s", "prompt": '"hook_event_name":"Stop"', "hook_event_name": "UserPromptSubmit"}
+    )
+    run(home, text.encode(), hook=lonely)
+    assert spooled(home) == []
+    run(home, b'{ "hook_event_name" :\n "Stop" }', hook=lonely)
+    assert len(spooled(home)) == 1
+
+
+def test_without_a_daemon_a_prompt_gets_silence(home, lonely):
+    assert run(home, PROMPT, hook=lonely).stdout == b""
+    assert counted(home) == "n"
+    assert spooled(home) == []
+
+
+def test_without_a_daemon_the_end_of_a_turn_is_kept_whole(home, lonely):
+    run(home, STOP, hook=lonely)
+    (path,) = spooled(home)
+    head, _, body = path.read_bytes().partition(b"\n")
+    assert path.suffix == ".event"
+    assert json.loads(head)["host"] == "claude-code"
+    assert json.loads(head)["event"] == "Stop"
+    assert json.loads(head)["reason"] == "undelivered"
+    assert abs(json.loads(head)["at_ms"] / 1000 - time.time()) < 60
+    assert body == STOP
+
+
+def test_a_refused_end_of_a_turn_is_kept_when_the_fault_is_the_daemons(home, serve):
+    serve(http(b"", status=503))
+    run(home, STOP)
+    assert len(spooled(home)) == 1
+
+
+def test_a_malformed_end_of_a_turn_is_not_kept(home, serve):
+    serve(http(b"", status=400))
+    run(home, STOP)
+    assert spooled(home) == []
+
+
+def write_start(home: Path, folder: str, replies: object) -> None:
+    digest = hashlib.sha256(folder.encode()).hexdigest()[:24]
+    (home / "start").mkdir(parents=True, exist_ok=True)
+    (home / "start" / f"{digest}.json").write_text(json.dumps({"cwd": folder, "replies": replies}))
+
+
+def test_without_a_daemon_a_start_gets_the_block_of_the_nearest_folder(home, lonely):
+    write_start(home, "/", {"claude-code": "root"})
+    write_start(home, "/w/a", {"claude-code": "é near", "opencode": "other"})
+    assert run(home, START, hook=lonely).stdout.decode() == "é near"
+    assert counted(home) == "s"
+    (path,) = spooled(home)
+    assert json.loads(path.read_bytes().partition(b"\n")[0])["reason"] == "start_block"
+
+
+def test_a_start_block_for_another_host_is_not_used(home, lonely):
+    write_start(home, "/w/a", {"opencode": "other"})
+    assert run(home, START, hook=lonely).stdout == b""
+    assert counted(home) == "n"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"replies": 3}', '{"replies": {"claude-code": ""}}'])
+def test_a_broken_start_block_is_silence(home, lonely, text):
+    digest = hashlib.sha256(b"/w/a/b").hexdigest()[:24]
+    (home / "start").mkdir(parents=True)
+    (home / "start" / f"{digest}.json").write_text(text)
+    assert run(home, START, hook=lonely).stdout == b""
+
+
+def test_a_start_past_its_deadline_gets_the_block_as_well(home, serve):
+    write_start(home, "/w/a/b", {"claude-code": "earlier"})
+    serve(lambda connection, _: time.sleep(1.5))
+    assert run(home, START, TACIT_HOOK_DEADLINE_MS="300").stdout == b"earlier"
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_read_only_home_is_silence(home, lonely):
+    home.mkdir(mode=0o500)
+    assert run(home, STOP, hook=lonely).stdout == b""
+
+
+def test_a_home_that_is_a_file_is_silence(home, lonely):
+    home.write_text("not a folder")
+    assert run(home, STOP, hook=lonely).stdout == b""
+    assert run(home, START, hook=lonely).stdout == b""
+
+
+def test_a_home_that_cannot_be_made_is_silence(lonely):
+    for payload in (PROMPT, START, STOP):
+        assert run(Path("/proc/tacit"), payload, hook=lonely).stdout == b""
+
+
+def test_without_arguments_or_with_strange_ones_nothing_happens(home, serve):
+    daemon = serve(http(b"x"))
+    for argument in ("", "a/b", "../../x", "é", "x" * 100, "--help", ".", "-"):
+        assert run(home, PROMPT, argument).stdout == b""
+    assert daemon.asked == []
+
+
+def test_a_socket_folder_of_somebody_else_is_not_trusted(tmp_path, lonely):
+    home = tmp_path / ("long" * 25)  # the socket of such a home lies below /tmp
+    digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
+    folder = Path(f"/tmp/tacit-{os.getuid()}-{digest}")
+    folder.mkdir(mode=0o700)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(str(folder / "daemon.sock"))
+        listener.listen(2)
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(http(b"private"))
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert run(home, PROMPT, hook=lonely).stdout == b"private"
+        thread.join(5)
+        folder.chmod(0o755)
+        assert run(home, PROMPT, hook=lonely).stdout == b""
+        assert counted(home) == "g"
+    finally:
+        listener.close()
+        (folder / "daemon.sock").unlink()
+        folder.rmdir()
+
+
+def test_an_older_daemon_is_asked_to_stop_once(home, serve, lonely):
+    daemon = serve(http(b"still used", headers="x-tacit-version: 0.0.9\r\n"))
+    assert run(home, PROMPT, hook=lonely).stdout == b"still used"
+    assert run(home, PROMPT, hook=lonely).stdout == b"still used"
+    paths = [request.split(b" ")[1] for request in daemon.asked]
+    assert paths.count(b"/stop") == 1
+    assert paths.count(b"/hook/claude-code") == 2
+
+
+def test_a_newer_daemon_is_used_as_it_is(home, serve):
+    daemon = serve(http(b"new", headers="x-tacit-version: 99.1\r\n"))
+    assert run(home, PROMPT).stdout == b"new"
+    assert len(daemon.asked) == 1
+
+
+def test_its_version_is_the_packages():
+    assert f'\nVERSION = "{version("tacit")}"\n' in HOOK.read_text()
+
+
+def test_a_hook_loads_few_modules_and_only_from_the_standard_library(home, serve):
+    serve(http(b"ok"))
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-I", "-S", "-E", str(HOOK), "claude-code"],
+        input=PROMPT,
+        capture_output=True,
+        timeout=20,
+        env={"TACIT_HOME": str(home)},
+    )
+    loaded = {line.rsplit("|", 1)[1].strip() for line in done.stderr.decode().splitlines() if "|" in line}
+    assert done.stdout == b"ok"
+    assert not loaded & {
+        "json",
+        "socket",
+        "subprocess",
+        "re",
+        "enum",
+        "typing",
+        "threading",
+        "hashlib",
+        "signal",
+    }
+    named = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(HOOK.read_text()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert named <= set(sys.stdlib_module_names)
+
+
+def test_the_log_and_its_counter_are_private_and_bounded(home, serve):
+    serve(http(b"", status=503))
+    (home / "log").mkdir(parents=True)
+    (home / "log" / "hook.log").write_bytes(b"x" * (600 << 10))
+    run(home, PROMPT)
+    log = home / "log" / "hook.log"
+    assert log.stat().st_size < 1000
+    assert log.stat().st_mode & 0o077 == 0
+    assert (home / "log" / "hook.log.1").exists()
