@@ -95,7 +95,7 @@ def test_install_into_nothing_twice_and_out_again(place: Place, host: str, *, in
     place.uninstall(host, **scope)
     assert place.files() == {}
     assert place.state(host, **scope) == "absent"
-    assert not (place.home.root / "installs.json").exists()
+    assert not list(place.home.root.rglob("installs.json"))
 
 
 def test_foreign_settings_stay_byte_for_byte_and_come_back_exactly(place: Place) -> None:
@@ -311,6 +311,16 @@ def test_an_unknown_host_names_the_known_ones(place: Place) -> None:
 def test_a_damaged_record_costs_exact_restoration_only(place: Place) -> None:
     settings = place.write(".claude/settings.json", '{"a": 1}\n')
     place.install("claude-code")
-    (place.home.root / "installs.json").write_text("{broken")
+    (place.home.root / "hosts" / "claude-code" / "installs.json").write_text("{broken")
     place.uninstall("claude-code")
     assert json.loads(settings.read_text()) == {"a": 1}
+
+
+def test_plans_for_several_hosts_can_be_shown_together_and_carried_out_one_by_one(place: Place) -> None:
+    plans = [place.plan(host) for host in HOSTS]
+    for each in plans:
+        apply(each)
+    assert [place.state(host) for host in HOSTS] == ["installed", "installed"]
+    for each in [uninstall(host, user_home=place.user, home=place.home) for host in HOSTS]:
+        apply(each)
+    assert place.files() == {}

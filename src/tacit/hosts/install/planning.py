@@ -68,7 +68,7 @@ def plan(
     targets = _targets(
         host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
     )
-    book = record.record_file(home)
+    book = record.record_file(home, host)
     book_before = read_text(book)
     known = record.read(book_before)
     edits: list[FileEdit] = []
@@ -100,7 +100,7 @@ def uninstall(
     targets = _targets(
         host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
     )
-    book = record.record_file(home)
+    book = record.record_file(home, host)
     book_before = read_text(book)
     known = record.read(book_before)
     edits: list[FileEdit] = []

@@ -1,4 +1,4 @@
-"""What host files held before us, so that removal gives back the very bytes. One JSON file in the home.
+"""What host files held before us, so that removal gives back the very bytes. One JSON file per host in the home.
 
 In: its text. Out: its text. Damaged or of an unknown form = nothing is known, and removal takes only ours out.
 """
@@ -23,9 +23,9 @@ class Before:
     after_sha256: str
 
 
-def record_file(home: Home) -> Path:
-    """Where the record is."""
-    return home.root / "installs.json"
+def record_file(home: Home, host: str) -> Path:
+    """Where the record of `host` is; one each, so that plans for several hosts can be carried out together."""
+    return home.root / "hosts" / host / "installs.json"
 
 
 def sha256(text: str) -> str:
