@@ -18,7 +18,7 @@ from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import Handled
 from tacit.capture.bootstrap import RulesImport
-from tacit.capture.discover import TranscriptInfo, find_transcripts
+from tacit.capture.discover import TranscriptInfo, find_transcripts, kept_transcripts
 from tacit.capture.pipeline import CapturePipeline, CaptureReport
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -94,6 +94,7 @@ class Learning:
             scope=project_scope(handled.project.id) if handled.project else UNIVERSAL,
             session=state.key,
             turn=state.turn,
+            previous_end=state.last_message_end,
             at_ms=signal.at_ms,
         )
         stored = [m for change in changes if (m := _memory_of(change)) is not None]
@@ -107,12 +108,14 @@ class Learning:
                 self._sessions.save(ledger.expose_host_rules(newest, stored, at_ms=now))
 
     def _hand_over(self, signal: MessageEnded | SessionEnded, handled: Handled) -> None:
-        if not signal.transcript_path:
+        kept = kept_transcripts(self._parts.user_home, signal.session.host)
+        path = signal.transcript_path or (str(kept) if kept else "")
+        if not path:
             return
         payload = {
             "host": signal.session.host,
             "session_id": signal.session.session_id,
-            "transcript_path": signal.transcript_path,
+            "transcript_path": path,
             "cwd": signal.cwd or handled.state.cwd,
         }
         handover = Handover(

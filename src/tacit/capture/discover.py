@@ -42,6 +42,12 @@ def claude_folder_name(folder: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", folder)
 
 
+def kept_transcripts(home: Path, host: str) -> Path | None:
+    """The one file in which `host` keeps all sessions of the user at `home`; None for hosts with a file per session."""
+    database = home / ".local" / "share" / "opencode" / "opencode.db"
+    return database if host == OPENCODE and database.is_file() else None
+
+
 def find_transcripts(
     home: Path, project_root: Path, *, subagents: bool = False
 ) -> tuple[TranscriptInfo, ...]:
@@ -57,8 +63,8 @@ def find_transcripts(
         info = _info(CLAUDE_CODE, path, (path.stem,), root)
         if info and info.size_bytes:
             found.append(info)
-    database = home / ".local" / "share" / "opencode" / "opencode.db"
-    if database.is_file():
+    database = kept_transcripts(home, OPENCODE)
+    if database is not None:
         try:
             sessions = list_opencode_sessions(database, root, subagents=subagents)
         except HostError:
