@@ -1,4 +1,4 @@
-"""Ask the text indexes. In: words chosen by how rare they are. Out: hits by BM25.
+"""Ask the text indexes. In: the words of a query. Out: hits by BM25 over its rarest words.
 
 Scores are Okapi BM25 as FTS5 computes it (k1 = 1.2, b = 0.75), negated so that higher is better. Its idf,
 ln((N - n + 0.5) / (n + 0.5)), is set to 0.000001 by FTS5 when a word stands in more than half of the documents, which in a
@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tacit.backends.sqlite.confirm import SPARE, confirm_scores
-from tacit.backends.sqlite.index.terms import TextIndex, any_word, within
+from tacit.backends.sqlite.confirm import HOLDS, IN_SCOPE, confirm_scores, numbers_of
+from tacit.backends.sqlite.index.terms import NARROW_SHARE, QueryTerms, TextIndex, any_word, within
 from tacit.backends.sqlite.scopes import StoredScope
 from tacit.model.evidence import Hit
 
@@ -23,31 +24,52 @@ SMALL_DOCUMENTS = 2000
 _LEAST_IDF = 1e-6
 
 
-def match_words(
-    connection: sqlite3.Connection,
-    index: TextIndex,
-    words: Sequence[str],
-    *,
-    scopes: Sequence[StoredScope],
-    limit: int,
-    now_ms: int,
-) -> list[Hit]:
-    """The best `limit` documents in `scopes` that hold any of `words`."""
-    last = connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0
-    if last <= SMALL_DOCUMENTS:
-        scores = _weigh(connection, index, words, scopes)
-        return confirm_scores(connection, scopes, scores, limit, now_ms)
-    expression = within(scopes, any_word(index, words))
-    return _match(connection, index, expression, scopes=scopes, limit=limit, now_ms=now_ms)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A query made ready: the rarest words, the scopes, how large the index is and what part of it is visible."""
+
+    index: TextIndex
+    words: tuple[str, ...]
+    scopes: tuple[StoredScope, ...]
+    documents: int
+    share: float
 
 
-def _weigh(
-    connection: sqlite3.Connection, index: TextIndex, words: Sequence[str], scopes: Sequence[StoredScope]
-) -> dict[int, float]:
+def make_ready(
+    connection: sqlite3.Connection, terms: QueryTerms, words: Sequence[str], scopes: tuple[StoredScope, ...]
+) -> Asked:
+    """Choose the words to ask for. May read the frequencies of all words, which takes a while in a large store."""
+    documents = int(connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0)
+    share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
+    chosen = terms.choose(connection, words, documents=documents, share=share)
+    return Asked(index=terms.index, words=chosen, scopes=scopes, documents=documents, share=share)
+
+
+def match_words(connection: sqlite3.Connection, asked: Asked, *, limit: int, now_ms: int) -> list[Hit]:
+    """The best `limit` memories in the scopes that hold any of the words."""
+    if not asked.words:
+        return []
+    if asked.documents <= SMALL_DOCUMENTS:
+        return confirm_scores(connection, asked.scopes, _weigh(connection, asked), limit, now_ms)
+    expression = any_word(asked.index, asked.words)
+    if asked.share < NARROW_SHARE:
+        expression = within(asked.scopes, expression)
+    # CROSS JOIN and the plus signs make the words drive the join, never an index of the memories.
+    rows = connection.execute(
+        f"SELECT m.id, -t.rank FROM text_{asked.index} AS t CROSS JOIN memories AS m ON m.number = t.rowid"
+        f" WHERE text_{asked.index} MATCH :expression AND +m.{IN_SCOPE} AND +{HOLDS}"
+        " ORDER BY t.rank, m.id LIMIT :limit",
+        {"expression": expression, "scopes": numbers_of(asked.scopes), "now": now_ms, "limit": limit},
+    )
+    return [Hit(memory_id=row[0], score=float(row[1])) for row in rows]
+
+
+def _weigh(connection: sqlite3.Connection, ready: Asked) -> dict[int, float]:
     """Scores by row number: FTS5's own, word by word, with its idf exchanged."""
     documents = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
     scores: dict[int, float] = {}
-    for word in words:
+    index = ready.index
+    for word in ready.words:
         asked = any_word(index, [word])
         holding = int(
             connection.execute(
@@ -58,33 +80,8 @@ def _weigh(
         theirs = math.log(odds)
         factor = math.log1p(odds) / (theirs if theirs > 0 else _LEAST_IDF)
         rows = connection.execute(
-            f"SELECT rowid, rank FROM text_{index} WHERE text_{index} MATCH ?", (within(scopes, asked),)
+            f"SELECT rowid, rank FROM text_{index} WHERE text_{index} MATCH ?", (within(ready.scopes, asked),)
         )
         for number, rank in rows:
             scores[number] = scores.get(number, 0.0) - rank * factor
     return scores
-
-
-def _match(
-    connection: sqlite3.Connection,
-    index: TextIndex,
-    expression: str,
-    *,
-    scopes: Sequence[StoredScope],
-    limit: int,
-    now_ms: int,
-) -> list[Hit]:
-    """Ask the text index for more and more until the table confirms `limit` hits or nothing is left."""
-    asked = limit + SPARE
-    while True:
-        rows = connection.execute(
-            f"SELECT rowid, rank FROM text_{index} WHERE text_{index} MATCH ? ORDER BY rank LIMIT ?",
-            (expression, asked),
-        ).fetchall()
-        scores = {int(number): -float(rank) for number, rank in rows}
-        # At the cut, equal scores may have been left out by the index's own order; ids decide, so look further.
-        tie = len(rows) == asked and rows[-1][1] == rows[min(limit, len(rows)) - 1][1]
-        hits = confirm_scores(connection, scopes, scores, limit, now_ms)
-        if len(rows) < asked or (len(hits) == limit and not tie):
-            return hits
-        asked *= 4

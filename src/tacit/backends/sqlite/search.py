@@ -30,7 +30,7 @@ from tacit.backends.sqlite.documents import ALWAYS
 from tacit.backends.sqlite.index.intents import IntentPartitions
 from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
-from tacit.backends.sqlite.matching import match_words
+from tacit.backends.sqlite.matching import make_ready, match_words
 from tacit.backends.sqlite.scopes import StoredScope, stored_scopes
 from tacit.backends.text import clean_text, clean_value, code_query_words, query_words
 from tacit.errors import EmbedderMismatch, InvalidInput
@@ -97,14 +97,11 @@ class SqliteSearch:
         with self._ranking(space, scope, limit) as (connection, scopes, ranking):
             if not scopes or not asked:
                 return ranking.empty()
-            chosen = self._terms[index].choose(connection, asked)
-            if not chosen:
-                return ranking.empty()
+            ready = make_ready(connection, self._terms[index], asked, scopes)
             deadline = self._clock.monotonic_ms() + TEXT_DEADLINE_MS
             connection.set_progress_handler(lambda: self._clock.monotonic_ms() > deadline, _STEPS)
             try:
-                now_ms = self._clock.now_ms()
-                hits = match_words(connection, index, chosen, scopes=scopes, limit=limit, now_ms=now_ms)
+                hits = match_words(connection, ready, limit=limit, now_ms=self._clock.now_ms())
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
                     raise

@@ -190,8 +190,7 @@ def _read_all(
     cursor = connection.execute(
         "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, v.vector FROM memories AS m"
         " JOIN vectors AS v ON v.memory = m.number"
-        " WHERE m.scope = ? AND m.status = 'active' AND v.identity = ? AND length(v.vector) = ?"
-        " ORDER BY m.number",
+        " WHERE m.scope = ? AND m.status = 'active' AND v.identity = ? AND length(v.vector) = ?",
         (scope, identity.number, 2 * identity.dimensions),
     )
     rows = Rows()

@@ -24,6 +24,12 @@ Scoring one takes about two microseconds (measured), so that a query takes one t
 stands in more of the documents says little: its idf is small beside that of the rarer ones.
 """
 
+NARROW_SHARE = 0.3
+"""Below this share of the index, the scope's own word is part of the text search, which then skips other scopes."""
+
+_MOST_SKIPPED = 20
+"""Words may stand in so many times more documents of other scopes, which are skipped at a fraction of the cost."""
+
 _ALWAYS_TERMS = 1
 _CACHED_STEMS = 50_000
 _SLACK = 200
@@ -98,40 +104,50 @@ class QueryTerms:
     """Chooses the words of a query by how rare they are. Safe to share between threads."""
 
     def __init__(self, index: TextIndex) -> None:
-        self._index: TextIndex = index
+        self.index: TextIndex = index
         self._stemmer = Stemmer(index)
         self._lock = threading.Lock()
         self._frequencies: _Frequencies | None = None
 
-    def choose(self, connection: sqlite3.Connection, words: Iterable[str]) -> tuple[str, ...]:
-        """The rarest of `words` that are in the index, rarest first; none where no word is."""
+    def choose(
+        self, connection: sqlite3.Connection, words: Iterable[str], *, documents: int, share: float
+    ) -> tuple[str, ...]:
+        """The rarest of `words` that are in the index, rarest first; none where no word is.
+
+        Args:
+            connection: a reader.
+            words: what was asked, without repeats.
+            documents: size of the index.
+            share: part of the index (0-1) that the search may visit.
+        """
         by_stem: dict[tuple[str, ...], str] = {}
         for word, stems in self._stemmer.stems(words).items():
             if stems:
                 by_stem.setdefault(stems, word)
-        known = self._current(connection)
+        known = self._current(connection, documents)
         weighed = sorted((self._frequency(connection, known, stems), stems) for stems in by_stem)
+        budget = (
+            MAX_POSTINGS if share >= NARROW_SHARE else MAX_POSTINGS * min(1 / max(share, 1e-9), _MOST_SKIPPED)
+        )
         chosen: list[str] = []
         postings = 0
         for frequency, stems in weighed:
             if not frequency:
                 continue
             postings += frequency
-            if len(chosen) >= MAX_TERMS or (postings > MAX_POSTINGS and len(chosen) >= _ALWAYS_TERMS):
+            if len(chosen) >= MAX_TERMS or (postings > budget and len(chosen) >= _ALWAYS_TERMS):
                 break
             chosen.append(by_stem[stems])
         return tuple(chosen)
 
-    def _current(self, connection: sqlite3.Connection) -> _Frequencies:
+    def _current(self, connection: sqlite3.Connection, documents: int) -> _Frequencies:
         """Frequencies, read again when the index has grown by a quarter; they only choose words, so older ones do."""
-        row = connection.execute("SELECT max(memory) FROM documents").fetchone()
-        documents = row[0] or 0
         known = self._frequencies
         if known is not None and known.documents * 3 // 4 <= documents <= known.documents * 5 // 4 + _SLACK:
             return known
         with self._lock:
             rows = connection.execute(
-                f"SELECT term, doc FROM text_{self._index}_terms WHERE doc > 1"
+                f"SELECT term, doc FROM text_{self.index}_terms WHERE doc > 1"
             ).fetchall()
             known = _Frequencies(documents, dict(rows))
             self._frequencies = known
@@ -146,7 +162,7 @@ class QueryTerms:
         if frequency is not None:
             return frequency
         row = connection.execute(
-            f"SELECT doc FROM text_{self._index}_terms WHERE term = ?", (stem,)
+            f"SELECT doc FROM text_{self.index}_terms WHERE term = ?", (stem,)
         ).fetchone()
         return 0 if row is None else int(row[0])
 
