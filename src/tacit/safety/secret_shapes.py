@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 _PLACEHOLDER = re.compile(
     r"""^(?:
-      [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$\{?\w+.*| \{\{?.*\}?\} | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
+      [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
     | (?:your|my|the|some|a|an|any|new|old|dummy|fake|mock|sample|example|placeholder|test(?:ing)?|demo|insert|enter|replace|put|todo)
         (?:[\s_\-.].*|\d*)?
     | .*(?:change[_-]?me|changeit|example|placeholder|redacted|dummy|fake[_-]|[_-]fake|xxxx|\*\*\*|\.\.\.|_here\b|-here\b|your[_-]).*
@@ -28,7 +28,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 _CODE_NAME = re.compile(
-    r"^(?:[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\(\))?|[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:-[a-z]+){1,2})[,;)]*$"
+    r"^(?:[A-Za-z]?[a-z]{2,}(?:[A-Z][a-z]{2,})+|[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\(\))?|[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:-[a-z]+){1,2})[,;)]*$"
 )
 _REFERENCE = re.compile(  # says where a secret is kept, or counts tokens, rather than being one
     r"^(?:(?:\.{0,2}|~)/[\w./-]+|[A-Za-z]:\\.*|https?://[^@]*|arn:.*|(?:vault|op|secret|secrets|ssm|file|env|gcp|aws|keychain|keyring|kv)[:/].*|projects/.*|\d{1,9}(?:\.\d+)*[kKmM]?|[\w-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md)"
@@ -84,7 +84,8 @@ def _not_prose_secret(value: str) -> bool:
 
 def _low_entropy(value: str) -> bool:
     """For bare strings beside a secret-like name: hashes and ids of known forms are innocent, as is low entropy."""
-    return is_placeholder(value) or bool(_UUID.match(value)) or entropy(value) < 3.2
+    words = [part for part in re.split(r"[_/.+=-]", value) if len(part) >= 3 and part.isalpha()]
+    return is_placeholder(value) or bool(_UUID.match(value)) or len(words) >= 3 or entropy(value) < 3.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ def _shape(
 
 
 _NAME = (
-    r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|apikey|app(?:lication)?[_-]?key|auth[_-]?key|access[_-]?key"
+    r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)|(?<=[_.-])pass|(?<![\w.-])pass(?=\s*=)|pwd|secret|token|api[_-]?key|apikey|app(?:lication)?[_-]?key|auth[_-]?key|access[_-]?key"
     r"|private[_-]?key|client[_-]?secret|credentials?|encryption[_-]?key|signing[_-]?key|webhook[_-]?secret|dsn)(?:[_-]?(?:key|value|id|prod|dev|test|live|staging|\d+))?)"
 )
 _NAME_WORDS = "pass pwd secret token key credential dsn"
@@ -165,13 +166,13 @@ SHAPES: tuple[Shape, ...] = (
     _shape("cookie", "cookie", r"(?i:(?:session|sess|sid|auth|token|csrf|xsrf|jwt)[\w.-]*=)(?P<secret>[^\s;,\"']{16,})"),
     _shape("spoken_secret", "passphrase password", r"(?i:\bpass(?:phrase|word)(?:'s)?(?:\s*|\b[^\"'`\n]{0,60}?(?:is|was|:|=|to|of|use|with|now)\s*))[\"'`](?P<secret>[^\"'`\s]+(?: [^\"'`\s]+){2,}|[a-z]+(?:-[a-z0-9]+){3,})[\"'`]", is_placeholder),
     _shape("secret_assignment", "variable", r"variable\s+\"[^\"]*(?i:password|passwd|secret|token|key|credential)[^\"]*\"\s*\{[^}]*?\bdefault\s*=\s*\"(?P<secret>[^\"\n]{6,})\"", _not_secret_like),
-    _shape("spoken_secret", "login log sign cred account user admin pass root", r"(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*\d)(?=[^\s/]*[a-z])(?=[^\s/]*[A-Z])(?=[^\s/]*[!@#$%^&*?+=~_-])[^\s\"'`/<>]{8,})(?=[\s\"'`.,;)]|$)", _not_prose_secret),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]\s*,\s*[\"'`](?P<secret>[^\"'`\n]{{8,}})[\"'`]", _not_secret_like),
+    _shape("spoken_secret", "login log sign cred account user admin pass root", r"(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*\d)(?=[^\s/]*[a-z])(?=[^\s/]*[A-Z])(?=[^\s/]*[!@#$%^&*?+=~])[^\s\"'`/<>]{8,})(?=[\s\"'`.,;)]|$)", _not_prose_secret),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]\s*,\s*[\"'`](?P<secret>[^\"'`\s]{{8,}})[\"'`]", _not_secret_like),
     _shape("secret_assignment", _NAME_WORDS, rf"(?i:\bname\b[\"']?\s*[:=]\s*[\"']?{_NAME}[\"']?\s*,?\s*\n?\s*[\"']?value\b)[\"']?\s*[:=]\s*[\"']?(?P<secret>[^\s\"'`,]{{6,}})", _not_secret_like),
     _shape("monitoring_key", "datadog relic algolia mailchimp pagerduty segment amplitude mixpanel honeycomb dd_ dd-", r"(?i:\b(?:datadog|dd[_-]|new ?relic|algolia|mailchimp|pagerduty|segment|amplitude|mixpanel|honeycomb)[^\n]{0,80}?\b(?:key|app|api|token)s?\b[^\n]{0,60}?)(?<![\w-])(?P<secret>[0-9a-f]{32}|[0-9a-f]{40})(?![\w-])"),
     _shape("netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<secret>\S{3,})"),
     _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}})", _not_secret_like),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like),
     _shape("spoken_secret", "pass pin secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret),
     _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret),
     _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy),

@@ -202,3 +202,19 @@ def test_entropy_by_hand() -> None:
     assert entropy("aaaa") == 0.0
     assert entropy("abcd") == pytest.approx(2.0)
     assert entropy("aabb") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--- PASS: TestParseFactorySession (0.00s)",
+        "=== RUN   TestFormatTimestamp/valid_RFC3339_with_positive_offset",
+        "cloudToken := GetCloudToken()",
+        "shasum -a 256 dist/SpecStoryCLI_Darwin_arm64.tar.gz",
+        '{"cache_creation":{"ephemeral_1h_input_tokens":0},"output_tokens":12}',
+        'OPENAI_API_KEY="$(llm keys get openai)" uv run pytest',
+        '["requires admin token", "requires production access"]',
+    ],
+)
+def test_tool_output_and_code_stay(text: str) -> None:
+    assert REDACTOR.redact(text).text == text
