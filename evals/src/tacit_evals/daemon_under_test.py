@@ -1,0 +1,168 @@
+"""A real daemon in a process of its own, and the smallest client there can be.
+
+In: an interpreter that has `tacit`, a home. Out: replies and their times. Speaks over the Unix socket exactly as the hook
+client does: one connection for one request. Children run on the cores of their parent. Ends every process it started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from tacit.config.home import Home
+
+_MAX_REPLY = 1 << 20
+_LATE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One answer: HTTP status, body, milliseconds from connecting to the last byte."""
+
+    status: int
+    body: bytes
+    took_ms: float
+
+
+def post(path: Path, target: str, body: bytes, *, timeout_s: float = _LATE_S) -> Reply:
+    """Send one request over the socket `path` and read its answer.
+
+    Raises:
+        OSError: nobody listens, or the answer is no answer.
+    """
+    head = f"POST {target} HTTP/1.1\r\nHost: tacit\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
+    deadline_ms = int(timeout_s * 1000)
+    began = time.perf_counter()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(timeout_s)
+        connection.connect(os.fspath(path))
+        connection.sendall(f"{head}X-Tacit-Deadline-Ms: {deadline_ms}\r\n\r\n".encode() + body)
+        data = bytearray()
+        while part := connection.recv(_MAX_REPLY):
+            data += part
+    took_ms = (time.perf_counter() - began) * 1000
+    first, _, rest = bytes(data).partition(b"\r\n")
+    if not first.startswith(b"HTTP/1."):
+        raise OSError("no answer of a daemon")
+    return Reply(status=int(first.split()[1]), body=rest.partition(b"\r\n\r\n")[2], took_ms=took_ms)
+
+
+class DaemonUnderTest:
+    """`python -m tacit.daemon` on a home of its own, for the time of a `with` block."""
+
+    def __init__(self, python: Path, home: Path, *, environment: Mapping[str, str] | None = None) -> None:
+        self.home = Home(home)
+        self._command = [str(python), "-E", "-P", "-m", "tacit.daemon"]
+        self._environment = {**os.environ, "TACIT_HOME": str(home), **(environment or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+        self.started_s = 0.0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 when it does not run."""
+        return self._process.pid if self._process else 0
+
+    def start(self) -> None:
+        """Start the process; does not wait for its first answer."""
+        self.started_s = time.perf_counter()
+        self._process = subprocess.Popen(
+            self._command, env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+
+    def hook(self, event: Mapping[str, object], *, host: str = "claude-code") -> Reply:
+        """Send one event; waits for a daemon that is still starting.
+
+        Raises:
+            OSError: none came in time.
+        """
+        body = json.dumps(event).encode()
+        until = time.perf_counter() + _LATE_S
+        while True:
+            try:
+                return post(self.home.socket, f"/hook/{host}", body)
+            except (FileNotFoundError, ConnectionRefusedError):
+                if time.perf_counter() > until:
+                    raise
+                time.sleep(0.002)
+
+    def wait_warm(self) -> None:
+        """Wait until the daemon has loaded its model and is idle."""
+        self.hook(
+            {"hook_event_name": "SessionStart", "session_id": "warm-up", "cwd": "/", "source": "startup"}
+        )
+        prompt = {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "warm-up",
+            "cwd": "/",
+            "prompt": "warm up now",
+        }
+        self.hook(prompt)
+        time.sleep(1.5)
+
+    def resident_mb(self) -> tuple[float, float]:
+        """Resident memory now and at its highest, in MB (2**20 bytes), of the daemon itself."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        peak_kb = next((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20, peak_kb / 1024
+
+    def end(self) -> None:
+        """Ask it to leave, then insist."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with suppress(OSError):
+            post(self.home.socket, "/stop", b"", timeout_s=2.0)
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+class EmbedAlone:
+    """The embedder alone in a process of its own, asked for one text at a time."""
+
+    def __init__(self, python: Path) -> None:
+        script = Path(__file__).with_name("embed_alone.py")
+        command = [str(python), "-E", "-P", str(script)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> Self:
+        assert self._process.stdout is not None
+        if self._process.stdout.readline().strip() != "ready":
+            raise OSError("the embedder does not start")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=15)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def took_ms(self, text: str) -> float:
+        """Milliseconds to embed `text`, measured inside the process."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(text) + "\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
