@@ -1,7 +1,7 @@
 """How well the rules read situations and make triggers, against labels. Evaluation only; nothing is fitted here.
 
-In: the folder of the evaluation data (`--data`). Out: a table on standard output. `minsky` is held out: no rule was
-written with a look at it, so it stands in a line of its own.
+In: the folder of the evaluation data (`--data`). Out: a table on standard output. `minsky` stands in a line of
+its own: no rule was fitted on it, but its aggregates were printed while rules were written, so it is only weakly held out.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from tacit.model.signal import (
     SessionEnded,
     SessionStarted,
     Signal,
+    SubagentStarted,
     ToolFailed,
     ToolFinished,
     ToolStarting,
@@ -355,7 +356,7 @@ def _of_its_agent(signal: Signal) -> Signal:
 def _message_id(signal: Signal) -> str:
     """Under which name the bytes handed over for `signal` are kept for replay; "" = not kept."""
     match signal:
-        case SessionStarted():
+        case SessionStarted() | SubagentStarted():
             return ledger.START_MESSAGE
         case PromptSubmitted():
             return signal.message_id

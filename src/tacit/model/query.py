@@ -27,6 +27,7 @@ class Query:
         budget_tokens: most that may be handed over.
         session: `host/id` the query belongs to, or empty for on-demand.
         task: parent task type of the most probable action, or empty.
+        tool: host-neutral name of the tool that is called, or empty.
     """
 
     surface: Surface
@@ -41,3 +42,4 @@ class Query:
     error_signature: str = ""
     session: str = ""
     task: str = ""
+    tool: str = ""

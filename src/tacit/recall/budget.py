@@ -17,6 +17,10 @@ from tacit.reading.sentences import shorten_at_sentence
 from tacit.recall.outcome import Outcome
 
 DIVERSITY = 0.85
+LEAST_LINE = 10
+"""Fewer tokens than this hold no memory: a line has its kind, source and date besides its words."""
+PATIENCE = 24
+"""After so many in a row that did not fit, what is left of the budget is taken for full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +58,19 @@ def pack(
     left = allowance.tokens - allowance.frame_tokens
     chosen: list[PackItem] = []
     drops: list[Drop] = []
+    misses = 0
     for candidate in diversified(candidates, pinned_kinds=allowance.pinned_kinds):
         memory = candidate.memory
         if len(chosen) >= allowance.max_items:
             drops.append(Drop(memory_id=memory.id, reason=f"more than {allowance.max_items} memories"))
             continue
-        item = _fitted(candidate, left, cost)
+        full = left < LEAST_LINE or misses >= PATIENCE
+        item = None if full else _fitted(candidate, left, cost)
         if item is None:
+            misses += 1
             drops.append(Drop(memory_id=memory.id, reason=f"does not fit the {max(0, left)} tokens left"))
             continue
+        misses = 0
         chosen.append(item)
         left -= item.tokens
     result = Pack(surface=surface, items=tuple(chosen), budget_tokens=allowance.tokens)

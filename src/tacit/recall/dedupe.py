@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from tacit.model.evidence import Candidate
 from tacit.model.trace import Drop
@@ -20,6 +21,7 @@ _WORD = re.compile(r"[^\W_]+")
 _NEGATIONS = frozenset({"not", "never", "no", "don", "without"})
 
 
+@lru_cache(maxsize=8192)
 def words_of(text: str) -> frozenset[str]:
     """The set of words of `text`, case folded."""
     return frozenset(_WORD.findall(text.casefold()))
@@ -30,10 +32,11 @@ def near_identical(left: str, right: str) -> bool:
     a, b = words_of(left), words_of(right)
     if not a or not b:
         return left == right
-    if any(word.isdigit() or word in _NEGATIONS for word in a ^ b):
+    common = len(a & b)
+    shared = common / (len(a) + len(b) - common)
+    if shared < LIKELY_WORDS or any(word.isdigit() or word in _NEGATIONS for word in a ^ b):
         return False
-    shared = len(a & b) / len(a | b)
-    return shared >= SAME_WORDS or (shared >= LIKELY_WORDS and closeness(left, right) >= SAME_CHARACTERS)
+    return shared >= SAME_WORDS or closeness(left, right) >= SAME_CHARACTERS
 
 
 def dedupe(candidates: Sequence[Candidate], *, in_context: Mapping[str, str]) -> Outcome[tuple[Candidate, ...]]:
@@ -46,8 +49,10 @@ def dedupe(candidates: Sequence[Candidate], *, in_context: Mapping[str, str]) ->
     kept: list[Candidate] = []
     drops: list[Drop] = []
     seen: set[str] = set()
-    copies = _Copies([candidate.memory.content for candidate in candidates])
-    for candidate in candidates:
+    texts = tuple(candidate.memory.content for candidate in candidates)
+    first_of = copies_among(texts)
+    by_text: dict[int, str] = {}
+    for number, candidate in enumerate(candidates):
         memory = candidate.memory
         if memory.id in seen:
             drops.append(Drop(memory_id=memory.id, reason="twice in the list"))
@@ -57,13 +62,29 @@ def dedupe(candidates: Sequence[Candidate], *, in_context: Mapping[str, str]) ->
         if held:
             drops.append(Drop(memory_id=memory.id, reason=held))
             continue
-        copy = copies.find(memory.content)
-        if copy is not None:
-            drops.append(Drop(memory_id=memory.id, reason=f"says what {kept[copy].memory.id} says"))
+        first = first_of[number]
+        if first in by_text:
+            drops.append(Drop(memory_id=memory.id, reason=f"says what {by_text[first]} says"))
             continue
-        copies.add(memory.content, len(kept))
+        by_text[first] = memory.id
         kept.append(candidate)
     return Outcome(kept=tuple(kept), drops=tuple(drops))
+
+
+@lru_cache(maxsize=32)
+def copies_among(texts: tuple[str, ...]) -> tuple[int, ...]:
+    """For each text the number of the first one that it is a copy of, its own when it is none.
+
+    Kept for the last few lists, because every session of a project starts from the same one.
+    """
+    copies = _Copies(texts)
+    found: list[int] = []
+    for number, text in enumerate(texts):
+        first = copies.find(text)
+        if first is None:
+            copies.add(text, number)
+        found.append(number if first is None else first)
+    return tuple(found)
 
 
 class _Copies:

@@ -133,7 +133,7 @@ class RecallPipeline:
         stages.note("dedupe", kept=_ids(fresh.kept), drops=fresh.drops)
         packed = self._packed(query, fresh.kept, settings)
         stages.note("budget", kept=_pack_ids(packed.kept), drops=packed.drops)
-        render = context.render or (lambda pack: render_block(pack, self._kinds))
+        render = context.render or self._render
         done = deliver(packed.kept, render=render, count=self._tokens.count, cap_chars=context.cap_chars)
         stages.note("render", kept=_pack_ids(done.kept.pack))
         delivered, silence = self._silence(done, guarded, scored, settings)
@@ -160,6 +160,9 @@ class RecallPipeline:
             took_ms=round((perf_counter() - started) * 1000, 3),
         )
         return delivered, trace
+
+    def _render(self, pack: Pack) -> str:
+        return render_block(pack, self._kinds)
 
     def _silence(
         self,

@@ -91,6 +91,7 @@ def build_query(
         error_signature=asked.signature,
         session=str(state.key),
         task=ACTION_PARENTS.get(top, ""),
+        tool=signal.call.tool if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else "",
     )
     return Outcome(kept=query, notes=(*asked.notes, *asked.situation.why))
 

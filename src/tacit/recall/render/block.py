@@ -7,6 +7,7 @@ that the bytes do not change with the clock.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
@@ -28,7 +29,12 @@ OPENING: dict[Surface, str] = {
 
 def day(at_ms: int) -> str:
     """Absolute date in UTC, e.g. `2026-11-20`."""
-    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")
+    return _day(at_ms // 86_400_000)
+
+
+@lru_cache(maxsize=4096)
+def _day(number: int) -> str:
+    return datetime.fromtimestamp(number * 86_400, tz=UTC).strftime("%Y-%m-%d")
 
 
 def source_of(candidate: Candidate) -> str:
@@ -43,7 +49,13 @@ def source_of(candidate: Candidate) -> str:
 def line_text(candidate: Candidate, text: str, kinds: KindRegistry) -> str:
     """One memory as one line."""
     label = kinds.get(candidate.memory.kind).label
-    return f"- [{label}] {escape_text(text)} ({escape_text(source_of(candidate))})"
+    return f"- [{label}] {_escaped(text)} ({_escaped(source_of(candidate))})"
+
+
+@lru_cache(maxsize=4096)
+def _escaped(text: str) -> str:
+    """`escape_text`, kept for the texts used last: costing and rendering ask for the same ones."""
+    return escape_text(text)
 
 
 def frame_text(surface: Surface) -> tuple[str, str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tacit.model.evidence import Ranking
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.model.situation import Situation
 from tacit.ports.search import Search
-from tacit.reading.trigger import match_trigger
+from tacit.reading.trigger import Matcher
 
 HIGH = 0.5
 LOW = 0.1
@@ -17,6 +20,12 @@ def retrieve(search: Search, query: Query, limit: int) -> Ranking:
     return search.intent(query.situation.actions, scope=query.scope, limit=limit)
 
 
+@lru_cache(maxsize=16)
+def matcher_for(situation: Situation, tool: str) -> Matcher:
+    """The matcher of one situation; one recall measures dozens of triggers with it."""
+    return Matcher(situation, tool=tool)
+
+
 def measure(query: Query, memory: Memory) -> float:
     """Match of classes and objects."""
-    return match_trigger(memory.trigger, query.situation)
+    return matcher_for(query.situation, query.tool).match(memory.trigger).score
