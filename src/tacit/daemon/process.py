@@ -196,7 +196,8 @@ class DaemonProcess:
                 if now - spooled_s > SPOOL_EVERY_S:
                     spooled_s = now
                     self._drain(engine)
-                if now - rendered_s > PRERENDER_EVERY_S and now - counters.idle_s > rendered_s:
+                asked_s = now - counters.idle_s
+                if now - rendered_s > PRERENDER_EVERY_S and asked_s > rendered_s and self._claim.holds():
                     rendered_s = now
                     engine.prerender()
             # The background job's boundary: the daemon answers on, whatever fails here.

@@ -1,0 +1,319 @@
+"""The daemon's application in this process, over an engine that the test plays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+
+import httpx
+import pytest
+
+from tacit import __version__
+from tacit.daemon.server import MAX_BODY_BYTES, DaemonParts, build_app, guarded
+from tacit.daemon.source import EngineSource
+from tacit.daemon.workers import Busy, WorkerPool
+from tacit.errors import InvalidPayload, NotFound, StoreNewer
+
+
+class EngineDouble:
+    """Answers hooks by a function."""
+
+    def __init__(self, answer: Callable[[str, Mapping[str, object], float], str]) -> None:
+        self._answer = answer
+        self.asked: list[tuple[str, Mapping[str, object], float]] = []
+
+    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float) -> str:
+        self.asked.append((host, payload, deadline_ms))
+        return self._answer(host, payload, deadline_ms)
+
+
+def parts_of(engine: object, *, threads: int = 2, queue: int = 2) -> DaemonParts:
+    return DaemonParts(
+        source=EngineSource(lambda: engine), pool=WorkerPool(threads=threads, queue=queue), home="/h"
+    )
+
+
+def ask(parts: DaemonParts, talk: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
+    async def run() -> None:
+        transport = httpx.ASGITransport(app=build_app(parts))
+        async with httpx.AsyncClient(transport=transport, base_url="http://tacit") as client:
+            await talk(client)
+
+    try:
+        asyncio.run(run())
+    finally:
+        parts.pool.close(timeout_s=2)
+
+
+def test_a_hook_gets_the_engines_text_and_the_version():
+    engine = EngineDouble(lambda host, payload, _: f"{host}:{payload['prompt']}")
+    parts = parts_of(engine)
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.post(
+            "/hook/plain", content='{"prompt": "é"}', headers={"X-Tacit-Deadline-Ms": "5000"}
+        )
+        assert (reply.status_code, reply.text) == (200, "plain:é")
+        assert reply.headers["x-tacit-version"] == __version__
+
+    ask(parts, talk)
+    assert 3000 < engine.asked[0][2] < 5000
+    assert parts.counters.values()["injections"] == 1
+
+
+def test_silence_is_an_empty_reply():
+    parts = parts_of(EngineDouble(lambda *_: ""))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.post("/hook/plain", content="{}")
+        assert (reply.status_code, reply.content) == (200, b"")
+
+    ask(parts, talk)
+    assert parts.counters.values()["silences"] == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b"[" * 100_000])
+def test_a_payload_that_is_no_object_is_a_problem(body):
+    parts = parts_of(EngineDouble(lambda *_: "never"))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.post("/hook/plain", content=body)
+        assert reply.status_code == 400
+        assert reply.json()["code"] == "invalid_payload"
+
+    ask(parts, talk)
+    assert parts.counters.values()["refused"] == 1
+
+
+def test_bytes_that_are_no_text_and_lone_surrogates_reach_the_engine():
+    engine = EngineDouble(lambda _, payload, __: str(payload["prompt"]))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        assert (await client.post("/hook/plain", content=b'{"prompt": "a\xffb"}')).text == "a\ufffdb"
+        reply = await client.post("/hook/plain", content=b'{"prompt": "a\\ud800b\\u0000"}')
+        assert reply.content == b"a?b\0"
+
+    ask(parts_of(engine), talk)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(NotFound("No host is called 'x'."), 404), (InvalidPayload("session_id is missing."), 400)],
+)
+def test_what_the_engine_refuses_is_a_problem(error, status):
+    def refuse(*_: object) -> str:
+        raise error
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.post("/hook/x", content="{}")
+        assert reply.status_code == status
+        assert reply.json()["detail"] == error.message
+
+    ask(parts_of(EngineDouble(refuse)), talk)
+
+
+def test_what_breaks_in_the_engine_is_an_empty_error_without_its_text(caplog):
+    def fail(*_: object) -> str:
+        raise ValueError("words of a memory")
+
+    parts = parts_of(EngineDouble(fail))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.post("/hook/plain", content="{}")
+        assert (reply.status_code, reply.content) == (500, b"")
+
+    ask(parts, talk)
+    assert parts.counters.values()["errors"] == 1
+
+
+def test_over_the_limit_is_an_answer_at_once():
+    release = threading.Event()
+    parts = parts_of(EngineDouble(lambda *_: "late" if release.wait(3) else ""), threads=1, queue=1)
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        running = [asyncio.create_task(client.post("/hook/plain", content="{}")) for _ in range(2)]
+        while parts.pool.count < 2:  # noqa: ASYNC110 - the pool has no event to wait for
+            await asyncio.sleep(0.005)
+        began = time.monotonic()
+        assert (await client.post("/hook/plain", content="{}")).status_code == 503
+        assert time.monotonic() - began < 0.3
+        release.set()
+        assert [(await task).status_code for task in running] == [200, 200]
+
+    ask(parts, talk)
+    assert parts.counters.values()["busy"] == 1
+
+
+def test_past_the_deadline_is_an_answer_too():
+    release = threading.Event()
+    parts = parts_of(EngineDouble(lambda *_: "late" if release.wait(3) else ""))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.post("/hook/plain", content="{}", headers={"X-Tacit-Deadline-Ms": "60"})
+        assert reply.status_code == 504
+        release.set()
+
+    ask(parts, talk)
+    assert parts.counters.values()["late"] == 1
+
+
+def test_a_body_above_the_limit_is_refused():
+    parts = parts_of(EngineDouble(lambda *_: "never"))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        reply = await client.post("/hook/plain", content=b" " * (MAX_BODY_BYTES + 1))
+        assert reply.status_code == 400
+
+    ask(parts, talk)
+
+
+def test_health_tells_who_it_is_and_does_not_count_as_use():
+    parts = parts_of(EngineDouble(lambda *_: ""))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        await asyncio.sleep(0.05)
+        told = (await client.get("/health")).json()
+        assert told["version"] == __version__
+        assert told["home"] == "/h"
+        assert told["idle_s"] >= 0.05
+        await client.post("/hook/plain", content="{}")
+        assert (await client.get("/health")).json()["idle_s"] < 0.05
+
+    ask(parts, talk)
+
+
+def test_stop_answers_before_it_stops():
+    stopped: list[bool] = []
+    parts = parts_of(EngineDouble(lambda *_: ""))
+    parts.stop = lambda: stopped.append(True)
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        assert (await client.post("/stop")).status_code == 202
+        assert stopped == []
+        await asyncio.sleep(0.1)
+        assert stopped == [True]
+
+    ask(parts, talk)
+
+
+def test_an_engine_that_cannot_be_opened_says_why_and_is_tried_again():
+    tries: list[int] = []
+
+    def open_it() -> object:
+        tries.append(1)
+        if len(tries) == 1:
+            raise StoreNewer("The store was written by a newer Tacit.", hint="Upgrade.")
+        return EngineDouble(lambda *_: "open now")
+
+    parts = DaemonParts(
+        source=EngineSource(open_it, retry_s=0.05), pool=WorkerPool(threads=1, queue=1), home="/h"
+    )
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        for path in ("/hook/plain", "/v1/status"):
+            reply = await client.post(path, content="{}")
+            assert reply.status_code == 409
+            assert reply.json()["code"] == "store_newer"
+        await asyncio.sleep(0.1)
+        assert (await client.post("/hook/plain", content="{}")).text == "open now"
+
+    ask(parts, talk)
+    assert len(tries) == 2
+
+
+def test_a_broken_program_is_reported_to_whoever_runs_it():
+    broken = threading.Event()
+
+    def open_it() -> object:
+        raise RuntimeError("no module")
+
+    source = EngineSource(open_it, on_broken=broken.set)
+    waiting: Future[object] = source.begin()
+    assert isinstance(waiting.exception(timeout=3), RuntimeError)
+    assert broken.wait(3)
+    assert source.ready is None
+
+
+def test_loopback_needs_the_token_and_a_local_name():
+    parts = parts_of(EngineDouble(lambda *_: "text"))
+
+    async def talk(_: httpx.AsyncClient) -> None:
+        transport = httpx.ASGITransport(app=guarded(build_app(parts), "secret"))
+        good = {"Authorization": "Bearer secret"}
+        for base, headers, status in (
+            ("http://127.0.0.1:8123", good, 200),
+            ("http://localhost:8123", good, 200),
+            ("http://[::1]:8123", good, 200),
+            ("http://127.0.0.1:8123", {}, 401),
+            ("http://127.0.0.1:8123", {"Authorization": "Bearer wrong"}, 401),
+            ("http://127.0.0.1:8123", {"Authorization": "secret"}, 401),
+            ("http://evil.example:8123", good, 401),
+        ):
+            async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+                assert (await client.post("/hook/plain", content="{}", headers=headers)).status_code == status
+                assert (await client.post("/stop", headers=headers)).status_code == 401
+
+    ask(parts, talk)
+
+
+def test_the_pool_drops_what_has_not_begun_by_its_deadline():
+    pool = WorkerPool(threads=1, queue=5)
+    release, ran = threading.Event(), []
+
+    async def run() -> None:
+        first = asyncio.create_task(pool.run(lambda: release.wait(3)))
+        await asyncio.sleep(0.02)
+        with pytest.raises(TimeoutError):
+            await pool.run(lambda: ran.append(1), until_s=time.monotonic() + 0.05)
+        release.set()
+        assert await first
+
+    asyncio.run(run())
+    assert pool.close(timeout_s=2)
+    assert ran == []
+    assert pool.count == 0
+    with pytest.raises(Busy):
+        asyncio.run(pool.run(lambda: 1))
+
+
+def test_a_hook_tool_call_over_mcp_goes_to_the_engine_and_shows_no_error():
+    engine = EngineDouble(lambda host, payload, _: json.dumps({"host": host, **payload}))
+    parts = parts_of(engine)
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        def call(arguments: object) -> dict[str, object]:
+            return {
+                "jsonrpc": "2.0",
+                "id": 7,
+                "method": "tools/call",
+                "params": {"name": "hook", "arguments": arguments},
+            }
+
+        headers = {"X-Tacit-Host": "claude-code", "X-Tacit-Cwd": "/w%C3%A9/a"}
+        reply = await client.post(
+            "/mcp", json=call({"event": "UserPromptSubmit", "prompt": "hi"}), headers=headers
+        )
+        told = json.loads(reply.json()["result"]["content"][0]["text"])
+        assert told == {
+            "host": "claude-code",
+            "hook_event_name": "UserPromptSubmit",
+            "prompt": "hi",
+            "cwd": "/wé/a",
+        }
+        assert reply.json()["id"] == 7
+
+    ask(parts, talk)
+
+    def fail(*_: object) -> str:
+        raise InvalidPayload("no")
+
+    async def silent(client: httpx.AsyncClient) -> None:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "hook"}}
+        reply = await client.post("/mcp", json=message)
+        assert reply.json()["result"] == {"content": [{"type": "text", "text": "{}"}], "isError": False}
+
+    ask(parts_of(EngineDouble(fail)), silent)

@@ -1,0 +1,319 @@
+"""Real daemons in processes of their own, started by real hooks, with an embedder that needs no model."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tacit.config.home import Home
+from tacit.daemon.client import DaemonClient
+from tacit.daemon.launcher import write_launcher
+from tacit.daemon.lifecycle import ask_health, read_facts
+from tacit.errors import InvalidInput, NotFound
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+
+
+def payload(event: str, **fields: object) -> bytes:
+    given = {"hook_event_name": event, "session_id": "s1", "cwd": "/tmp", **fields}
+    return json.dumps(given).encode()
+
+
+START = payload("SessionStart", source="startup")
+PROMPT = payload("UserPromptSubmit", prompt="Fix the parser and commit")
+
+
+class Place:
+    """A home with a launcher, and hooks that run in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = Home(root)
+        self.client = DaemonClient(self.home)
+        self.launcher = write_launcher(self.home)
+        self.environ = {
+            **os.environ,
+            "TACIT_HOME": str(root),
+            "TACIT_EMBEDDER__PROVIDER": "fake",
+            "TACIT_HOOK_DEADLINE_MS": "20000",
+        }
+
+    def popen(self, *, host: str = "claude-code", **environ: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [self.launcher, host],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**self.environ, **environ},
+        )
+
+    def hook(self, given: bytes, **environ: str) -> bytes:
+        process = self.popen(**environ)
+        out, err = process.communicate(given, timeout=40)
+        assert process.returncode == 0
+        assert err == b""
+        return out
+
+    def pid(self) -> int:
+        facts = read_facts(self.home)
+        assert facts is not None
+        return facts.pid
+
+    def health(self) -> dict[str, object]:
+        told = ask_health(self.home.socket, timeout_s=5)
+        assert told is not None
+        return dict(told)
+
+
+def alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_for(what: Callable[[], object], *, timeout_s: float = 15.0) -> None:
+    until = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path / "h")
+    yield made
+    pids = {facts.pid} if (facts := read_facts(made.home)) else set()
+    with contextlib.suppress(Exception):
+        made.client.stop(timeout_s=10)
+    for pid in pids:
+        if alive(pid):
+            os.kill(pid, signal.SIGKILL)
+    shutil.rmtree(made.home.root, ignore_errors=True)
+
+
+def test_a_hook_starts_the_daemon_and_the_next_one_finds_it(place):
+    place.hook(START)
+    pid = place.pid()
+    place.hook(PROMPT)
+    assert place.pid() == pid
+    counters = place.health()["counters"]
+    assert isinstance(counters, dict)
+    assert counters["hooks"] == 2
+    assert counters["errors"] == counters["refused"] == 0
+    assert not (place.home.log_file.with_name("hook.count")).exists()
+    # It is nobody's child and holds nothing of the hook's.
+    assert Path(f"/proc/{pid}/cwd").resolve() == place.home.root.resolve()
+    assert {Path(f"/proc/{pid}/fd/{n}").resolve().name for n in (0, 1, 2)} == {"null", "daemon.out"}
+    assert os.getsid(pid) != os.getsid(0)
+
+
+def test_hooks_that_come_at_once_start_one_daemon(place):
+    processes = [place.popen() for _ in range(6)]
+    for process in processes:
+        process.stdin.write(START)
+        process.stdin.close()
+    for process in processes:
+        assert process.wait(40) == 0
+        process.stdout.close()
+        process.stderr.close()
+    environ = f"TACIT_HOME={place.home.root}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if (
+                b"tacit.daemon" in (entry / "cmdline").read_bytes()
+                and environ in (entry / "environ").read_bytes()
+            ):
+                found.append(int(entry.name))
+    assert found == [place.pid()]
+
+
+def test_a_killed_daemon_is_started_again_by_the_next_hook(place):
+    place.hook(START)
+    first = place.pid()
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: not alive(first))
+    place.hook(PROMPT)
+    assert place.pid() != first
+    assert place.health()["ready"]
+
+
+def test_sigterm_ends_it_cleanly(place):
+    place.hook(START)
+    pid = place.pid()
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not alive(pid))
+    assert not place.home.socket.exists()
+    assert not place.home.daemon_file.exists()
+    assert not place.client.locked()
+    assert list(place.home.start_dir.glob("*.json")), (
+        "the start block for the time without a daemon is missing"
+    )
+    assert '"left"' in place.home.log_file.read_text()
+
+
+def test_stop_waits_until_it_is_gone_and_ensure_running_brings_it_back(place, monkeypatch):
+    monkeypatch.setenv("TACIT_EMBEDDER__PROVIDER", "fake")
+    place.client.ensure_running(timeout_s=20)
+    first = place.pid()
+    assert place.client.stop()
+    assert not alive(first)
+    assert not place.client.stop()
+    place.client.ensure_running(timeout_s=20)
+    assert place.pid() != first
+    place.client.ensure_running(timeout_s=20)
+    assert place.client.status()["running"] is True
+
+
+def test_the_api_answers_and_its_problems_are_errors_here(place):
+    place.hook(START)
+    status, told = place.client.request("GET", "/v1/status")
+    assert status == 200
+    assert told["home"] == str(place.home.root)
+    with pytest.raises(NotFound):
+        place.client.request("GET", "/v1/memories/mem_nothing")
+    with pytest.raises(InvalidInput):
+        place.client.request("POST", "/v1/remember", {"content": ""})
+
+
+def test_it_leaves_when_nobody_asks_for_long(place):
+    place.environ["TACIT_DAEMON__IDLE_MINUTES"] = "0.03"
+    place.hook(START)
+    pid = place.pid()
+    wait_for(lambda: not alive(pid), timeout_s=20)
+    assert not place.home.socket.exists()
+
+
+def test_it_leaves_when_its_home_is_gone(place):
+    place.hook(START)
+    pid = place.pid()
+    shutil.rmtree(place.home.root)
+    wait_for(lambda: not alive(pid), timeout_s=20)
+    assert not place.home.root.exists()
+
+
+def test_what_hooks_kept_is_taken_at_the_start(place):
+    place.home.ensure()
+    end = payload("SessionEnd", reason="other", transcript_path="")
+    for number, body in enumerate((end, b"broken")):
+        (place.home.spool_dir / f"{number}.event").write_bytes(
+            b'{"host":"claude-code","event":"SessionEnd"}\n' + body
+        )
+    place.hook(START)
+    wait_for(lambda: not list(place.home.spool_dir.iterdir()))
+    wait_for(lambda: place.health()["counters"]["spooled"] == 1)
+
+
+def test_a_prompt_of_five_megabytes_is_answered(place):
+    place.hook(START)
+    big = payload("UserPromptSubmit", prompt="Fix the parser. " + "x" * (5 << 20))
+    place.hook(big)
+    counters = place.health()["counters"]
+    assert counters["hooks"] == 2
+    assert counters["errors"] == counters["late"] == 0
+
+
+@pytest.mark.parametrize(
+    "given", [b"", b"{", b"[]", b'{"hook_event_name": 3}', b'{"prompt": "\\ud800\\u0000"}', b"\0"]
+)
+def test_malformed_payloads_are_silence_and_hurt_nobody(place, given):
+    place.hook(START)
+    assert place.hook(given) == b""
+    counters = place.health()["counters"]
+    assert counters["refused"] == 1
+    assert counters["errors"] == 0
+    place.hook(PROMPT)
+    assert place.health()["counters"]["refused"] == 1
+
+
+def test_a_damaged_database_is_put_aside_and_the_turn_goes_on(place):
+    place.hook(START)
+    place.client.stop()
+    place.home.database.write_bytes(b"this is no database" * 1000)
+    for beside in ("-wal", "-shm"):
+        place.home.database.with_name(place.home.database.name + beside).unlink(missing_ok=True)
+    place.hook(PROMPT)
+    _, told = place.client.request("GET", "/v1/status")
+    assert any("damaged" in warning for warning in told["warnings"])
+    assert list(place.home.quarantine_dir.iterdir())
+
+
+def test_a_database_of_a_newer_version_is_left_alone_and_said(place):
+    place.hook(START)
+    place.client.stop()
+    with contextlib.closing(sqlite3.connect(place.home.database)) as database:
+        database.execute("pragma user_version = 9999")
+        database.commit()
+    before = place.home.database.read_bytes()
+    assert place.hook(PROMPT) == b""
+    assert "r" in place.home.log_file.with_name("hook.count").read_text()
+    assert place.home.database.read_bytes() == before
+
+
+def test_a_newer_client_replaces_the_daemon_once(place):
+    place.hook(START)
+    first = place.pid()
+    hook = place.home.bin_dir / "tacit_hook.py"
+    hook.write_text(hook.read_text().replace('\nVERSION = "', '\nVERSION = "99.0.0'))
+    hook.with_suffix(".pyc").unlink()
+    place.hook(PROMPT)
+    wait_for(lambda: not alive(first))
+    wait_for(lambda: read_facts(place.home) is not None and place.pid() != first)
+    wait_for(lambda: ask_health(place.home.socket, timeout_s=2))
+    second = place.pid()
+    place.hook(PROMPT)
+    place.hook(PROMPT)
+    assert place.pid() == second  # it is no newer, but it is not asked again
+
+
+def test_the_loopback_port_opens_when_asked_and_wants_the_token(place):
+    place.hook(START)
+    _, opened = place.client.request("POST", "/listen", {"port": 0})
+    facts = read_facts(place.home)
+    assert facts is not None
+    assert (opened["port"], opened["token"]) == (facts.http_port, facts.token)
+
+    def ask(headers: str) -> bytes:
+        with socket.create_connection(("127.0.0.1", opened["port"]), timeout=5) as connection:
+            connection.sendall(
+                f"GET /health HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n".encode()
+            )
+            return connection.makefile("rb").read()
+
+    assert ask("").startswith(b"HTTP/1.1 401")
+    assert ask(f"Authorization: Bearer {opened['token']}\r\n").startswith(b"HTTP/1.1 200")
+
+
+def test_a_daemon_that_dies_at_birth_is_not_started_by_every_hook(place):
+    place.home.config_file.write_text("recall: 3\n")  # a wrong file is survived: it is no reason to die
+    place.hook(START)
+    assert place.health()["ready"]
+    place.client.stop()
+    broken = place.home.root / "broken"
+    broken.mkdir()
+    python = broken / "python"
+    python.write_text(f"#!/bin/sh\necho started >> {broken}/count\nexit 1\n")
+    python.chmod(0o700)
+    hook = place.home.bin_dir / "tacit_hook.py"
+    hook.write_text(
+        "\n".join(
+            f'PYTHON = "{python}"' if line.startswith("PYTHON = ") else line
+            for line in hook.read_text().splitlines()
+        )
+    )
+    hook.with_suffix(".pyc").unlink()
+    for _ in range(3):
+        place.hook(PROMPT, TACIT_HOOK_DEADLINE_MS="300")
+    assert (broken / "count").read_text().count("started") == 1
