@@ -1,0 +1,1 @@
+"""The command line: reads arguments, asks the daemon, prints. Decides nothing about memories."""

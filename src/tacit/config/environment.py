@@ -60,3 +60,8 @@ def read_environment(environ: Mapping[str, str]) -> EnvironmentValues:
 def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
     """The value of the variable that a setting names as holder of a key; "" when it is not set."""
     return (os.environ if environ is None else environ).get(name, "")
+
+
+def search_path(environ: Mapping[str, str] | None = None) -> str:
+    """Where programs are looked for; "" when nothing is said."""
+    return (os.environ if environ is None else environ).get("PATH", "")

@@ -1,0 +1,32 @@
+"""Options that several commands share, so that they read the same everywhere. Data only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Here = Annotated[Path, typer.Option("--cwd", help="Folder whose project is meant.", file_okay=False)]
+When = Annotated[
+    str,
+    typer.Option(
+        "--when",
+        help="When it applies: always, commit, path:src/**, lang:python, cmd:pytest, or free words.",
+    ),
+]
+Kind = Annotated[
+    str, typer.Option("--kind", help="preference, decision, correction, fact, ...; guessed when left out.")
+]
+ScopeText = Annotated[
+    str,
+    typer.Option("--scope", help="universal, language:python, project:ID; the project when left out."),
+]
+MemoryId = Annotated[str, typer.Argument(help="Id of a memory, or its beginning.", show_default=False)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; do it.")]
+
+
+def given(**values: object) -> dict[str, object]:
+    """The values that were given: without None and without what is empty."""
+    return {name: value for name, value in values.items() if value not in (None, "", [], ())}

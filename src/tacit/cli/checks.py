@@ -1,0 +1,325 @@
+"""What `doctor` looks at, one function per question. In: surroundings, a trial home. Out: findings with what to do.
+
+The user's store is only asked for its state; everything that stores or injects happens in a trial home of its own.
+Expected failures are findings: a check that cannot be made says so and never ends the others.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tacit import __version__
+from tacit.cli.surroundings import Daemon, Surroundings
+from tacit.config.home import Home
+from tacit.errors import TacitError
+
+State = Literal["ok", "warn", "fail", "skip"]
+LAUNCHER_DEADLINE_MS = 1500.0
+EMBED_SLOW_MS = 3000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One line of the checklist. `advice` says what to do, and is empty when all is well."""
+
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A throw-away home whose store holds one memory that every session starts with: the nonce."""
+
+    home: Home
+    nonce: str
+    daemon: Daemon
+    embed_ms: float
+    tokens_exact: bool
+    embedder: str
+
+
+def failed(name: str, error: TacitError) -> Finding:
+    """The finding for an error."""
+    return Finding(name=name, state="fail", detail=error.message, advice=error.hint)
+
+
+def check_home(home: Home, *, user_home: Path) -> Iterator[Finding]:
+    """Home, settings and socket."""
+    try:
+        home.ensure()
+    except TacitError as error:
+        yield failed("home", error)
+        return
+    mode = stat.S_IMODE(home.root.stat().st_mode)
+    if mode & 0o077:
+        yield Finding(
+            name="home", state="fail", detail=f"{home.root} is open to others (mode {mode:o}).",
+            advice=f"chmod 700 {home.root}",
+        )  # fmt: skip
+    else:
+        yield Finding(name="home", state="ok", detail=f"{home.root} is private and writable")
+    if home.root != user_home / ".tacit":
+        yield Finding(
+            name="home", state="warn", detail="It is not ~/.tacit.",
+            advice=f"Start your agents with TACIT_HOME={home.root} too, or they use another memory.",
+        )  # fmt: skip
+    yield Finding(name="socket", state="ok", detail=str(home.socket))
+    yield check_settings(home)
+
+
+def check_settings(home: Home) -> Finding:
+    """Whether the settings file can be read whole."""
+    from tacit.config.layers import read_settings
+
+    report = read_settings(home)
+    if not report.warnings:
+        return Finding(name="settings", state="ok", detail=f"preset {report.settings.preset}")
+    return Finding(
+        name="settings", state="warn", detail="; ".join(str(warning) for warning in report.warnings),
+        advice=f"Correct {home.config_file}.",
+    )  # fmt: skip
+
+
+def check_daemon(place: Surroundings) -> Iterator[Finding]:
+    """Whether a daemon starts, is of this version, and finds its store sound."""
+    daemon = place.connect(place.home)
+    began = time.monotonic()
+    try:
+        daemon.ensure_running(15.0)
+    except TacitError as error:
+        yield failed("daemon", error)
+        return
+    took_ms = (time.monotonic() - began) * 1000
+    health = daemon.status()
+    if health.get("version") != __version__:
+        yield Finding(
+            name="daemon", state="warn", detail=f"version {health.get('version')} answers; this is {__version__}",
+            advice="`tacit stop`; the next session starts this version.",
+        )  # fmt: skip
+    else:
+        yield Finding(name="daemon", state="ok", detail=f"pid {health['pid']} answers, {took_ms:.0f} ms")
+    try:
+        problems = daemon.request("GET", "/v1/check", timeout_s=60.0)[1]["problems"]
+        engine = daemon.request("GET", "/v1/status", timeout_s=30.0)[1]
+    except TacitError as error:
+        yield failed("store", error)
+        return
+    yield _store(problems, engine)
+    for warning in engine["warnings"]:
+        yield Finding(name="store", state="warn", detail=warning)
+    if not engine["recall_enabled"] or engine["shadow"]:
+        yield Finding(
+            name="recall", state="warn", detail="Recall is switched off or only shadows.",
+            advice="Set recall.enabled: true and recall.shadow: false.",
+        )  # fmt: skip
+    yield _notes_of_hooks(health.get("hook_failures") or {}, place.home)
+    yield _silences(engine)
+
+
+def _store(problems: list[str], engine: dict[str, Any]) -> Finding:
+    if problems:
+        return Finding(
+            name="store", state="fail", detail="; ".join(problems),
+            advice="`tacit backup FILE` now, then `tacit restore` a sound backup.",
+        )  # fmt: skip
+    store = engine["store"]
+    counts = f"{store['memories_active']} memories of {store['projects']} projects"
+    return Finding(name="store", state="ok", detail=f"sound, {counts}")
+
+
+def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
+    from tacit.cli.status import HARMLESS
+
+    bad = {name: count for name, count in failures.items() if name != HARMLESS}
+    if not bad:
+        return Finding(name="hooks", state="ok", detail="none failed so far")
+    said = ", ".join(f"{name} ({count})" for name, count in bad.items())
+    place = home.log_file.with_name("hook.log")
+    return Finding(
+        name="hooks", state="warn", detail=f"Since the log began: {said}.",
+        advice=f"`tacit logs --hooks` says when; remove {place} and hook.count to count anew.",
+    )  # fmt: skip
+
+
+def _silences(engine: dict[str, Any]) -> Finding:
+    if not engine["recent"]:
+        return Finding(
+            name="silence", state="warn", detail="No session has asked the memory yet.",
+            advice="Start one after `tacit install`; it says in one line that Tacit is on.",
+        )  # fmt: skip
+    reasons = "; ".join(f"{count} x {reason}" for reason, count in engine["silence"][:3])
+    said = f"{engine['injections']} of the last {engine['recent']} recalls handed something over"
+    return Finding(name="silence", state="ok", detail=said + (f"; else {reasons}" if reasons else ""))
+
+
+@contextmanager
+def trial(place: Surroundings, folder: Path) -> Generator[Trial]:
+    """Make a trial home in `folder` with the user's embedder, start its daemon, and end it after use.
+
+    Raises:
+        TacitError: if the store, the embedder or the daemon cannot be had.
+    """
+    import secrets
+    import shutil
+
+    from tacit.app.wiring import open_engine
+    from tacit.hosts.probe.process import end_daemon
+    from tacit.model.scope import UNIVERSAL
+
+    home = Home(folder / "home")
+    home.ensure()
+    if place.home.config_file.is_file():
+        shutil.copyfile(place.home.config_file, home.config_file)
+    nonce = f"tacit{secrets.token_hex(8)}"
+    engine = open_engine(home.root)
+    try:
+        began = time.monotonic()
+        engine.remember(
+            f"The word of this check is {nonce}", kind="preference", scope=UNIVERSAL, when="always"
+        )
+        embed_ms = (time.monotonic() - began) * 1000
+        status = engine.status()
+    finally:
+        engine.close()
+    daemon = place.connect(home)
+    daemon.ensure_running(20.0)
+    try:
+        yield Trial(
+            home=home, nonce=nonce, daemon=daemon, embed_ms=embed_ms, tokens_exact=status.tokens_exact,
+            embedder=status.embedder,
+        )  # fmt: skip
+    finally:
+        end_daemon(home.daemon_file)
+
+
+def check_models(found: Trial) -> Iterator[Finding]:
+    """Embedder and token counter, as the trial used them."""
+    slow = found.embed_ms > EMBED_SLOW_MS
+    yield Finding(
+        name="embedder", state="warn" if slow else "ok",
+        detail=f"{found.embedder} loaded and embedded in {found.embed_ms:.0f} ms",
+        advice="This is slow; only the first use after a start pays for it." if slow else "",
+    )  # fmt: skip
+    yield Finding(
+        name="tokens",
+        state="ok",
+        detail="counted exactly"
+        if found.tokens_exact
+        else "estimated from above; `tacit[tokens]` counts exactly",
+    )
+
+
+def check_launcher(home: Home, found: Trial) -> Finding:
+    """Whether the launcher that hosts call answers in time with what it should."""
+    if not home.launcher.exists():
+        return Finding(
+            name="launcher",
+            state="warn",
+            detail=f"{home.launcher} is not there yet.",
+            advice="`tacit install`",
+        )
+    payload = f'{{"event": "start", "session": "doctor-{found.nonce}", "cwd": "{found.home.root}"}}'
+    began = time.monotonic()
+    try:
+        done = subprocess.run(
+            [os.fspath(home.launcher), "plain"], input=payload, capture_output=True, text=True, timeout=20,
+            check=False, env={"TACIT_HOME": os.fspath(found.home.root), "PATH": "/usr/bin:/bin", "HOME": "/"},
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(
+            name="launcher", state="fail", detail=f"It does not run: {type(error).__name__}.",
+            advice="`tacit install` writes it anew.",
+        )  # fmt: skip
+    took_ms = (time.monotonic() - began) * 1000
+    if found.nonce not in done.stdout:
+        return Finding(
+            name="launcher", state="fail", detail=f"It ran for {took_ms:.0f} ms and handed nothing over.",
+            advice=f"`tacit install` writes it anew; {found.home.log_file.with_name('hook.log').name} says more.",
+        )  # fmt: skip
+    slow = took_ms > LAUNCHER_DEADLINE_MS
+    return Finding(
+        name="launcher", state="warn" if slow else "ok", detail=f"{home.launcher} answered in {took_ms:.0f} ms",
+        advice="Hosts wait for it on every prompt; see whether the machine is busy." if slow else "",
+    )  # fmt: skip
+
+
+def check_host(
+    place: Surroundings, host: str, *, project: Path, found: Trial | None, asked: bool
+) -> Iterator[Finding]:
+    """Whether a host's files are in place, its program is there, and text reaches the model through it.
+
+    Args:
+        place: the surroundings.
+        host: its name.
+        project: root of the project whose own installation counts where the user's has none.
+        found: the trial; None = no proof by running the host.
+        asked: the host was named, so that its absence is a failure.
+    """
+    from tacit.hosts.install import detect, installed
+
+    status = installed(host, user_home=place.user_home, home=place.home)
+    if status.state == "absent":
+        status = installed(host, user_home=place.user_home, project_root=project, home=place.home)
+    programs = {each.name: each for each in detect(place.user_home, place.search_path)}
+    program = programs.get(host)
+    if status.state == "absent":
+        there = f"version {program.version} is here" if program else "not on this machine"
+        state: State = "fail" if asked else "warn" if program else "skip"
+        advice = f"`tacit install {host}` connects it." if program or asked else ""
+        yield Finding(name=host, state=state, detail=f"not connected; {there}", advice=advice)
+        return
+    if status.state != "installed" or status.problems:
+        said = "; ".join(status.problems) or status.state
+        yield Finding(name=host, state="fail", detail=said, advice=f"`tacit install {host}`")
+    else:
+        yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
+    if program is None:
+        yield Finding(
+            name=host, state="warn", detail="Its program was not found on PATH.",
+            advice="Nothing could be proven with it; install it, or call doctor where it is on PATH.",
+        )  # fmt: skip
+        return
+    if found is not None:
+        yield _prove(
+            place, host, program.executable, program.version, [path for path, _ in status.files], found
+        )
+
+
+def _prove(
+    place: Surroundings, host: str, executable: Path, version: str, files: list[Path], found: Trial
+) -> Finding:
+    """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
+    from tacit.hosts.probe import claude_code, opencode
+
+    name = f"{host} proof"
+    common: dict[str, Any] = {
+        "tacit_home": found.home.root,
+        "nonce": found.nonce,
+        "launcher": place.home.launcher,
+        "search_path": place.search_path,
+    }
+    if host == "claude-code":
+        settings = next(path for path in files if path.name == "settings.json")
+        result = claude_code.probe(executable, settings=settings, **common)
+    else:
+        plugin = next(path for path in files if path.suffix == ".js")
+        result = opencode.probe(executable, plugin=plugin, **common)
+    seconds = result.took_ms / 1000
+    if result.ok:
+        detail = f"{version}: injected text is in the model request ({result.where[0]}), {seconds:.1f} s"
+        return Finding(name=name, state="ok", detail=detail)
+    end = result.output_end.strip().splitlines()
+    said = f" It printed: {end[-1][:200]}" if end else ""
+    return Finding(
+        name=name, state="fail", detail=f"Injected text did not reach the model.{said}", advice=result.advice
+    )

@@ -1,0 +1,48 @@
+"""The command line's way to the daemon. In: method, path, values. Out: what it answered. Starts it when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from tacit.cli.surroundings import current
+
+START_TIMEOUT_S = 15.0
+REQUEST_TIMEOUT_S = 600.0
+
+
+def ask(method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
+    """Ask the daemon, starting it when none runs.
+
+    `values` go into the query string for GET and DELETE (a list repeats its name), else into a JSON body.
+
+    Raises:
+        TacitError: what the daemon answered, or that none could be started.
+    """
+    place = current()
+    place.connect(place.home).ensure_running(START_TIMEOUT_S)
+    return ask_running(method, path, values)
+
+
+def ask_running(
+    method: str,
+    path: str,
+    values: Mapping[str, object] | None = None,
+    *,
+    timeout_s: float = REQUEST_TIMEOUT_S,
+) -> Any:
+    """Ask the daemon that runs; as `ask`, but starts none."""
+    place = current()
+    daemon = place.connect(place.home)
+    if method in ("GET", "DELETE"):
+        pairs = [(name, part) for name, value in (values or {}).items() for part in _parts(value)]
+        path = f"{path}?{urlencode(pairs)}" if pairs else path
+        _, answer = daemon.request(method, path, timeout_s=timeout_s)
+    else:
+        _, answer = daemon.request(method, path, dict(values or {}), timeout_s=timeout_s)
+    return answer
+
+
+def _parts(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,96 @@
+"""`doctor`: a checklist that proves the path on this machine, with what to do for each point that fails.
+
+In: the surroundings. Out: findings as they are made, or one JSON object; exit code 10 when a check failed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.cli.arguments import AsJson, Here
+
+if TYPE_CHECKING:
+    from tacit.cli.checks import Finding
+
+MARKS = {
+    "ok": ("ok  ", "green"),
+    "warn": ("warn", "yellow"),
+    "fail": ("FAIL", "red"),
+    "skip": ("-   ", "dim"),
+}
+
+
+def doctor(
+    host: Annotated[
+        list[str] | None, typer.Option("--host", help="Only this host; may be repeated.", show_default=False)
+    ] = None,
+    hosts: Annotated[
+        bool,
+        typer.Option("--hosts/--no-hosts", help="Run the agents against a stub model to prove the path."),
+    ] = True,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Check everything between an event and the model, and say what to do."""
+    from dataclasses import asdict
+
+    from tacit.cli.output import SOME_PROBLEM, print_json, print_line
+
+    found: list[Finding] = []
+    for finding in examine(tuple(host or ()), proofs=hosts, cwd=cwd):
+        found.append(finding)
+        if not as_json:
+            mark, style = MARKS[finding.state]
+            print_line(
+                f"{mark}  {finding.name:<18} {finding.detail}", style="" if finding.state == "ok" else style
+            )
+            if finding.advice:
+                print_line(f"      {'':<18} -> {finding.advice}", style=style)
+    broken = sum(finding.state == "fail" for finding in found)
+    if as_json:
+        print_json({"ok": not broken, "findings": [asdict(finding) for finding in found]})
+    else:
+        print_line()
+        print_line(
+            f"{broken} of {len(found)} checks failed." if broken else "Everything that was checked works."
+        )
+    if broken:
+        raise typer.Exit(SOME_PROBLEM)
+
+
+def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Finding]:
+    """All findings, in the order in which one builds on the other."""
+    from tacit.cli import checks
+    from tacit.cli.surroundings import current
+    from tacit.errors import NotFound, TacitError
+    from tacit.hosts.install import HOSTS
+    from tacit.session.projects import identify_project
+
+    unknown = [name for name in names if name not in HOSTS]
+    if unknown:
+        raise NotFound(f"No host is called {unknown[0]!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
+    place = current()
+    project = Path(identify_project(str(cwd.absolute())).root)
+    home = list(checks.check_home(place.home, user_home=place.user_home))
+    yield from home
+    if any(finding.state == "fail" for finding in home):
+        return
+    yield from checks.check_daemon(place)
+    folder = Path(tempfile.mkdtemp(prefix="tacit-doctor-"))
+    try:
+        with checks.trial(place, folder) as trial:
+            yield from checks.check_models(trial)
+            yield checks.check_launcher(place.home, trial)
+            for name in names or HOSTS:
+                shown = trial if proofs else None
+                yield from checks.check_host(place, name, project=project, found=shown, asked=bool(names))
+    except TacitError as error:
+        yield checks.failed("trial", error)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,141 @@
+"""`tacit`: the commands, and the one place where their errors end.
+
+In: arguments. Out: an exit code; see `output.EXIT_CODES`. Loads nothing of Tacit but what the command asked for needs,
+so that `--help` and completion are quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from tacit import __version__
+from tacit.cli import demo, doctor, memories, service, setup, status, traces
+
+if TYPE_CHECKING:
+    from tacit.cli.surroundings import Surroundings
+
+app = typer.Typer(
+    name="tacit",
+    help="Tacit gives a coding agent a memory it never has to ask for.",
+    epilog="Begin with `tacit demo`, then `tacit install`. Every command takes --json and --help.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+START = "Set up"
+MEMORIES = "Memories"
+RUNNING = "Running"
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"tacit {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Tacit gives a coding agent a memory it never has to ask for."""
+
+
+for _panel, _commands in (
+    (
+        START,
+        {
+            "demo": demo.demo,
+            "install": setup.install,
+            "uninstall": setup.uninstall,
+            "init": setup.init,
+            "doctor": doctor.doctor,
+        },
+    ),
+    (
+        MEMORIES,
+        {
+            "remember": memories.remember,
+            "recall": memories.recall,
+            "context": memories.context,
+            "list": memories.list_,
+            "show": memories.show,
+            "edit": memories.edit,
+            "forget": memories.forget,
+            "why": traces.why,
+        },
+    ),
+    (
+        RUNNING,
+        {
+            "status": status.status,
+            "mute": service.mute,
+            "unmute": service.unmute,
+            "serve": service.serve,
+            "stop": service.stop,
+            "logs": service.logs,
+            "backup": service.backup,
+            "restore": service.restore,
+            "reindex": service.reindex,
+        },
+    ),
+):
+    for _name, _command in _commands.items():
+        app.command(_name, rich_help_panel=_panel)(_command)
+
+
+def run(arguments: Sequence[str], *, surroundings: Surroundings | None = None) -> int:
+    """Run one command and return its exit code; whatever goes wrong is said on standard error.
+
+    Args:
+        arguments: without the program's name.
+        surroundings: what to work with instead of the user's own, for tests.
+    """
+    from tacit.errors import TacitError
+
+    as_json = "--json" in arguments
+    try:
+        if surroundings is not None:
+            from tacit.cli.surroundings import use
+
+            use(surroundings)
+        app(list(arguments), prog_name="tacit")
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+    except KeyboardInterrupt:
+        return 130
+    except TacitError as error:
+        from tacit.cli.output import exit_code, print_error
+
+        print_error(error, as_json=as_json)
+        return exit_code(error)
+    # The entry point's boundary: an unexpected error is kept in a file without memory text, and said in one line.
+    except Exception as error:  # noqa: BLE001
+        from tacit.cli.crash import report_crash
+
+        return report_crash(error, as_json=as_json)
+    return 0
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        _replace_unprintable(stream)
+    sys.exit(run(sys.argv[1:]))
+
+
+def _replace_unprintable(stream: TextIO) -> None:
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""Commands on memories: remember recall context list show edit forget.
+
+In: arguments. Out: what the daemon answered, as lines, a table or JSON. Never opens the store itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.arguments import AsJson, Here, Kind, MemoryId, ScopeText, When, given
+
+
+def remember(
+    content: Annotated[list[str], typer.Argument(help="The statement; quotes are optional.")],
+    kind: Kind = "",
+    when: When = "",
+    scope: ScopeText = "",
+    file: Annotated[list[str] | None, typer.Option(help="A file it speaks of; may be repeated.")] = None,
+    pin: Annotated[bool, typer.Option("--pin", help="Pack it first.")] = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Store one statement: a rule, a decision, a fact, an error and its fix."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line
+
+    statement = " ".join(content).strip()
+    if not statement:
+        raise typer.BadParameter("Say what to remember.")
+    body = given(
+        content=statement,
+        kind=kind,
+        when=when,
+        scope=scope,
+        files=file,
+        cwd=str(cwd.absolute()),
+        source="cli",
+    )
+    answer = ask("POST", "/v1/remember", {**body, "pinned": pin})
+    if as_json:
+        print_json(answer)
+        return
+    for change in answer["changes"]:
+        print_line(describe_change(change))
+
+
+def describe_change(change: dict[str, Any]) -> str:
+    """One change for people; it names when the memory applies."""
+    memory: dict[str, Any] = change.get("memory") or {}
+    name, what = memory.get("id", ""), memory.get("content", "")
+    when = when_of(memory) if memory else ""
+    stored = f"remembered {name} [{memory.get('kind', '')}] {what}" + (f"\n  when: {when}" if when else "")
+    match change["change"]:
+        case "add":
+            return stored
+        case "merge":
+            return f"known already {name} (stated {memory['frequency']} times) {what}"
+        case "supersede":
+            return f"{stored}\n  replaces: {change['old_id']}"
+        case "contradict":
+            return f"{stored}\n  contradicts: {change['other_id']} (`tacit show {change['other_id']}`)"
+        case "skip":
+            return f"not stored: {change['reason']}"
+        case other:
+            return f"{other} {name or change.get('memory_id', '')}"
+
+
+def when_of(memory: dict[str, Any]) -> str:
+    """When a memory applies, in the words that `--when` takes."""
+    from tacit.model.trigger import Trigger
+    from tacit.reading.when import format_when
+
+    fields: dict[str, Any] = dict(memory["trigger"])
+    for name in ("objects", "paths", "languages", "commands", "tools", "topics"):
+        fields[name] = tuple(fields[name])
+    fields["actions"] = tuple((str(action), float(weight)) for action, weight in fields["actions"])
+    return format_when(Trigger(**fields))
+
+
+def recall(
+    text: Annotated[list[str], typer.Argument(help="What to look for.")],
+    surface: Annotated[
+        str, typer.Option(help="Answer as this surface would: on_demand, prompt, start, ...")
+    ] = "on_demand",
+    budget: Annotated[int, typer.Option(min=0, help="Most tokens; 0 = the surface's own.")] = 0,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Ask the memory."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_rows, shortened
+
+    asked = given(text=" ".join(text), cwd=str(cwd.absolute()), surface=surface, budget_tokens=budget or None)
+    answer = ask("POST", "/v1/recall", asked)
+    if as_json:
+        print_json(answer)
+        return
+    rows = [
+        (m["id"], f"{m['relevance']:.2f}", m["kind"], shortened(m["text"], 200)) for m in answer["memories"]
+    ]
+    silence = answer["trace"]["silence"] or "nothing was found"
+    print_rows("", ("memory", "relevance", "kind", "content"), rows, empty=f"Nothing: {silence}.")
+
+
+def context(cwd: Here = Path(), as_json: AsJson = False) -> None:
+    """Print what a session that starts here would be given."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line
+
+    answer = ask("GET", "/v1/context", {"cwd": str(cwd.absolute())})
+    if as_json:
+        print_json(answer)
+        return
+    print_line(answer["block"]["text"] or "Nothing: a session that starts here gets silence.")
+
+
+def list_(
+    text: Annotated[str, typer.Argument(help="Only memories with these words.", show_default=False)] = "",
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; may be repeated.")] = None,
+    status: Annotated[
+        list[str] | None, typer.Option(help="active, quarantined, superseded, retired or all.")
+    ] = None,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="All projects, not only what this folder sees.")
+    ] = False,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500)] = 50,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """List memories, newest first."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import day, print_json, print_line, print_rows, shortened
+
+    folder = "" if everywhere else str(cwd.absolute())
+    answer = ask("GET", "/v1/memories", given(text=text, kind=kind, status=status, cwd=folder, limit=limit))
+    if as_json:
+        print_json(answer)
+        return
+    rows = [
+        (m["id"], m["kind"], day(m["created_at_ms"]), m["scope"], shortened(m["content"], 160))
+        for m in answer["memories"]
+    ]
+    empty = "No memories here yet: `tacit remember ...` or `tacit init`."
+    if text or kind or status:
+        empty = "No memory fits."
+    print_rows("", ("memory", "kind", "since", "scope", "content"), rows, empty=empty)
+    if answer.get("next_offset"):
+        print_line(f"There are more: --limit {min(500, limit * 2)}, or say which words.")
+
+
+def show(memory: MemoryId, as_json: AsJson = False) -> None:
+    """Show one memory with everything known of it, and its history."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import day, moment, print_json, print_rows, shortened
+
+    found = ask("GET", _path(memory))
+    m = found["memory"]
+    history = ask("GET", f"{_path(m['id'])}/history")
+    if as_json:
+        print_json({**found, **history})
+        return
+    origin, held = m["provenance"], m["validity"]
+    said = " ".join(part for part in (origin["host"], origin["session_id"]) if part)
+    rows = [
+        ("id", m["id"]),
+        ("content", m["content"]),
+        ("kind", m["kind"]),
+        ("status", m["status"] + (" (pinned)" if m["pinned"] else "")),
+        ("scope", m["scope"]),
+        ("said by", f"{origin['tier']} via {origin['source'] or 'unknown'}, {day(held['valid_from_ms'])}"),
+        ("session", f"{said}, turn {origin['turn']}" if said else ""),
+        ("until", day(held["valid_to_ms"]) if held["valid_to_ms"] else ""),
+        ("replaced by", held["superseded_by"] or ""),
+        ("when", when_of(m)),
+        ("importance", f"{m['importance']:.2f}"),
+        ("stated, used", f"{m['frequency']}, {m['use_count']} times"),
+        ("files", ", ".join(m["files"])),
+        ("tokens", str(m["tokens"])),
+    ]
+    print_rows("", ("field", "value"), [(k, v) for k, v in rows if v], empty="")
+    versions = history["versions"]
+    if len(versions) > 1:
+        changes = [(moment(v["updated_at_ms"]), v["status"], shortened(v["content"], 120)) for v in versions]
+        print_rows("\nHistory", ("changed", "status", "content"), changes, empty="")
+
+
+def edit(
+    memory: MemoryId,
+    content: Annotated[str, typer.Option(help="New statement.")] = "",
+    kind: Kind = "",
+    when: When = "",
+    scope: ScopeText = "",
+    importance: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None,
+    pin: Annotated[
+        bool | None, typer.Option("--pin/--unpin", help="Pack it first where a preset pins.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a memory. Editing confirms it; its history keeps the old version."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line
+
+    body = given(content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pin)
+    if not body:
+        raise typer.BadParameter(
+            "Say what to change: --content, --kind, --when, --scope, --importance, --pin or --unpin."
+        )
+    answer = ask("PATCH", _path(memory), body)
+    if as_json:
+        print_json(answer)
+        return
+    changed = answer["memory"]
+    print_line(
+        f"changed {changed['id']} [{changed['kind']}] {changed['content']}\n  when: {when_of(changed)}"
+    )
+
+
+def forget(
+    memory: MemoryId,
+    reason: Annotated[str, typer.Option(help="Kept in the history.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Stop recalling a memory; its history stays."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line
+
+    answer = ask("DELETE", _path(memory), given(reason=reason))
+    if as_json:
+        print_json(answer)
+        return
+    print_line(f"forgotten {answer['memory']['id']} {answer['memory']['content']}")
+
+
+def _path(memory: str) -> str:
+    from urllib.parse import quote
+
+    if not memory.strip():
+        raise typer.BadParameter("Name a memory by its id, or the beginning of it; `tacit list` shows them.")
+    return f"/v1/memories/{quote(memory.strip(), safe='')}"

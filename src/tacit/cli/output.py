@@ -1,0 +1,131 @@
+"""How the command line speaks: tables for people, JSON for programs, errors that say what to do, exit codes that mean something."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tacit.errors import (
+    DaemonError,
+    DeadlineExceeded,
+    HostError,
+    InvalidInput,
+    NotFound,
+    ProviderError,
+    RefusedByRedaction,
+    RefusedByTrust,
+    StoreError,
+    TacitError,
+)
+
+EXIT_CODES: tuple[tuple[type[TacitError], int], ...] = (
+    (InvalidInput, 3),
+    (NotFound, 4),
+    (RefusedByTrust, 5),
+    (RefusedByRedaction, 5),
+    (StoreError, 6),
+    (DaemonError, 7),
+    (DeadlineExceeded, 7),
+    (ProviderError, 8),
+    (HostError, 9),
+    (TacitError, 1),
+)
+"""Error class -> exit status; the first that fits holds. 0 = done, 1 = something broke, 2 = wrong usage, 130 = interrupted."""
+
+SOME_PROBLEM = 10
+"""`doctor` and `status` found a problem; everything was reported."""
+
+
+PIPE_WIDTH = 200
+"""Columns of a table when standard output is no terminal."""
+
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def exit_code(error: TacitError) -> int:
+    """Exit status for `error`."""
+    return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
+
+
+def plain(text: str) -> str:
+    """`text` without what a terminal would obey: control characters, escape sequences, reversed reading, lone surrogates."""
+    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console of its own for each use: tests and pipes change the streams."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+
+
+def print_error(error: TacitError, *, as_json: bool) -> None:
+    """Say on standard error what is wrong and what to do."""
+    if as_json:
+        facts = {"code": error.code, "message": error.message, "hint": error.hint}
+        sys.stderr.write(json.dumps(facts) + "\n")
+        return
+    out = console(stderr=True)
+    out.print(Text.assemble(("error", "red"), f" {plain(error.message)}"))
+    if error.hint:
+        out.print(Text(f"      {plain(error.hint)}"))
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, in ASCII: whatever a memory holds, no terminal obeys it."""
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def print_line(text: str = "", *, style: str = "") -> None:
+    """Lines of plain text; `text` is data, never markup."""
+    console().print(Text(plain(text), style=style))
+
+
+def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
+    """A table; `empty` is said when there are no rows."""
+    body = [[Text(plain(cell)) for cell in row] for row in rows]
+    if not body:
+        print_line(empty)
+        return
+    table = Table(title=plain(title) or None, title_justify="left", box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=index == 0, header_style="bold")
+    for row in body:
+        table.add_row(*row)
+    out = console()
+    out.soft_wrap = False
+    out.print(table)
+
+
+def day(at_ms: int) -> str:
+    """Date in UTC."""
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")
+
+
+def moment(at_ms: int) -> str:
+    """Date and time in the local zone, to the second."""
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def shortened(text: str, limit: int = 90) -> str:
+    """One line of at most `limit` characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    amount, unit = float(count), "B"
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            break
+        amount /= 1000
+    return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"

@@ -1,0 +1,281 @@
+"""Commands on the running Tacit: serve stop logs mute unmute backup restore reindex.
+
+In: arguments. Out: what was done. `restore` and `reindex` work on the store themselves; the rest asks the daemon.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from tacit.cli.arguments import AsJson, Yes
+
+FOLLOW_S = 0.3
+ANNOUNCE_S = 10.0
+SessionName = Annotated[
+    str, typer.Argument(help="host/id; the session asked last when left out.", show_default=False)
+]
+
+
+def stop(as_json: AsJson = False) -> None:
+    """Stop the daemon; the next session starts it again."""
+    from tacit.cli.output import print_json, print_line
+    from tacit.cli.surroundings import current
+
+    place = current()
+    stopped = place.connect(place.home).stop()
+    if as_json:
+        print_json({"stopped": stopped})
+        return
+    print_line("stopped" if stopped else "no daemon ran")
+
+
+def serve(
+    http_port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help="Also listen on this loopback port; 0 = any.")
+    ] = None,
+    foreground: Annotated[
+        bool, typer.Option("--foreground/--background", help="Stay, or start it and come back.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Run the daemon, and say where it listens. Sessions start one by themselves."""
+    from tacit.cli.surroundings import current
+
+    home = current().home
+    if foreground:
+        from tacit.daemon.lifecycle import claim
+
+        claimed = claim(home)
+        if claimed is not None:
+            _serve_here(claimed, http_port=http_port, as_json=as_json)
+            return
+    place = current()
+    daemon = place.connect(home)
+    daemon.ensure_running(15.0)
+    if http_port is not None:
+        daemon.request("POST", "/listen", {"port": http_port}, timeout_s=10.0)
+    _say_where(_facts(), as_json=as_json, already=foreground)
+
+
+def _serve_here(claimed: Any, *, http_port: int | None, as_json: bool) -> None:
+    from threading import Thread
+
+    from tacit.daemon.process import DaemonProcess
+
+    def announce() -> None:
+        until = time.monotonic() + ANNOUNCE_S
+        facts = _facts()
+        while time.monotonic() < until and not (facts and (facts.get("http_port") or http_port is None)):
+            time.sleep(0.05)
+            facts = _facts()
+        _say_where(facts, as_json=as_json, already=False)
+
+    process = DaemonProcess(claimed.home, claimed, http_port=http_port)
+    Thread(target=announce, name="tacit-announce", daemon=True).start()
+    raise typer.Exit(process.run())
+
+
+def _facts() -> dict[str, Any]:
+    """What run/daemon.json says, without the token."""
+    from dataclasses import asdict
+
+    from tacit.cli.surroundings import current
+    from tacit.daemon.lifecycle import read_facts
+
+    home = current().home
+    facts = read_facts(home)
+    if facts is None:
+        return {}
+    known = {name: value for name, value in asdict(facts).items() if name != "token"}
+    return {**known, "socket": str(home.socket), "token_file": str(home.daemon_file)}
+
+
+def _say_where(facts: dict[str, Any], *, as_json: bool, already: bool) -> None:
+    from tacit.cli.output import print_json, print_line
+
+    if as_json:
+        print_json({**facts, "already_running": already})
+        return
+    print_line(f"{'A daemon runs already' if already else 'Serving'}: pid {facts.get('pid', '?')}")
+    print_line(f"  socket  {facts.get('socket', '')}")
+    if facts.get("http_port"):
+        print_line(
+            f"  http    http://127.0.0.1:{facts['http_port']} (send the token of {facts['token_file']} as "
+            "`Authorization: Bearer ...`)"
+        )
+
+
+def logs(
+    lines: Annotated[int, typer.Option("-n", "--lines", min=1, max=100_000, help="How many.")] = 40,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until interrupted.")] = False,
+    hooks: Annotated[bool, typer.Option("--hooks", help="The hook client's log instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the daemon's log. It holds no memory text."""
+    from tacit.cli.output import print_json, print_line
+    from tacit.cli.surroundings import current
+
+    path = current().home.log_file
+    path = path.with_name("hook.log") if hooks else path
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            newest = deque(file, maxlen=lines)
+            end = file.tell()
+    except FileNotFoundError:
+        newest, end = deque[str](), 0
+    if as_json and not follow:
+        print_json([_entry(line) for line in newest])
+        return
+    if not newest:
+        print_line(f"Nothing was logged yet in {path}.")
+    for line in newest:
+        _print_entry(line, as_json=as_json)
+    while follow:
+        time.sleep(FOLLOW_S)
+        end = _print_since(path, end, as_json=as_json)
+
+
+def _print_since(path: Path, end: int, *, as_json: bool) -> int:
+    try:
+        if path.stat().st_size < end:  # it was rotated
+            end = 0
+        with path.open(encoding="utf-8", errors="replace") as file:
+            file.seek(end)
+            while (line := file.readline()).endswith("\n"):
+                _print_entry(line, as_json=as_json)
+                end = file.tell()
+    except FileNotFoundError:
+        return 0
+    return end
+
+
+def _entry(line: str) -> dict[str, Any]:
+    try:
+        found: object = json.loads(line)
+    except ValueError:
+        found = None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {"message": line.rstrip("\n")}
+
+
+def _print_entry(line: str, *, as_json: bool) -> None:
+    from tacit.cli.output import print_line
+
+    entry = _entry(line)
+    if as_json:
+        print_line(json.dumps(entry))
+        return
+    if "at" not in entry:
+        print_line(str(entry["message"]))
+        return
+    level = str(entry.get("level", ""))
+    style = {"error": "red", "critical": "red", "warning": "yellow"}.get(level, "")
+    extra = " ".join(str(entry[name]) for name in ("detail", "error") if name in entry)
+    print_line(f"{entry['at']} {level:<7} {entry.get('message', '')} {extra}".rstrip(), style=style)
+
+
+def mute(session: SessionName = "", as_json: AsJson = False) -> None:
+    """Hand nothing over in a session until it is unmuted."""
+    _set_muted(session, muted=True, as_json=as_json)
+
+
+def unmute(session: SessionName = "", as_json: AsJson = False) -> None:
+    """Hand memories over in a session again."""
+    _set_muted(session, muted=False, as_json=as_json)
+
+
+def _set_muted(session: str, *, muted: bool, as_json: bool) -> None:
+    from urllib.parse import quote
+
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line
+    from tacit.errors import NotFound
+
+    if not session:
+        traces = ask("GET", "/v1/traces", {"limit": 50})["traces"]
+        session = next((trace["session"] for trace in traces if trace["session"]), "")
+        if not session:
+            raise NotFound("No session asked the memory lately.", hint="Name one, as host/id.")
+    host, slash, name = session.partition("/")
+    if not slash or not name:
+        raise typer.BadParameter("Name a session as host/id; `tacit why` shows them.")
+    answer = ask("POST", f"/v1/sessions/{quote(host, safe='')}/{quote(name, safe='')}/mute", {"muted": muted})
+    if as_json:
+        print_json(answer)
+        return
+    print_line(f"{'muted' if answer['muted'] else 'unmuted'} {answer['session']}")
+
+
+def backup(
+    target: Annotated[Path, typer.Argument(help="A file that does not exist yet, or a folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a consistent copy of the store, while it is in use."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line
+
+    wanted = target.expanduser().absolute()
+    if wanted.is_dir():
+        wanted /= time.strftime("tacit-%Y%m%d-%H%M%S.db")
+    answer = ask("POST", "/v1/backup", {"target": str(wanted)})
+    if as_json:
+        print_json(answer)
+        return
+    print_line(f"backed up to {answer['target']}")
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(help="A file that `tacit backup` wrote.")],
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a backup the store. The present one is put aside, not deleted."""
+    from tacit.app.wiring import restore_store
+    from tacit.cli.asking import confirm
+    from tacit.cli.output import print_json, print_line
+    from tacit.cli.surroundings import current
+    from tacit.daemon.lifecycle import claim
+    from tacit.errors import DaemonError, NotFound
+
+    place = current()
+    file = source.expanduser().absolute()
+    if not file.is_file():
+        raise NotFound(f"There is no backup {file}.", hint="Name a file that `tacit backup` wrote.")
+    confirm(f"Make {file} the store of {place.home.root}? The present one is put aside.", yes=yes)
+    place.connect(place.home).stop()
+    # While we hold the daemon's lock no hook can start one over the file that is being exchanged.
+    claimed = claim(place.home)
+    if claimed is None:
+        raise DaemonError("A daemon came back meanwhile. Nothing was changed.", hint="Run the command again.")
+    try:
+        aside = restore_store(place.home, file)
+    finally:
+        claimed.release()
+    if as_json:
+        print_json({"restored": str(file), "former": str(aside) if aside else None})
+        return
+    print_line(f"restored {file}" + (f"\n  the former store is {aside}" if aside else ""))
+
+
+def reindex(as_json: AsJson = False) -> None:
+    """Renew vectors that belong to another embedder."""
+    from tacit.app.wiring import open_engine
+    from tacit.cli.asking import Progress
+    from tacit.cli.output import print_json, print_line
+    from tacit.cli.surroundings import current
+
+    engine = open_engine(current().home.root)
+    try:
+        with Progress("renewing vectors", quiet=as_json) as progress:
+            renewed = engine.reindex(progress=progress.update)
+    finally:
+        engine.close()
+    if as_json:
+        print_json({"embedded": renewed})
+        return
+    print_line(f"renewed {renewed} vectors" if renewed else "every vector is of this embedder already")

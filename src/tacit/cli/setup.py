@@ -1,0 +1,258 @@
+"""Commands that set Tacit up: install uninstall init.
+
+In: arguments, the hosts on this machine. Out: files of hosts (planned, shown, agreed to, then written whole), imported
+rule files, learned transcripts. Never writes before it was agreed to.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli.arguments import AsJson, Here, Yes
+
+if TYPE_CHECKING:
+    from tacit.hosts.install import FileEdit, InstallPlan
+
+MOST_DIFF_LINES = 12
+
+Hosts = Annotated[
+    list[str] | None,
+    typer.Argument(help="claude-code, opencode; all that are found when left out.", show_default=False),
+]
+InProject = Annotated[
+    bool,
+    typer.Option("--project", help="Only for the project of this folder, in files that a team can share."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show every line; write nothing.")]
+
+
+def install(
+    host: Hosts = None,
+    project: InProject = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Connect the coding agents on this machine. Shows what it writes and asks once."""
+    from tacit.cli.output import print_json, print_line
+    from tacit.cli.surroundings import current
+    from tacit.errors import NotFound
+    from tacit.hosts.install import HOSTS, detect, plan
+
+    place = current()
+    found = {each.name: each for each in detect(place.user_home, place.search_path)}
+    names = tuple(dict.fromkeys(host or found))
+    if not names:
+        raise NotFound(
+            "No coding agent was found on this machine.",
+            hint=f"Install one, or name one to write its files anyway: `tacit install {HOSTS[0]}`.",
+        )
+    root = _project_root(cwd) if project else None
+    plans = [
+        plan(
+            name, user_home=place.user_home, project_root=root, home=place.home, launcher=place.home.launcher
+        )
+        for name in names
+    ]
+    versions = {name: found[name].version if name in found else "" for name in names}
+    if not as_json:
+        for each in plans:
+            _show(each, version=versions[each.host], whole=dry_run)
+    written = False
+    if not dry_run:
+        written = _carry_out(plans, question="Write these files?", yes=yes, launcher=True)
+    if as_json:
+        print_json(_report(plans, versions=versions, written=written))
+    elif written:
+        print_line(
+            "\nInstalled. Next: `tacit init` in a project, then start a session; `tacit doctor` proves it."
+        )
+
+
+def uninstall(
+    host: Hosts = None,
+    project: InProject = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Take Tacit out of the agents' files again. Memories stay."""
+    from tacit.cli.output import print_json, print_line
+    from tacit.cli.surroundings import current
+    from tacit.hosts.install import HOSTS
+    from tacit.hosts.install import uninstall as plan_removal
+
+    place = current()
+    root = _project_root(cwd) if project else None
+    plans = [
+        plan_removal(
+            name, user_home=place.user_home, project_root=root, home=place.home, launcher=place.home.launcher
+        )
+        for name in dict.fromkeys(host or HOSTS)
+    ]
+    if not as_json:
+        for each in plans:
+            _show(each, version="", whole=dry_run)
+    written = False
+    if not dry_run:
+        written = _carry_out(plans, question="Change these files?", yes=yes, launcher=False)
+    if as_json:
+        print_json(_report(plans, versions={}, written=written))
+    elif not dry_run:
+        print_line(f"\nYour memories stay in {place.home.root}; deleting that folder deletes all of them.")
+
+
+def _project_root(cwd: Path) -> Path:
+    from tacit.session.projects import identify_project
+
+    return Path(identify_project(str(cwd.absolute())).root)
+
+
+def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: bool) -> bool:
+    """Ask, then write; whether anything was written."""
+    from tacit.cli.asking import confirm
+    from tacit.cli.surroundings import current
+    from tacit.hosts.install import apply
+
+    changing = [each for each in plans if any(edit.changes for edit in each.edits)]
+    if changing:
+        confirm(question, yes=yes)
+    if launcher:
+        from tacit.daemon.launcher import write_launcher
+
+        home = current().home
+        home.ensure()
+        write_launcher(home)
+    for each in changing:
+        apply(each)
+    return bool(changing)
+
+
+def _show(each: InstallPlan, *, version: str, whole: bool) -> None:
+    from tacit.cli.output import print_line
+
+    print_line(f"{each.host} {version}".rstrip(), style="bold")
+    edits = [edit for edit in each.edits if edit.changes]
+    for edit in edits:
+        print_line(f"  {_word(edit):<7} {edit.path}  {edit.why}")
+        for line in _difference(edit, most=None if whole else MOST_DIFF_LINES):
+            print_line(f"          {line}", style="dim")
+    if not edits:
+        print_line("  nothing to do")
+    for note in each.notes:
+        print_line(f"  {note}", style="dim")
+
+
+def _word(edit: FileEdit) -> str:
+    if edit.before is None:
+        return "create"
+    return "delete" if edit.after is None else "change"
+
+
+def _difference(edit: FileEdit, *, most: int | None) -> list[str]:
+    """Changed lines alone: what stands around them is the user's, and may hold keys."""
+    from difflib import unified_diff
+
+    if edit.path.name == "installs.json":
+        return []
+    before, after = (edit.before or "").splitlines(), (edit.after or "").splitlines()
+    lines = [line for line in unified_diff(before, after, n=0, lineterm="") if line[:3] not in ("---", "+++")]
+    lines = [line for line in lines if not line.startswith("@@")]
+    if most is None or len(lines) <= most:
+        return lines
+    added = sum(line.startswith("+") for line in lines)
+    return [
+        *lines[: most - 1],
+        f"... {added} lines added, {len(lines) - added} removed (--dry-run shows all)",
+    ]
+
+
+def _report(plans: list[InstallPlan], *, versions: dict[str, str], written: bool) -> dict[str, Any]:
+    return {
+        "written": written,
+        "hosts": [
+            {
+                "host": each.host,
+                "version": versions.get(each.host, ""),
+                "files": [
+                    {"path": str(edit.path), "change": _word(edit), "why": edit.why}
+                    for edit in each.edits
+                    if edit.changes
+                ],
+                "notes": list(each.notes),
+            }
+            for each in plans
+        ],
+    }
+
+
+def init(
+    yes: Yes = False,
+    backfill: Annotated[
+        bool | None,
+        typer.Option("--backfill/--no-backfill", help="Learn from past transcripts; asks when left out."),
+    ] = None,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Import the rule files of this project, and offer to learn from its past sessions."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line, print_rows, size
+
+    folder = str(cwd.absolute())
+    imported = ask("POST", "/v1/projects/init", {"cwd": folder})
+    past = ask("GET", "/v1/transcripts", {"cwd": folder})["transcripts"]
+    if not as_json:
+        rows = [(f["path"], str(f["memories"]), f["status"]) for f in imported["files"]]
+        print_rows(
+            "",
+            ("rule file", "memories", "status"),
+            rows,
+            empty="No rule files here (CLAUDE.md, AGENTS.md, ...).",
+        )
+    report: dict[str, int] | None = None
+    if past and backfill is not False:
+        sessions, whole = sum(each["sessions"] for each in past), sum(each["size_bytes"] for each in past)
+        hosts = ", ".join(sorted({each["host"] for each in past}))
+        question = (
+            f"Learn from {sessions} past sessions of this project ({hosts}, {size(whole)})? "
+            "They stay on this machine, and secrets are taken out."
+        )
+        if _wanted(question, backfill=backfill, yes=yes):
+            report = _backfill(folder, past, quiet=as_json)
+    if as_json:
+        print_json({**imported, "transcripts": past, "backfill": report})
+        return
+    if report is not None:
+        learned = f"{report['added'] + report['superseded']} memories, {report['merged']} known already"
+        print_line(f"Learned {learned}." + (f" {report['failed']} failed." if report["failed"] else ""))
+    elif past:
+        print_line(f"{len(past)} past transcripts were left alone: `tacit init --backfill` learns from them.")
+    print_line("`tacit list` shows what is known here, `tacit context` what a session starts with.")
+
+
+def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:
+    from tacit.cli.asking import agreed
+
+    return agreed(question, yes=yes or bool(backfill), unattended=False)
+
+
+def _backfill(folder: str, past: list[dict[str, Any]], *, quiet: bool) -> dict[str, int]:
+    """One transcript a request, so that the bar moves and an interruption loses at most one."""
+    from collections import Counter
+
+    from tacit.cli.asking import Progress
+    from tacit.cli.connection import ask
+
+    whole: Counter[str] = Counter(dict.fromkeys(("added", "merged", "superseded", "skipped", "failed"), 0))
+    with Progress("learning from transcripts", quiet=quiet) as progress:
+        for done, each in enumerate(past):
+            progress.update(done, len(past))
+            report = ask("POST", "/v1/backfill", {"cwd": folder, "paths": [each["path"]]})
+            whole.update({name: value for name, value in report.items() if isinstance(value, int)})
+    return dict(whole)

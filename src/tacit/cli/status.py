@@ -1,0 +1,177 @@
+"""`status`: is it on, what does it hold, what did it do lately, and why was it silent.
+
+In: the home, and the daemon if one runs. Out: a page for people or one JSON object. Never starts a daemon, never fails
+because none runs, never writes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.arguments import AsJson, Here
+
+HARMLESS = "an earlier start block stood in"
+MOST_COUNTED = 500
+TIMEOUT_S = 10.0
+
+
+def status(
+    cwd: Here = Path(),
+    recent: Annotated[int, typer.Option("-n", "--recent", min=0, max=50, help="Prompts to explain.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Show whether it works, what it holds, and why it was silent."""
+    from tacit.cli.output import print_json
+
+    facts = gather(cwd, recent=recent)
+    if as_json:
+        print_json(facts)
+        return
+    _print(facts)
+
+
+def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
+    """Everything `status` knows, as plain values; `engine`, `here` and `prompts` are None without a daemon."""
+    from tacit import __version__
+    from tacit.cli.surroundings import current
+
+    place = current()
+    health = place.connect(place.home).status()
+    facts: dict[str, Any] = {
+        "version": __version__,
+        "home": str(place.home.root),
+        "daemon": None,
+        "engine": None,
+        "here": None,
+        "prompts": None,
+        "store_bytes": _size_of(place.home.database),
+        "waiting": int(health["spooled"]),
+        "hook_failures": dict(health["hook_failures"]),
+        "hosts": _hosts(),
+        "warnings": [],
+    }
+    if health["running"]:
+        facts["daemon"] = dict(health)
+        facts.update(_ask_daemon(cwd.absolute(), recent=recent))
+    return facts
+
+
+def _ask_daemon(cwd: Path, *, recent: int) -> dict[str, Any]:
+    from tacit.cli.connection import ask_running
+    from tacit.errors import TacitError
+
+    answer: dict[str, Any] = {}
+    try:
+        engine = ask_running("GET", "/v1/status", timeout_s=TIMEOUT_S)
+        here = ask_running(
+            "GET", "/v1/memories", {"cwd": str(cwd), "limit": MOST_COUNTED}, timeout_s=TIMEOUT_S
+        )
+        kinds = Counter(memory["kind"] for memory in here["memories"])
+        answer["engine"] = engine
+        answer["here"] = {"cwd": str(cwd), "more": here["next_offset"] is not None, "kinds": dict(kinds)}
+        answer["warnings"] = list(engine["warnings"])
+        if recent:
+            traces = ask_running(
+                "GET", "/v1/traces", {"surface": "prompt", "limit": recent}, timeout_s=TIMEOUT_S
+            )
+            answer["prompts"] = [_prompt(trace) for trace in traces["traces"]]
+    except TacitError as error:
+        answer["warnings"] = [f"The daemon runs but cannot tell more: {error}"]
+    return answer
+
+
+def _prompt(trace: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "at_ms": trace["at_ms"],
+        "session": trace["session"],
+        "injected": len(trace["injected"]),
+        "tokens": trace["tokens"],
+        "silence": trace["silence"],
+        "text": trace["text"],
+    }
+
+
+def _hosts() -> list[dict[str, Any]]:
+    from tacit.cli.surroundings import current
+    from tacit.hosts.install import HOSTS, installed
+
+    place = current()
+    found = [installed(host, user_home=place.user_home, home=place.home) for host in HOSTS]
+    return [{"host": each.host, "state": each.state, "problems": list(each.problems)} for each in found]
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _print(facts: dict[str, Any]) -> None:
+    from tacit.cli.output import print_line, print_rows
+
+    rows = [("home", facts["home"]), ("daemon", _daemon_line(facts["daemon"])), *_engine_rows(facts)]
+    if facts["waiting"]:
+        rows.append(("waiting", f"{facts['waiting']} events of hooks, for the next daemon"))
+    rows += [("host", f"{each['host']}: {each['state']}") for each in facts["hosts"]]
+    print_rows("", ("tacit", facts["version"]), rows, empty="")
+    if facts["prompts"]:
+        print_rows(
+            "\nLast prompts (`tacit why` explains each)",
+            ("when", "got", "asked"),
+            [_prompt_row(p) for p in facts["prompts"]],
+            empty="",
+        )
+    trouble = {name: n for name, n in facts["hook_failures"].items() if name != HARMLESS}
+    if trouble:
+        said = ", ".join(f"{name} ({n})" for name, n in trouble.items())
+        print_line(f"\nHooks that stayed silent: {said}. `tacit doctor` tests the path.", style="yellow")
+    for problem in (p for each in facts["hosts"] for p in each["problems"]):
+        print_line(f"! {problem}", style="yellow")
+    for warning in facts["warnings"]:
+        print_line(f"! {warning}", style="yellow")
+
+
+def _daemon_line(daemon: dict[str, Any] | None) -> str:
+    if daemon is None:
+        return "not running; the next session or command starts it"
+    return f"running, pid {daemon['pid']}, version {daemon['version']}, up {float(daemon['uptime_s']):.0f} s"
+
+
+def _engine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    from tacit.cli.output import size
+
+    engine, here = facts["engine"], facts["here"]
+    if engine is None or here is None:
+        return [("store", size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
+    store = engine["store"]
+    counted = sum(here["kinds"].values())
+    kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(here["kinds"].items(), key=lambda k: (-k[1], k[0])))
+    switches = "" if engine["recall_enabled"] else ", recall is off"
+    switches += ", shadow: decides but hands nothing over" if engine["shadow"] else ""
+    rows = [
+        ("preset", engine["preset"] + switches),
+        (
+            "store",
+            f"{store['memories_active']} memories of {store['projects']} projects, {size(store['size_bytes'])}",
+        ),
+        ("here", f"{counted}{'+' if here['more'] else ''} memories" + (f": {kinds}" if kinds else "")),
+        ("embedder", engine["embedder"]),
+        ("tokens", "counted exactly" if engine["tokens_exact"] else "estimated from above"),
+        ("recalls", f"{engine['injections']} of the last {engine['recent']} handed something over"),
+    ]
+    rows += [("silence", f"{count} x {reason}") for reason, count in engine["silence"][:5]]
+    if store["handovers_pending"]:
+        rows.append(("learning", f"{store['handovers_pending']} transcripts wait"))
+    return rows
+
+
+def _prompt_row(prompt: dict[str, Any]) -> tuple[str, str, str]:
+    from tacit.cli.output import moment, shortened
+
+    got = f"{prompt['injected']} memories" if prompt["injected"] else f"silence: {prompt['silence']}"
+    return moment(prompt["at_ms"]), got, shortened(prompt["text"], 80)

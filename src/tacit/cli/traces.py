@@ -1,0 +1,78 @@
+"""`why`: the last injections and silences, from their traces. In: traces as JSON. Out: lines. Decides nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.arguments import AsJson, given
+
+
+def why(
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="How many of the newest.")] = 5,
+    session: Annotated[str, typer.Option(help="Only this session, as host/id.")] = "",
+    surface: Annotated[str, typer.Option(help="Only this surface: prompt, start, action, failure, ...")] = "",
+    stages: Annotated[bool, typer.Option("--stages", help="Show what every stage kept and dropped.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Explain the last injections and silences, newest first."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line
+
+    answer = ask("GET", "/v1/traces", given(limit=limit, session=session, surface=surface))
+    if as_json:
+        print_json(answer)
+        return
+    if not answer["traces"]:
+        print_line(
+            "Nothing was asked of the memory yet. Start a session, then look again; `tacit doctor` proves the path."
+        )
+    for trace in answer["traces"]:
+        print_trace(trace, stages=stages)
+
+
+def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
+    """One recall for people: what was asked, what was read, what came of it."""
+    from tacit.cli.output import moment, print_line, shortened
+
+    where = trace["session"] or "on demand"
+    print_line(
+        f"{moment(trace['at_ms'])}  {trace['surface']}  {where}  {trace['took_ms']:.1f} ms", style="bold"
+    )
+    if trace["text"]:
+        print_line(f"  asked     {shortened(trace['text'], 160)}")
+    actions = ", ".join(f"{name} {p:.2f}" for name, p in trace["situation"]["actions"][:4])
+    if actions:
+        print_line(f"  coming    {actions}")
+    chosen = set(trace["injected"])
+    if trace["silence"]:
+        print_line(f"  silence   {trace['silence']}", style="yellow")
+    else:
+        print_line(f"  injected  {len(chosen)} memories, {trace['tokens']} tokens", style="green")
+    _print_candidates(trace, chosen)
+    if stages:
+        print_stages(trace)
+
+
+def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
+    from tacit.cli.output import print_line, shortened
+
+    reasons = {d["memory_id"]: f"{s['stage']}: {d['reason']}" for s in trace["stages"] for d in s["drops"]}
+    for candidate in trace["candidates"][:8]:
+        name = candidate["memory_id"]
+        mark = "+" if name in chosen else "-"
+        note = "; ".join(candidate["reasons"]) if name in chosen else reasons.get(name, "")
+        print_line(f"   {mark} {candidate['relevance']:.2f} {name} {shortened(candidate['content'], 80)}")
+        if note:
+            print_line(f"          {note}", style="dim")
+
+
+def print_stages(trace: dict[str, Any]) -> None:
+    """One line for each stage: how long, how many it kept and dropped, and its notes."""
+    from tacit.cli.output import print_line, shortened
+
+    for stage in trace["stages"]:
+        notes = shortened("; ".join(stage["notes"]), 120)
+        counts = f"kept {len(stage['kept'])}, dropped {len(stage['drops'])}"
+        print_line(f"   {stage['stage']:<9}{stage['took_ms']:7.2f} ms  {counts:<20} {notes}".rstrip())
