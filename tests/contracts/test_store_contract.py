@@ -834,3 +834,15 @@ def test_nothing_outside_the_filter_ever_comes_back(
         assert all(version.scope in seen for one in where for version in store.history(one, scope=visible))
     assert store.check() == ()
     store.close()
+
+
+def test_the_change_counter_grows_with_memories_and_vectors_alone(store: Store) -> None:
+    counts = [store.change()]
+    store.apply([Add(memory=memory("mem_counted"))])
+    counts.append(store.change())
+    store.put_value("name", "value")
+    store.add_use(["mem_counted"])
+    assert store.change() == counts[-1]
+    store.apply([Retire(memory_id="mem_counted", at_ms=NOW)])
+    counts.append(store.change())
+    assert counts == sorted(set(counts))

@@ -93,6 +93,7 @@ class FakeStore:
         self.closed = False
         self._clock = clock
         self._tables = _Tables()
+        self._change = 0
         self._search = FakeSearch(self)
 
     # --- what the search reads
@@ -153,6 +154,7 @@ class FakeStore:
                 tables.vectors[memory.id] = (identity, np.array(vectors[put.vector_row], dtype=np.float32))
             elif put.vector == "dropped":
                 tables.vectors.pop(memory.id, None)
+        self._change += bool(plan.puts)
         for relation in plan.relations:
             tables.relations[(relation.source_id, relation.target_id, relation.type)] = relation
 
@@ -266,6 +268,7 @@ class FakeStore:
                 raise NotFound(f"No memory {name!r} to store a vector for; nothing was changed.")
             tables.vectors[clean_text(name)] = (identity, np.array(vector, dtype=np.float32))
         self._tables = tables
+        self._change += bool(ids)
 
     @_locked
     def add_use(self, ids: Sequence[str]) -> None:
@@ -417,6 +420,11 @@ class FakeStore:
         _set_values(self._tables, {name: value})
 
     # --- the whole
+
+    @_locked
+    def change(self) -> int:
+        """See the port."""
+        return self._change
 
     @_locked
     def stats(self) -> StoreStats:

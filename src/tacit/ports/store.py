@@ -234,6 +234,10 @@ class Store(MemoryStore, SessionStore, Protocol):
         """Counts; cheap."""
         ...
 
+    def change(self) -> int:
+        """Grows with every change of a memory or its vector (uses apart); equal numbers mean nothing has changed."""
+        ...
+
     def check(self) -> tuple[str, ...]:
         """Integrity problems found, as sentences; empty = sound."""
         ...

@@ -11,6 +11,7 @@ import threading
 import time
 
 _NS_PER_MS = 1_000_000
+_FETCHED = 640
 
 
 class SystemClock:
@@ -19,6 +20,7 @@ class SystemClock:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._latest_ms = 0
+        self._chance = b""
 
     def now_ms(self) -> int:
         """Milliseconds since the Unix epoch; never less than an earlier answer of this object."""
@@ -31,8 +33,15 @@ class SystemClock:
         return time.monotonic_ns() / _NS_PER_MS
 
     def entropy(self, size: int) -> bytes:
-        """`size` bytes from the operating system."""
-        return os.urandom(size)
+        """`size` bytes from the operating system, fetched many at a time: a call can cost most of a millisecond.
+
+        They name things; they are no secrets. A forked child must not go on with its parent's clock.
+        """
+        with self._lock:
+            if len(self._chance) < size:
+                self._chance += os.urandom(size + _FETCHED)
+            taken, self._chance = self._chance[:size], self._chance[size:]
+            return taken
 
 
 class FakeClock:

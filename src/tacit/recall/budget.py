@@ -17,8 +17,6 @@ from tacit.reading.sentences import shorten_at_sentence
 from tacit.recall.outcome import Outcome
 
 DIVERSITY = 0.85
-LEAST_LINE = 10
-"""Fewer tokens than this hold no memory: a line has its kind, source and date besides its words."""
 PATIENCE = 24
 """After so many in a row that did not fit, what is left of the budget is taken for full."""
 
@@ -64,8 +62,7 @@ def pack(
         if len(chosen) >= allowance.max_items:
             drops.append(Drop(memory_id=memory.id, reason=f"more than {allowance.max_items} memories"))
             continue
-        full = left < LEAST_LINE or misses >= PATIENCE
-        item = None if full else _fitted(candidate, left, cost)
+        item = _fitted(candidate, left, cost) if misses < PATIENCE else None
         if item is None:
             misses += 1
             drops.append(Drop(memory_id=memory.id, reason=f"does not fit the {max(0, left)} tokens left"))

@@ -39,7 +39,9 @@ def near_identical(left: str, right: str) -> bool:
     return shared >= SAME_WORDS or closeness(left, right) >= SAME_CHARACTERS
 
 
-def dedupe(candidates: Sequence[Candidate], *, in_context: Mapping[str, str]) -> Outcome[tuple[Candidate, ...]]:
+def dedupe(
+    candidates: Sequence[Candidate], *, in_context: Mapping[str, str]
+) -> Outcome[tuple[Candidate, ...]]:
     """Drop what the context holds and copies within the pack.
 
     Args:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from time import perf_counter
 
 from tacit.config.settings import RecallSettings
@@ -25,13 +26,13 @@ from tacit.recall.dedupe import dedupe
 from tacit.recall.deliver import Delivered, deliver
 from tacit.recall.fuse import FUSIONS
 from tacit.recall.guard import guard, threshold_for
-from tacit.recall.need import expected_need
 from tacit.recall.outcome import Outcome
 from tacit.recall.render import frame_text, line_text, render_block
 from tacit.recall.retrieve import retrieve
 from tacit.recall.score import SCORES
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.recent import freshness
+from tacit.recall.start_pool import StartPools
 
 FUSE_WEIGHTS: Mapping[str, float] = {
     "semantic": 1.0,
@@ -43,11 +44,10 @@ FUSE_WEIGHTS: Mapping[str, float] = {
 }
 """Weights of the rankings in fusion; they order the short list and gate nothing."""
 
-START_POOL = 300
-START_EXTRA_KINDS = ("digest", "goal", "todo")
 TRACED_CANDIDATES = 24
 TRACED_CHARS = 240
-SPECIFIC_SHARE = 4
+KEPT_LINES = 8192
+"""Lines whose size is remembered; every session of a project costs the same ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class _Stages:
 
 
 class RecallPipeline:
-    """Runs the ten stages over one store. Holds no state of its own; safe to use from several threads."""
+    """Runs the ten stages over one store. What it remembers only saves time; safe to use from several threads."""
 
     def __init__(
         self,
@@ -109,6 +109,8 @@ class RecallPipeline:
         self._store = store
         self._embedder = embedder
         self._tokens = tokens
+        self._line_tokens = lru_cache(maxsize=KEPT_LINES)(tokens.count)
+        self._start_pools = StartPools(store=store, kinds=kinds)
         self._kinds = kinds
         self._executor = executor
 
@@ -236,24 +238,10 @@ class RecallPipeline:
 
     def _start_pool(self, query: Query, stages: _Stages) -> tuple[Candidate, ...]:
         """Memories that may stand in a start pack, ordered by expected need."""
-        kinds = [kind.name for kind in self._kinds if kind.standing or kind.name in START_EXTRA_KINDS]
-        rest = [kind.name for kind in self._kinds if kind.name not in kinds]
-        search = self._store.search
-        hits = search.standing(kinds, scope=query.scope, limit=START_POOL).hits
-        extra = search.standing(rest, scope=query.scope, limit=START_POOL // SPECIFIC_SHARE).hits
-        stages.note("retrieve", notes=(f"standing: {len(hits)}", f"specific: {len(extra)}"))
-        ids = list(dict.fromkeys(hit.memory_id for hit in (*hits, *extra)))
-        candidates: list[Candidate] = []
-        for memory in self._store.get(ids, scope=query.scope):
-            kind = self._kinds.get(memory.kind)
-            need = expected_need(memory, kind=kind, at_ms=query.at_ms)
-            recent = freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kind)
-            candidates.append(
-                Candidate(memory=memory, scores=(("recent", round(recent, 4)),), fused=need, relevance=need)
-            )
-        candidates.sort(key=lambda c: (-c.relevance, c.memory.id))
-        stages.note("fuse", kept=_ids(candidates), notes=("ordered by expected need",))
-        return tuple(candidates)
+        pool = self._start_pools.of(query.scope, at_ms=query.at_ms)
+        stages.note("retrieve", notes=pool.notes)
+        stages.note("fuse", kept=_ids(pool.candidates), notes=("ordered by expected need",))
+        return pool.candidates
 
     def _scored(
         self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, *, from_start: bool
@@ -283,7 +271,7 @@ class RecallPipeline:
             candidates,
             surface=query.surface,
             allowance=allowance,
-            cost=lambda candidate, text: self._tokens.count(line_text(candidate, text, self._kinds)) + 1,
+            cost=lambda candidate, text: self._line_tokens(line_text(candidate, text, self._kinds)) + 1,
         )
 
 

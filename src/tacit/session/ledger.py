@@ -21,11 +21,10 @@ def why_in_context(state: SessionState, memory: Memory, *, surface: Surface, rei
     It may come again when its content changed, after a compaction or clear (a new epoch), after `reinject_after`
     turns (0 = never), and, for what only the host has loaded, at the action it governs.
     """
-    digest = memory.content_hash
     for entry in reversed(state.ledger):
         if entry.memory_id != memory.id or entry.epoch != state.epoch:
             continue
-        if entry.content_hash != digest:
+        if entry.content_hash != memory.content_hash:
             return ""
         if entry.surface is Surface.HOST:
             return "" if surface is Surface.ACTION else "the host loaded it from its rule file"

@@ -257,6 +257,11 @@ class SqliteStore:
         with self._database.read() as connection:
             return health.read_stats(connection, self._database.path)
 
+    def change(self) -> int:
+        """See the port."""
+        with self._database.read() as connection:
+            return int(connection.execute("SELECT change FROM state").fetchone()[0])
+
     def check(self) -> tuple[str, ...]:
         """See the port. Reads the whole file; writers wait meanwhile."""
         with self._database.write(durable=False) as connection:

@@ -1,0 +1,79 @@
+"""What a start pack is chosen from. In: a scope. Out: its memories in the order of expected need.
+
+Every session of a project asks for the same pool, so the last ones are kept until the store changes or a quarter of an
+hour has passed (needs age, but slowly). Never decides what is handed over.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
+from tacit.model.scope import ScopeFilter
+from tacit.ports.store import Store
+from tacit.recall.need import expected_need
+from tacit.recall.spaces.recent import freshness
+
+START_POOL = 300
+START_EXTRA_KINDS = ("digest", "goal", "todo")
+SPECIFIC_SHARE = 4
+KEPT_POOLS = 16
+KEPT_MS = 15 * 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartPool:
+    """Candidates, most needed first, and notes for the trace. `change` and `at_ms`: of which store, made when."""
+
+    candidates: tuple[Candidate, ...]
+    notes: tuple[str, ...]
+    change: int
+    at_ms: int
+
+
+class StartPools:
+    """The pools of the scopes used last. Safe to use from several threads."""
+
+    def __init__(self, *, store: Store, kinds: KindRegistry) -> None:
+        self._store = store
+        self._kinds = kinds
+        self._lock = Lock()
+        self._pools: OrderedDict[ScopeFilter, StartPool] = OrderedDict()
+
+    def of(self, scope: ScopeFilter, *, at_ms: int) -> StartPool:
+        """The pool of `scope` at `at_ms`, as the store is now."""
+        # Asked before reading: a write in between makes the pool look older than it is, never newer.
+        change = self._store.change()
+        with self._lock:
+            pool = self._pools.get(scope)
+        if pool is not None and pool.change == change and 0 <= at_ms - pool.at_ms < KEPT_MS:
+            return pool
+        pool = self._made(scope, change=change, at_ms=at_ms)
+        with self._lock:
+            self._pools[scope] = pool
+            self._pools.move_to_end(scope)
+            while len(self._pools) > KEPT_POOLS:
+                self._pools.popitem(last=False)
+        return pool
+
+    def _made(self, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool:
+        kinds = [kind.name for kind in self._kinds if kind.standing or kind.name in START_EXTRA_KINDS]
+        rest = [kind.name for kind in self._kinds if kind.name not in kinds]
+        search = self._store.search
+        hits = search.standing(kinds, scope=scope, limit=START_POOL).hits
+        extra = search.standing(rest, scope=scope, limit=START_POOL // SPECIFIC_SHARE).hits
+        ids = list(dict.fromkeys(hit.memory_id for hit in (*hits, *extra)))
+        candidates: list[Candidate] = []
+        for memory in self._store.get(ids, scope=scope):
+            kind = self._kinds.get(memory.kind)
+            need = expected_need(memory, kind=kind, at_ms=at_ms)
+            recent = freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kind)
+            candidates.append(
+                Candidate(memory=memory, scores=(("recent", round(recent, 4)),), fused=need, relevance=need)
+            )
+        candidates.sort(key=lambda c: (-c.relevance, c.memory.id))
+        notes = (f"standing: {len(hits)}", f"specific: {len(extra)}")
+        return StartPool(candidates=tuple(candidates), notes=notes, change=change, at_ms=at_ms)

@@ -1,0 +1,65 @@
+"""The start pool is remembered, and only as long as nothing has changed."""
+
+from __future__ import annotations
+
+from tacit.backends.fake import FakeStore
+from tacit.model.changes import Add, Retire
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
+from tacit.providers.clock import FakeClock
+from tacit.recall.start_pool import KEPT_MS, StartPools
+
+NOW = 1_700_000_000_000
+SEES_ALL = ScopeFilter.of(UNIVERSAL, project_scope("p"))
+
+
+def memory(number: int, scope: Scope = UNIVERSAL) -> Memory:
+    return Memory(
+        id=f"mem_{number}",
+        kind="preference",
+        content=f"Prefer tool {number}.",
+        scope=scope,
+        provenance=Provenance(tier=TrustTier.USER),
+        validity=Validity(valid_from_ms=1),
+        created_at_ms=NOW,
+        updated_at_ms=NOW,
+    )
+
+
+def pools(*memories: Memory) -> tuple[FakeStore, StartPools]:
+    store = FakeStore(clock=FakeClock(NOW))
+    store.apply([Add(memory=one) for one in memories])
+    return store, StartPools(store=store, kinds=KindRegistry())
+
+
+def ids(found) -> set[str]:
+    return {candidate.memory.id for candidate in found.candidates}
+
+
+def test_the_same_store_gives_the_same_pool_object() -> None:
+    _, kept = pools(memory(1))
+    assert kept.of(SEES_ALL, at_ms=NOW) is kept.of(SEES_ALL, at_ms=NOW + 1000)
+
+
+def test_an_added_and_a_retired_memory_show_at_once() -> None:
+    store, kept = pools(memory(1))
+    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1"}
+    store.apply([Add(memory=memory(2))])
+    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_2"}
+    store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
+    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_2"}
+
+
+def test_a_pool_belongs_to_its_scope() -> None:
+    _, kept = pools(memory(1), memory(2, project_scope("p")))
+    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_2"}
+    assert ids(kept.of(ScopeFilter.of(UNIVERSAL), at_ms=NOW)) == {"mem_1"}
+    assert ids(kept.of(ScopeFilter.of(project_scope("q")), at_ms=NOW)) == set()
+
+
+def test_an_old_pool_and_a_question_about_the_past_are_made_anew() -> None:
+    _, kept = pools(memory(1))
+    first = kept.of(SEES_ALL, at_ms=NOW)
+    assert kept.of(SEES_ALL, at_ms=NOW + KEPT_MS) is not first
+    assert kept.of(SEES_ALL, at_ms=NOW - 1) is not first
