@@ -196,10 +196,10 @@ def test_it_leaves_when_nobody_asks_for_long(place):
     assert not place.home.socket.exists()
 
 
-def test_it_leaves_when_its_home_is_gone(place):
+def test_it_leaves_when_its_home_is_gone(place, tmp_path):
     place.hook(START)
     pid = place.pid()
-    shutil.rmtree(place.home.root)
+    place.home.root.rename(tmp_path / "moved")
     wait_for(lambda: not alive(pid), timeout_s=20)
     assert not place.home.root.exists()
 
