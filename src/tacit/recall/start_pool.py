@@ -12,7 +12,7 @@ from threading import Lock
 
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
-from tacit.model.scope import ScopeFilter
+from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import Store
 from tacit.recall.need import expected_need
 from tacit.recall.spaces.recent import freshness
@@ -47,6 +47,12 @@ class StartPools:
         """The pool of `scope` at `at_ms`, as the store is now."""
         # Asked before reading: a write in between makes the pool look older than it is, never newer.
         change = self._store.change()
+        own = tuple(one for one in scope.scopes if one.kind is ScopeKind.SESSION)
+        if own:
+            # Every session has a scope of its own, nearly always empty: then it shares the pool of the others.
+            if self._holds_any(ScopeFilter.of(*own)):
+                return self._made(scope, change=change, at_ms=at_ms)
+            scope = ScopeFilter.of(*(one for one in scope.scopes if one.kind is not ScopeKind.SESSION))
         with self._lock:
             pool = self._pools.get(scope)
         if pool is not None and pool.change == change and 0 <= at_ms - pool.at_ms < KEPT_MS:
@@ -58,6 +64,11 @@ class StartPools:
             while len(self._pools) > KEPT_POOLS:
                 self._pools.popitem(last=False)
         return pool
+
+    def _holds_any(self, scope: ScopeFilter) -> bool:
+        return bool(
+            self._store.search.standing([kind.name for kind in self._kinds], scope=scope, limit=1).hits
+        )
 
     def _made(self, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool:
         kinds = [kind.name for kind in self._kinds if kind.standing or kind.name in START_EXTRA_KINDS]

@@ -6,7 +6,7 @@ from tacit.backends.fake import FakeStore
 from tacit.model.changes import Add, Retire
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
-from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.providers.clock import FakeClock
 from tacit.recall.start_pool import KEPT_MS, StartPools
 
@@ -63,3 +63,13 @@ def test_an_old_pool_and_a_question_about_the_past_are_made_anew() -> None:
     first = kept.of(SEES_ALL, at_ms=NOW)
     assert kept.of(SEES_ALL, at_ms=NOW + KEPT_MS) is not first
     assert kept.of(SEES_ALL, at_ms=NOW - 1) is not first
+
+
+def test_sessions_share_a_pool_unless_one_has_memories_of_its_own() -> None:
+    mine = Scope(kind=ScopeKind.SESSION, key="host/mine")
+    other = Scope(kind=ScopeKind.SESSION, key="host/other")
+    _, kept = pools(memory(1), memory(2, mine))
+    shared = kept.of(SEES_ALL, at_ms=NOW)
+    assert kept.of(ScopeFilter.of(*SEES_ALL.scopes, other), at_ms=NOW) is shared
+    assert ids(kept.of(ScopeFilter.of(*SEES_ALL.scopes, mine), at_ms=NOW)) == {"mem_1", "mem_2"}
+    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1"}
