@@ -389,7 +389,7 @@ class TestIntent:
         )
         assert ids(found) == ["mem_sure", "mem_both", "mem_often", "mem_push", "mem_always", "mem_paths"]
 
-    def test_always_applies_without_any_action(self, store: Store) -> None:
+    def test_always_and_places_apply_without_any_action(self, store: Store) -> None:
         add(
             store,
             memory("mem_a", trigger=Trigger(always=True)),

@@ -16,7 +16,7 @@ from tacit.model.memory import Memory
 
 REPLACEMENT = "\ufffd"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u0362])*")  # with the combining marks that FTS5 keeps in a word
 _CHUNK = re.compile(r"[\w./\\:@#+-]+")
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -69,7 +69,7 @@ def _clean(value: Any) -> Any:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Runs of letters and digits in order, as written."""
+    """Runs of letters and digits in order, as written; the text index splits text in the same places."""
     return tuple(_WORD.findall(text))
 
 

@@ -108,14 +108,14 @@ def _text_holds(text: str | None, needle: str) -> bool:
 
 
 @contextmanager
-def file_lock(lock_file: Path, database: Path) -> Generator[None, None, None]:
-    """Hold the lock that all writers of all processes share.
+def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> Generator[None, None, None]:
+    """Hold the lock that all writers of all processes share, waiting for it `wait_s` seconds at most.
 
     Raises:
-        StoreBusy: another process holds it for longer than `WAIT_S`.
+        StoreBusy: another process holds it for longer.
         StoreReadOnly, StoreFull: the lock file cannot be made.
     """
-    lock = FileLock(lock_file, timeout=WAIT_S, mode=0o600, thread_local=False)
+    lock = FileLock(lock_file, timeout=wait_s, mode=0o600, thread_local=False)
     try:
         lock.acquire(poll_interval=_POLL_S)
     except Timeout:
@@ -140,6 +140,7 @@ class Database:
 
     def __init__(self, path: Path, lock_file: Path) -> None:
         self.path = path
+        self.wait_s = WAIT_S
         self._lock_file = lock_file
         self._write_lock = threading.Lock()
         self._pool_lock = threading.Lock()
@@ -265,12 +266,12 @@ class Database:
             StoreBusy: another writer did not finish within `WAIT_S`.
             StoreError: see `translate`; nothing was written.
         """
-        if not self._write_lock.acquire(timeout=WAIT_S):
+        if not self._write_lock.acquire(timeout=self.wait_s):
             raise busy(self.path)
         try:
             if self._closed:
                 raise closed()
-            with file_lock(self._lock_file, self.path):
+            with file_lock(self._lock_file, self.path, wait_s=self.wait_s):
                 yield from self._transaction(durable=durable)
         finally:
             self._write_lock.release()

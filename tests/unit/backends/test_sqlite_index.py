@@ -1,0 +1,350 @@
+"""Derived indexes: right answers at size, in step with the table, and worthless files rebuilt."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore
+from tacit.backends.sqlite.index.rows import FOREVER, Rows
+from tacit.backends.sqlite.index.sidecar import Sidecar, SidecarKey, read_sidecar, write_sidecar
+from tacit.backends.sqlite.index.vectors import SMALL_ROWS, SignBitVectors, sign_bits
+from tacit.config.home import Home
+from tacit.model.changes import Add, Change, Edit, Retire
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
+from tacit.model.trigger import Trigger
+from tacit.ports.models import EmbedderIdentity
+from tacit.providers.clock import FakeClock
+
+DIMENSIONS = 100  # not a multiple of 64: the last word of bits is padded
+EMBEDDER = EmbedderIdentity(name="test@1", dimensions=DIMENSIONS)
+BIG = project_scope("big")
+VISIBLE = ScopeFilter.of(BIG, UNIVERSAL)
+CLOCK = FakeClock(now_ms=1_000)
+SIZE = SMALL_ROWS + 400
+
+
+def unit_rows(count: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(0).normal(size=(50, DIMENSIONS))
+    rows = centres[rng.integers(0, 50, count)] + 0.7 * rng.normal(size=(count, DIMENSIONS))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def memory(name: str, *, scope: Scope = BIG, **more: object) -> Memory:
+    values: dict[str, object] = {"validity": Validity(valid_from_ms=0), **more}
+    return Memory(
+        id=name,
+        kind="fact",
+        content=f"statement {name}",
+        scope=scope,
+        provenance=Provenance(tier=TrustTier.USER),
+        created_at_ms=1,
+        updated_at_ms=1,
+        **values,  # type: ignore[arg-type]
+    )
+
+
+def name_of(number: int) -> str:
+    return f"mem_{number:05d}"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of a store with a large scope; made once, restored by each test."""
+    home = Home(tmp_path_factory.mktemp("template") / "home")
+    store = open_sqlite_store(home, clock=CLOCK)
+    changes: list[Change] = [Add(memory=memory(name_of(number))) for number in range(SIZE)]
+    store.apply(changes, vectors=unit_rows(SIZE, seed=1), identity=EMBEDDER)
+    target = home.root / "template.db"
+    store.backup(target)
+    store.close()
+    return target
+
+
+@pytest.fixture
+def home(template: Path, tmp_path: Path) -> Home:
+    made = Home(tmp_path / "home")
+    restore(template, made, CLOCK)
+    return made
+
+
+@pytest.fixture
+def store(home: Home) -> Iterator[SqliteStore]:
+    made = open_sqlite_store(home, clock=CLOCK)
+    yield made
+    made.close()
+
+
+def nearest(store: SqliteStore, vector: np.ndarray, limit: int = 10) -> list[str]:
+    found = store.search.semantic(vector, identity=EMBEDDER, scope=VISIBLE, limit=limit)
+    return [hit.memory_id for hit in found.hits]
+
+
+def exact(vectors: np.ndarray, vector: np.ndarray, limit: int = 10) -> list[str]:
+    order = np.argsort(-(vectors @ vector), kind="stable")[:limit]
+    return [name_of(int(number)) for number in order]
+
+
+def sidecars(home: Home) -> list[Path]:
+    return sorted(home.index_dir.glob("vectors-*.bin"))
+
+
+class TestLargeScopes:
+    def test_the_nearest_are_found_as_an_exact_search_finds_them(self, store: SqliteStore) -> None:
+        vectors = unit_rows(SIZE, seed=1)
+        shared = 0
+        for query in unit_rows(40, seed=2):
+            shared += len(set(nearest(store, query)) & set(exact(vectors, query)))
+        assert shared / 400 > 0.97
+
+    def test_scores_are_cosines(self, store: SqliteStore) -> None:
+        vectors = unit_rows(SIZE, seed=1)
+        found = store.search.semantic(vectors[7], identity=EMBEDDER, scope=VISIBLE, limit=5).hits
+        assert found[0].memory_id == name_of(7)
+        for hit in found:
+            assert hit.score == pytest.approx(float(vectors[int(hit.memory_id[4:])] @ vectors[7]), abs=2e-3)
+
+    def test_writes_are_followed_without_a_rebuild(self, store: SqliteStore) -> None:
+        vectors = unit_rows(SIZE, seed=1)
+        assert nearest(store, vectors[3])[0] == name_of(3)
+        base = base_of(store)
+        store.apply([Retire(memory_id=name_of(3), at_ms=1)])
+        assert name_of(3) not in nearest(store, vectors[3])
+        store.apply([Add(memory=memory("mem_new"))], vectors=vectors[3:4], identity=EMBEDDER)
+        assert nearest(store, vectors[3])[0] == "mem_new"
+        store.put_vectors(["mem_new"], vectors[9:10], identity=EMBEDDER)
+        assert set(nearest(store, vectors[9])[:2]) == {name_of(9), "mem_new"}
+        assert "mem_new" not in nearest(store, vectors[3])[:1]
+        store.apply([Edit(memory=memory(name_of(9), validity=Validity(valid_from_ms=0, valid_to_ms=500)))])
+        assert nearest(store, vectors[9])[0] == "mem_new"  # its words are the same, but it holds no more
+        assert base_of(store) is base
+
+    def test_a_memory_that_moves_away_is_gone(self, store: SqliteStore) -> None:
+        vectors = unit_rows(SIZE, seed=1)
+        assert nearest(store, vectors[3])[0] == name_of(3)
+        store.apply([Edit(memory=memory(name_of(3), scope=project_scope("else")))])
+        assert name_of(3) not in nearest(store, vectors[3])
+
+    def test_a_small_scope_grows_into_a_large_one(self, tmp_path: Path) -> None:
+        store = open_sqlite_store(Home(tmp_path / "home"), clock=CLOCK)
+        vectors = unit_rows(SIZE, seed=1)
+        for start in range(0, SIZE, 800):
+            some = range(start, min(start + 800, SIZE))
+            store.apply(
+                [Add(memory=memory(name_of(number))) for number in some],
+                vectors=vectors[some.start : some.stop],
+                identity=EMBEDDER,
+            )
+            assert nearest(store, vectors[some.stop - 1])[0] == name_of(some.stop - 1)
+            assert nearest(store, vectors[0])[0] == name_of(0)
+        assert isinstance(partition_of(store).index, SignBitVectors)
+        store.close()
+
+    def test_many_equal_vectors_do_not_hide_better_ones(self) -> None:
+        rows = Rows()
+        rows.extend(range(9000), [b"%05d" % n for n in range(9000)], [0] * 9000, [FOREVER] * 9000)
+        vectors = np.zeros((9000, DIMENSIONS), np.float16)
+        vectors[:, 0] = 1
+        vectors[:, 1] = -1
+        vectors[8990:, 1] = 1
+        query = np.zeros(DIMENSIONS, np.float32)
+        query[:2] = 1
+        positions, scores = SignBitVectors(rows, vectors).nearest(query, 10, now_ms=1)
+        assert len(positions) == 10
+        assert scores.max() == pytest.approx(2.0)
+
+
+def partition_of(store: SqliteStore):
+    return next(
+        p for p in store._search._vectors._partitions.values() if p.index is not None and p.index.rows.size
+    )
+
+
+def base_of(store: SqliteStore) -> np.ndarray:
+    return partition_of(store).index.base
+
+
+class TestSidecar:
+    QUERY = unit_rows(1, seed=5)[0]
+
+    def expected(self) -> list[str]:
+        return exact(unit_rows(SIZE, seed=1), self.QUERY, 5)
+
+    def test_is_written_once_and_used_by_the_next_start(self, home: Home) -> None:
+        first = open_sqlite_store(home, clock=CLOCK)
+        assert nearest(first, self.QUERY, 5) == self.expected()
+        first.settle()
+        (path,) = sidecars(home)
+        written = path.stat().st_mtime_ns
+        first.close()
+        second = open_sqlite_store(home, clock=CLOCK)
+        assert nearest(second, self.QUERY, 5) == self.expected()
+        assert not base_of(second).flags.writeable  # mapped from the file
+        second.close()
+        assert path.stat().st_mtime_ns == written
+        assert [p for p in home.index_dir.iterdir() if p.name.endswith(".part")] == []
+
+    @pytest.mark.parametrize(
+        "damage", ["missing", "empty", "cut", "garbage", "flipped-head", "flipped-vectors", "folder"]
+    )
+    def test_a_worthless_file_is_made_again(self, home: Home, damage: str) -> None:
+        first = open_sqlite_store(home, clock=CLOCK)
+        nearest(first, self.QUERY)
+        first.close()
+        (path,) = sidecars(home)
+        content = bytearray(path.read_bytes())
+        path.unlink()
+        if damage == "folder":
+            path.mkdir()
+        elif damage != "missing":
+            if damage.startswith("flipped"):
+                content[40 if damage == "flipped-head" else -100] ^= 0xFF
+            broken = {"empty": b"", "cut": content[:-1000], "garbage": b"\x01" * 9999}.get(damage, content)
+            path.write_bytes(bytes(broken))
+        second = open_sqlite_store(home, clock=CLOCK)
+        assert nearest(second, self.QUERY, 5) == self.expected()
+        second.close()
+        if damage != "folder":
+            assert len(path.read_bytes()) == len(content)
+
+    def test_a_stale_file_is_brought_up_to_date(self, home: Home) -> None:
+        first = open_sqlite_store(home, clock=CLOCK)
+        nearest(first, self.QUERY)
+        first.settle()
+        best = self.expected()[0]
+        first.apply([Retire(memory_id=best, at_ms=1)])
+        first.apply([Add(memory=memory("mem_new"))], vectors=self.QUERY[np.newaxis], identity=EMBEDDER)
+        first.close()
+        second = open_sqlite_store(home, clock=CLOCK)
+        assert nearest(second, self.QUERY, 5) == ["mem_new", *self.expected()[1:]]
+        second.close()
+
+    def test_a_file_from_before_a_move_is_not_used(self, home: Home) -> None:
+        first = open_sqlite_store(home, clock=CLOCK)
+        nearest(first, self.QUERY)
+        first.settle()
+        best = self.expected()[0]
+        first.apply([Edit(memory=memory(best, scope=project_scope("else")))])
+        first.close()
+        second = open_sqlite_store(home, clock=CLOCK)
+        assert nearest(second, self.QUERY, 4) == self.expected()[1:]
+        second.close()
+
+    def test_a_file_of_another_store_is_not_used(self, home: Home, template: Path, tmp_path: Path) -> None:
+        first = open_sqlite_store(home, clock=CLOCK)
+        best = self.expected()[0]
+        nearest(first, self.QUERY)
+        first.close()
+        other = Home(tmp_path / "other")
+        restore(template, other, CLOCK)
+        (path,) = sidecars(home)
+        key = first._search._vectors._store_id
+        assert read_sidecar(
+            home.index_dir, SidecarKey(store_id=key, scope=1, identity=1, dimensions=DIMENSIONS)
+        )
+        path.rename(other.index_dir / path.name)
+        store = open_sqlite_store(other, clock=CLOCK)
+        stolen = SidecarKey(
+            store_id=store._search._vectors._store_id, scope=1, identity=1, dimensions=DIMENSIONS
+        )
+        assert read_sidecar(other.index_dir, stolen) is None
+        assert nearest(store, self.QUERY, 5)[0] == best
+        store.close()
+
+    def test_the_table_has_the_last_word(self, home: Home) -> None:
+        """A file that claims to be current but holds rows of another time yields nothing that the table denies."""
+        store = open_sqlite_store(home, clock=CLOCK)
+        nearest(store, self.QUERY)
+        store.close()
+        best = self.expected()[0]
+        with closing(sqlite3.connect(home.database)) as raw:  # no change is counted
+            raw.execute("UPDATE memories SET status = 'retired' WHERE id = ?", (best,))
+            raw.commit()
+        store = open_sqlite_store(home, clock=CLOCK)
+        assert nearest(store, self.QUERY, 5) == exact(unit_rows(SIZE, seed=1), self.QUERY, 6)[1:]
+        store.close()
+
+    def test_an_unwritable_folder_costs_only_time(self, home: Home) -> None:
+        home.index_dir.rmdir()
+        home.index_dir.write_text("a file stands here")
+        key = SidecarKey(store_id="s", scope=1, identity=1, dimensions=4)
+        empty = np.empty((0, 4), np.float16)
+        rows = np.empty(0, np.int64)
+        data = Sidecar(
+            change=1,
+            numbers=rows,
+            ids=np.empty(0, "S1"),
+            valid_from=rows,
+            valid_to=rows,
+            bits=sign_bits(empty),
+            vectors=empty,
+        )
+        assert write_sidecar(home.index_dir, key, data) is False
+        assert read_sidecar(home.index_dir, key) is None
+
+
+class TestRows:
+    def test_best_breaks_ties_by_id(self) -> None:
+        rows = Rows()
+        rows.extend([1, 2, 3, 4], [b"d", b"b", b"c", b"a"], [0] * 4, [FOREVER] * 4)
+        positions, scores = rows.best(np.arange(4), np.array([1, 1, 1, 2], np.float32), 2)
+        assert sorted(rows.ids[positions].tolist()) == [b"a", b"b"]
+        assert sorted(scores.tolist()) == [1, 2]
+
+    @given(
+        held=st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5) | st.none()), max_size=8),
+        gone=st.sets(st.integers(0, 7)),
+        now=st.integers(-6, 6),
+    )
+    def test_usable_is_what_lives_and_holds(
+        self, held: list[tuple[int, int | None]], gone: set[int], now: int
+    ) -> None:
+        rows = Rows()
+        for number, (start, end) in enumerate(held):
+            rows.extend([number], [b"%d" % number], [start], [FOREVER if end is None else end])
+        rows.remove(sorted(gone))
+        usable = rows.usable(now)
+        found = list(range(len(held))) if usable is None else np.flatnonzero(usable).tolist()
+        expected = [
+            number
+            for number, (start, end) in enumerate(held)
+            if number not in gone and Validity(valid_from_ms=start, valid_to_ms=end).holds_at(now)
+        ]
+        assert found == expected
+        assert rows.living == len(held) - len(gone & set(range(len(held))))
+
+    @given(st.integers(1, 130), st.integers(0, 2**32 - 1))
+    def test_hamming_distance_of_sign_bits_counts_differing_signs(self, dimensions: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        one, two = rng.normal(size=(2, dimensions)).astype(np.float32)
+        bits = sign_bits(np.stack([one, two]))
+        distance = int(np.bitwise_count(bits[:, 0] ^ bits[:, 1]).sum())
+        assert distance == int(np.count_nonzero((one >= 0) != (two >= 0)))
+        assert np.array_equal(sign_bits(one[np.newaxis].astype(np.float16)), bits[:, :1])
+
+
+def test_triggers_follow_many_changes(tmp_path: Path) -> None:
+    """More changes than the matrix patches at once, so that it is read again."""
+    store = open_sqlite_store(Home(tmp_path / "home"), clock=CLOCK)
+    names = [name_of(number) for number in range(1500)]
+
+    def put(kind: type[Add | Edit], action: str) -> None:
+        trigger = Trigger(actions=((action, 1.0),))
+        store.apply([kind(memory=memory(name, trigger=trigger)) for name in names])
+
+    put(Add, "commit")
+    assert len(store.search.intent([("commit", 1.0)], scope=VISIBLE, limit=2000).hits) == 1500
+    put(Edit, "push")
+    assert store.search.intent([("commit", 1.0)], scope=VISIBLE, limit=10).hits == ()
+    found = store.search.intent([("push", 1.0)], scope=VISIBLE, limit=5).hits
+    assert [hit.memory_id for hit in found] == names[:5]
+    store.close()

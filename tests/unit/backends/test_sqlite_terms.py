@@ -1,0 +1,145 @@
+"""Query words: stems as the index makes them, the rarest first, within a budget, never as syntax."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.backends.sqlite import SqliteStore, open_sqlite_store
+from tacit.backends.sqlite.index.terms import MAX_POSTINGS, MAX_TERMS, QueryTerms, Stemmer, any_word
+from tacit.backends.sqlite.search import TEXT_DEADLINE_MS
+from tacit.backends.text import clean_text, query_words, words
+from tacit.config.home import Home
+from tacit.model.changes import Add
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
+from tacit.providers.clock import FakeClock
+
+EVERYONE = ScopeFilter.of(UNIVERSAL)
+
+
+def memory(name: str, content: str, *, scope=UNIVERSAL) -> Memory:
+    return Memory(
+        id=name,
+        kind="fact",
+        content=content,
+        scope=scope,
+        provenance=Provenance(tier=TrustTier.USER),
+        validity=Validity(valid_from_ms=0),
+        created_at_ms=1,
+        updated_at_ms=1,
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    made = open_sqlite_store(Home(tmp_path / "home"), clock=FakeClock())
+    yield made
+    made.close()
+
+
+def test_stems_are_those_of_the_porter_stemmer() -> None:
+    stemmer = Stemmer("words")
+    found = stemmer.stems(["running", "Linters", "committed", "ÜBERSICHT", "snake", "..."])
+    assert found == {
+        "running": ("run",),
+        "Linters": ("linter",),
+        "committed": ("commit",),
+        "ÜBERSICHT": ("ubersicht",),
+        "snake": ("snake",),
+        "...": (),
+    }
+    assert stemmer.stems(["running"]) == {"running": ("run",)}
+    stemmer.close()
+
+
+@given(
+    st.text(st.characters(max_codepoint=0x52F, exclude_categories=["Cn", "Cs"]), max_size=80)
+)  # younger characters differ between Unicode versions
+def test_every_word_of_a_stored_text_finds_it(text: str) -> None:
+    """Whatever was stored: the words that a query would use are words of the index."""
+    text = clean_text(text)
+    with closing(sqlite3.connect(":memory:")) as scratch, closing(Stemmer("words")) as stemmer:
+        scratch.execute("CREATE VIRTUAL TABLE t USING fts5 (words, tokenize = 'porter unicode61')")
+        scratch.execute("CREATE VIRTUAL TABLE v USING fts5vocab (t, row)")
+        scratch.execute("INSERT INTO t (words) VALUES (?)", (text,))
+        vocabulary = {row[0] for row in scratch.execute("SELECT term FROM v")}
+        for word, stems in stemmer.stems(words(text)).items():
+            assert set(stems) <= vocabulary
+            if stems:
+                found = scratch.execute(
+                    "SELECT count(*) FROM t WHERE t MATCH ?", (any_word("words", [word]),)
+                )
+                assert found.fetchone() == (1,)
+
+
+def test_the_rarest_words_are_chosen_within_the_budget(store: SqliteStore) -> None:
+    counts = {f"w{chr(97 + number)}x": 30 * (number + 1) for number in range(20)}
+    total = max(counts.values())
+    contents = [" ".join(word for word, count in counts.items() if number < count) for number in range(total)]
+    store.apply([Add(memory=memory(f"mem_{number}", content)) for number, content in enumerate(contents)])
+    with store._database.read() as connection:
+        chosen = QueryTerms("words").choose(connection, [*counts, "unknown"], documents=total, share=1.0)
+        assert chosen == tuple(list(counts)[: len(chosen)])
+        assert 1 < len(chosen) <= MAX_TERMS
+        assert sum(counts[word] for word in chosen) <= MAX_POSTINGS
+        one = QueryTerms("words").choose(connection, ["wtx"], documents=total, share=1.0)
+        assert one == ("wtx",)  # the rarest word is asked for whatever it costs
+        narrow = QueryTerms("words").choose(connection, list(counts), documents=total, share=0.01)
+        assert len(narrow) == MAX_TERMS
+
+
+def test_words_stored_after_the_frequencies_were_read_are_found(store: SqliteStore) -> None:
+    store.apply([Add(memory=memory("mem_a", "alpha"))])
+    assert store.search.lexical("zebra alpha", scope=EVERYONE, limit=5).hits
+    store.apply([Add(memory=memory("mem_b", "zebra"))])
+    assert [h.memory_id for h in store.search.lexical("zebra", scope=EVERYONE, limit=5).hits] == ["mem_b"]
+
+
+def test_large_stores_rank_alike_in_narrow_and_in_wide_scopes(store: SqliteStore) -> None:
+    """Beyond the small index, and with a scope that holds little or most of it."""
+    narrow = project_scope("narrow")
+    contents = [f"common word{number} {'needle' if number % 500 == 0 else 'hay'}" for number in range(2400)]
+    scopes = [narrow if number % 100 == 0 else UNIVERSAL for number in range(2400)]
+    store.apply(
+        [
+            Add(memory=memory(f"mem_{number:04d}", content, scope=scope))
+            for number, (content, scope) in enumerate(zip(contents, scopes, strict=True))
+        ]
+    )
+    found = store.search.lexical("needles", scope=ScopeFilter.of(narrow), limit=9).hits
+    assert [hit.memory_id for hit in found] == [f"mem_{number:04d}" for number in range(0, 2400, 500)]
+    assert store.search.lexical("needles", scope=EVERYONE, limit=9).hits == ()
+    both = store.search.lexical("needles word7", scope=ScopeFilter.of(narrow, UNIVERSAL), limit=3).hits
+    assert [hit.memory_id for hit in both] == ["mem_0007", "mem_0000", "mem_0500"]
+    assert all(hit.score > 0 for hit in both)
+    only = store.search.lexical("common", scope=ScopeFilter.of(narrow), limit=3).hits
+    assert [hit.memory_id for hit in only] == ["mem_0000", "mem_0100", "mem_0200"]
+
+
+class JumpingClock(FakeClock):
+    """Every look at it costs a second."""
+
+    def monotonic_ms(self) -> float:
+        self.advance(1000)
+        return super().monotonic_ms()
+
+
+def test_a_search_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    assert TEXT_DEADLINE_MS < 1000
+    store = open_sqlite_store(Home(tmp_path / "home"), clock=JumpingClock())
+    store.apply([Add(memory=memory(f"mem_{number}", "needle " * 20)) for number in range(400)])
+    ranking = store.search.lexical("needle", scope=EVERYONE, limit=5)
+    assert (ranking.hits, ranking.complete) == ((), False)
+    assert store.search.error("x", scope=EVERYONE, limit=5).complete
+    store.close()
+
+
+def test_stop_words_are_left_out_of_a_query() -> None:
+    assert query_words("What is the linter, and THE Über-linter?") == ("linter", "Über")
