@@ -56,9 +56,8 @@ class PrivateFileHandler(RotatingFileHandler):
 
 def start_log(home: Home, *, max_bytes: int, files: int, debug: bool = False) -> logging.Handler:
     """Send every record to the log of `home`."""
-    handler = PrivateFileHandler(
-        Path(home.log_file), maxBytes=max_bytes, backupCount=files, encoding="utf-8", delay=True
-    )
+    handler = PrivateFileHandler(Path(home.log_file), maxBytes=max_bytes, backupCount=files, encoding="utf-8")
+    logging.raiseExceptions = False  # a full disk must not spill records, texts and all, onto standard error
     handler.setFormatter(JsonLines(debug=debug))
     root = logging.getLogger()
     root.addHandler(handler)

@@ -76,6 +76,7 @@ class DaemonProcess:
         )
         self._over = Event()
         self._code = 0
+        self._homeless = False
         self._servers: list[_Server] = []
         self._serving: list[asyncio.Task[None]] = []
         self._source = EngineSource(self._open, on_settled=self._settled, on_broken=self._broken)
@@ -207,6 +208,7 @@ class DaemonProcess:
 
     def _should_leave(self) -> bool:
         if not self._claim.holds():
+            self._homeless = True
             _LOG.warning("the socket is gone or another's; leaving")
             return True
         if self._parts.counters.idle_s > self._settings.idle_minutes * 60 and not self._parts.pool.count:
@@ -229,7 +231,7 @@ class DaemonProcess:
             keeper.join(timeout=GRACE_S)
             engine = self._source.ready
             if engine is not None:
-                if self._home.root.is_dir():
+                if not self._homeless:
                     engine.prerender()
                 engine.close()
         # The last boundary: the lock must come free whatever fails before.

@@ -201,7 +201,8 @@ def test_it_leaves_when_its_home_is_gone(place, tmp_path):
     pid = place.pid()
     place.home.root.rename(tmp_path / "moved")
     wait_for(lambda: not alive(pid), timeout_s=20)
-    assert not place.home.root.exists()
+    assert not place.home.database.exists()
+    assert not place.home.start_dir.exists()
 
 
 def test_what_hooks_kept_is_taken_at_the_start(place):
