@@ -30,7 +30,7 @@ from tacit.config.home import Home
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.changes import Change
-from tacit.model.ids import new_id
+from tacit.model.ids import new_id, normalise_text
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
@@ -51,6 +51,8 @@ from tacit.upkeep.reindex import reindex
 _LOG = logging.getLogger(__name__)
 RECENT_TRACES = 200
 RECALL_THREADS = 4
+RECENT_SESSIONS = 10
+MIN_QUOTED_WORDS = 3
 
 
 class Engine:
@@ -213,6 +215,7 @@ class Engine:
         session: SessionKey | None = None,
         pinned: bool = False,
         files: Sequence[str] = (),
+        user_words: str = "",
     ) -> tuple[Change, ...]:
         """Store one statement.
 
@@ -227,15 +230,34 @@ class Engine:
             session: the session it was said in.
             pinned: packed first where a preset pins.
             files: paths it speaks of.
+            user_words: what the user said, verbatim, when an agent states it: found in a recent prompt of this project, it
+                lifts the statement to the user's tier.
 
         Raises:
             UnknownKind, InvalidInput: naming what is wrong.
             RefusedByRedaction: if only a secret was left.
         """
+        if tier is TrustTier.ASSISTANT and self._said_by_user(user_words, cwd):
+            tier = TrustTier.USER
         return self._memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
             pinned=pinned, files=files,
         )  # fmt: skip
+
+    def _said_by_user(self, words: str, cwd: str) -> bool:
+        """Whether the user said `words` in a recent prompt of the project around `cwd`."""
+        project = self._projects.of(cwd)
+        wanted = normalise_text(words)
+        if project is None or len(wanted.split()) < MIN_QUOTED_WORDS:
+            return False
+        self._sessions.flush()
+        recent = self._store.list_sessions(limit=RECENT_SESSIONS)
+        return any(
+            wanted in normalise_text(prompt)
+            for state in recent
+            if state.project_id == project.id
+            for prompt in state.recent_prompts
+        )
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0

@@ -38,12 +38,15 @@ def _day(number: int) -> str:
 
 
 def source_of(candidate: Candidate) -> str:
-    """Where a memory comes from in a few words: its file, or who said it, with the day."""
+    """Where a memory comes from in a few words: its file, or who said it, with the day; what nobody confirmed is marked."""
     memory = candidate.memory
     origin = memory.provenance.source
+    since = day(memory.validity.valid_from_ms)
+    if memory.kind == "error_pattern" and memory.error_signature and memory.status == "active":
+        return f"worked before, {since}"
     who = origin if "." in origin or "/" in origin else memory.provenance.tier.name.lower()
     mark = ", unconfirmed" if is_marked(memory) else ""
-    return f"{who}, {day(memory.validity.valid_from_ms)}{mark}"
+    return f"{who}, {since}{mark}"
 
 
 def line_text(candidate: Candidate, text: str, kinds: KindRegistry) -> str:
