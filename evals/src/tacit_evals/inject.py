@@ -90,7 +90,11 @@ def load_project(folder: Path, triggers: Path | None) -> Project:
             continue
         at_ms = int(datetime.fromisoformat(str(row["created"])).replace(tzinfo=UTC).timestamp() * 1000)
         kind, content, files = str(row["kind"]), str(row["content"]), tuple(row.get("files") or ())
-        trigger = _given_trigger(given[row["id"]]) if row["id"] in given else make_trigger(content, kind=kind, files=files)
+        trigger = (
+            _given_trigger(given[row["id"]])
+            if row["id"] in given
+            else make_trigger(content, kind=kind, files=files)
+        )
         memories.append(
             Memory(
                 id=str(row["id"]),
@@ -158,7 +162,9 @@ class Runner:
 
     def start(self) -> frozenset[str]:
         """Ids in the start pack: one for all prompts, because nothing later than the session's start may order it."""
-        signal = PromptSubmitted(session=SessionKey(host="plain", session_id="s"), key="k", at_ms=NOW_MS, text="")
+        signal = PromptSubmitted(
+            session=SessionKey(host="plain", session_id="s"), key="k", at_ms=NOW_MS, text=""
+        )
         query = build_query(
             signal, surface=Surface.START, state=SessionState(key=signal.session), scope=self.scope,
             budgets=self.settings.budgets, at_ms=NOW_MS,
@@ -169,10 +175,21 @@ class Runner:
     def prompt(self, prompt: Prompt, start: frozenset[str]) -> Given:
         """What the prompt surface adds to a context that holds the start pack."""
         key = SessionKey(host="plain", session_id="s")
-        state = SessionState(key=key, turn=2, last_message_end=prompt.previous, recent_files=prompt.files, recent_prompts=(prompt.text,))
+        state = SessionState(
+            key=key,
+            turn=2,
+            last_message_end=prompt.previous,
+            recent_files=prompt.files,
+            recent_prompts=(prompt.text,),
+        )
         signal = PromptSubmitted(session=key, key="k", at_ms=NOW_MS, text=prompt.text)
         query = build_query(
-            signal, surface=Surface.PROMPT, state=state, scope=self.scope, budgets=self.settings.budgets, at_ms=NOW_MS
+            signal,
+            surface=Surface.PROMPT,
+            state=state,
+            scope=self.scope,
+            budgets=self.settings.budgets,
+            at_ms=NOW_MS,
         ).kept
         context = Context(in_context=lambda memory: "in the start pack" if memory.id in start else "")
         _, trace = self.pipeline.run(query, settings=self.settings, context=context, trace_id="t")
@@ -196,13 +213,17 @@ def measure(given: Sequence[Given]) -> dict[str, float]:
         "start_coverage_grade2": covered(grade2, start_only=True),
         "coverage_all": covered(needed, start_only=False),
         "coverage_grade2": covered(grade2, start_only=False),
-        "prompt_precision": sum(m in item.prompt.needed for m, item in handed) / len(handed) if handed else 0.0,
+        "prompt_precision": sum(m in item.prompt.needed for m, item in handed) / len(handed)
+        if handed
+        else 0.0,
         "wrongful_rate": sum(bool(item.prompt_pack) for item in silent) / len(silent) if silent else 0.0,
         "injections_per_prompt": len(handed) / len(given),
     }
 
 
-def top_k(runner: Runner, rank: Callable[[Prompt], Sequence[str]], start: frozenset[str], k: int) -> list[Given]:
+def top_k(
+    runner: Runner, rank: Callable[[Prompt], Sequence[str]], start: frozenset[str], k: int
+) -> list[Given]:
     """A baseline: always the best `k` that the start pack does not hold."""
     return [
         Given(prompt=p, start=start, prompt_pack=tuple([m for m in rank(p) if m not in start][:k]))
@@ -223,11 +244,15 @@ def run_project(project: Project, *, embedder: Embedder, settings: RecallSetting
     start = runner.start()
 
     def bm25(prompt: Prompt) -> list[str]:
-        return [h.memory_id for h in runner.store.search.lexical(prompt.text, scope=runner.scope, limit=60).hits]
+        return [
+            h.memory_id for h in runner.store.search.lexical(prompt.text, scope=runner.scope, limit=60).hits
+        ]
 
     def dense(prompt: Prompt) -> list[str]:
         vector = embedder.embed([prompt.text])[0]
-        ranking = runner.store.search.semantic(vector, identity=embedder.identity, scope=runner.scope, limit=60)
+        ranking = runner.store.search.semantic(
+            vector, identity=embedder.identity, scope=runner.scope, limit=60
+        )
         return [h.memory_id for h in ranking.hits]
 
     return {
@@ -256,13 +281,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         }
     )
     embedder = make_embedder(EmbedderSettings())
-    table = Table(title=f"inject: {args.triggers} triggers, start pack {args.start_tokens} tokens, threshold {threshold}")
+    table = Table(
+        title=f"inject: {args.triggers} triggers, start pack {args.start_tokens} tokens, threshold {threshold}"
+    )
     columns = ("start_coverage_all", "start_coverage_grade2", "coverage_all", "coverage_grade2", "prompt_precision", "wrongful_rate", "injections_per_prompt")  # fmt: skip
     for name in ("project", "method", *columns):
         table.add_column(name.replace("_", " "), justify="left" if name in ("project", "method") else "right")
     out: dict[str, dict[str, dict[str, float]]] = {}
     for folder in sorted(p for p in (args.data / "inject").iterdir() if p.is_dir()):
-        triggers = args.data / "situation" / folder.name / "triggers.jsonl" if args.triggers == "given" else None
+        triggers = (
+            args.data / "situation" / folder.name / "triggers.jsonl" if args.triggers == "given" else None
+        )
         results = run_project(load_project(folder, triggers), embedder=embedder, settings=settings)
         for method, given in results.items():
             values = measure(given)
@@ -274,12 +303,23 @@ def main(argv: Sequence[str] | None = None) -> int:
                 low, high = interval(given, "prompt_precision")
                 cells[4] += f" [{low:.2f}-{high:.2f}]"
             table.add_row(folder.name, method, *cells)
-    macro = {m: {c: sum(out[p][m][c] for p in out) / len(out) for c in columns} for m in next(iter(out.values()))}
+    macro = {
+        m: {c: sum(out[p][m][c] for p in out) / len(out) for c in columns} for m in next(iter(out.values()))
+    }
     for method, values in macro.items():
         table.add_row("macro", method, *(f"{values[c]:.2f}" for c in columns), style="bold")
     Console(width=200).print(table)
     if args.json:
-        report = {"suite": "inject", "settings": {"triggers": args.triggers, "start_tokens": args.start_tokens, "threshold": threshold}, "projects": out, "macro": macro}
+        report = {
+            "suite": "inject",
+            "settings": {
+                "triggers": args.triggers,
+                "start_tokens": args.start_tokens,
+                "threshold": threshold,
+            },
+            "projects": out,
+            "macro": macro,
+        }
         args.json.write_text(json.dumps(report, indent=1), "utf-8")
     return 0
 
