@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore
 from tacit.backends.sqlite.index.rows import FOREVER, Rows
 from tacit.backends.sqlite.index.sidecar import Sidecar, SidecarKey, read_sidecar, write_sidecar
-from tacit.backends.sqlite.index.vectors import SMALL_ROWS, SignBitVectors, sign_bits
+from tacit.backends.sqlite.index.vectors import SMALL_ROWS, SignBitVectors, sign_bits, widen
 from tacit.config.home import Home
 from tacit.model.changes import Add, Change, Edit, Retire
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -330,6 +330,12 @@ class TestRows:
         distance = int(np.bitwise_count(bits[:, 0] ^ bits[:, 1]).sum())
         assert distance == int(np.count_nonzero((one >= 0) != (two >= 0)))
         assert np.array_equal(sign_bits(one[np.newaxis].astype(np.float16)), bits[:, :1])
+
+
+def test_widening_is_exact_for_every_finite_half() -> None:
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)]
+    assert np.array_equal(widen(halves), halves.astype(np.float32))
 
 
 def test_triggers_follow_many_changes(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ CANDIDATES = 512
 """Rows that the first step hands to the second, at least; four for each hit wanted, if that is more."""
 
 _WORD_BITS = 64
+_SIGN_EXPONENT_MANTISSA = np.int32(0x8FFFE000 - (1 << 32))
+_BIAS = np.float32(2.0**112)
 
 
 def sign_bits(vectors: NDArray[np.float16] | NDArray[np.float32]) -> Bits:
@@ -40,6 +42,20 @@ def sign_bits(vectors: NDArray[np.float16] | NDArray[np.float32]) -> Bits:
     bits = np.packbits(whole >= 0, axis=1)
     packed[:, : bits.shape[1]] = bits
     return np.ascontiguousarray(packed.view(np.uint64).T)
+
+
+def widen(vectors: HalfVectors) -> Vectors:
+    """Finite half-precision numbers in single precision, exactly; twice as fast as numpy's own conversion.
+
+    A half is sign, 5 bits of exponent with bias 15, 10 bits of mantissa. Moved 13 places up, it is the single-precision
+    number with the same sign and mantissa whose exponent is too small by the difference of the biases, 127 - 15 = 112.
+    """
+    moved = np.ascontiguousarray(vectors).view(np.int16).astype(np.int32)
+    np.left_shift(moved, 13, out=moved)
+    np.bitwise_and(moved, _SIGN_EXPONENT_MANTISSA, out=moved)
+    wide = moved.view(np.float32)
+    np.multiply(wide, _BIAS, out=wide)
+    return wide
 
 
 class VectorRows(Protocol):
@@ -61,11 +77,11 @@ class ExactVectors:
 
     def __init__(self, rows: Rows, vectors: HalfVectors) -> None:
         self.rows = rows
-        self._matrix: Vectors = vectors.astype(np.float32)
+        self._matrix: Vectors = widen(vectors)
 
     def append(self, vectors: HalfVectors) -> None:
         """See the protocol."""
-        self._matrix = np.concatenate([self._matrix, vectors.astype(np.float32)])
+        self._matrix = np.concatenate([self._matrix, widen(vectors)])
 
     def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
         """See the protocol."""
@@ -125,7 +141,7 @@ class SignBitVectors:
     def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
         """See the protocol."""
         candidates = self._near_signs(vector, max(CANDIDATES, 4 * want), self.rows.usable(now_ms))
-        return self.rows.best(candidates, self.gather(candidates).astype(np.float32) @ vector, want)
+        return self.rows.best(candidates, widen(self.gather(candidates)) @ vector, want)
 
     def _near_signs(self, vector: Vectors, want: int, usable: NDArray[np.bool_] | None) -> Positions:
         size = self._size
