@@ -38,11 +38,19 @@ def pytest_terminal_summary(terminalreporter, config):
 def claude(sandbox):
     from e2e.drivers.claude import ClaudeCode
 
-    return ClaudeCode(sandbox, require_client("claude"))
+    return ClaudeCode(sandbox, _on_path(sandbox, require_client("claude")))
 
 
 @pytest.fixture
 def opencode(sandbox):
     from e2e.drivers.opencode import OpenCode
 
-    return OpenCode(sandbox, require_client("opencode"))
+    return OpenCode(sandbox, _on_path(sandbox, require_client("opencode")))
+
+
+def _on_path(sandbox, executable):
+    """Put a client where the person would have it: on PATH."""
+    folder = str(executable.parent)
+    if folder not in sandbox.search_path.split(":"):
+        sandbox.search_path = f"{folder}:{sandbox.search_path}"
+    return executable

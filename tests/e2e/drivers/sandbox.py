@@ -33,6 +33,7 @@ class Sandbox:
         self.stub = StubModel(script, record=self.root / "requests")
         self._groups: list[subprocess.Popen] = []
         self._daemons: set[int] = set()
+        self.search_path = process.SEARCH_PATH
         self.git("init", "-q", "-b", "main")
 
     def __enter__(self) -> Self:
@@ -78,7 +79,8 @@ class Sandbox:
 
     def environment(self, **more: str) -> dict[str, str]:
         """What every program on this machine sees."""
-        return {**process.clean_environment(self.home, self.tacit_home), **more}
+        base = process.clean_environment(self.home, self.tacit_home, search_path=self.search_path)
+        return {**base, **more}
 
     def tacit(
         self, *args: str, check: bool = True, cwd: Path | None = None
@@ -161,6 +163,18 @@ class Sandbox:
                 return pid
             time.sleep(0.05)
         raise AssertionError("no daemon came up")
+
+    def wake_daemon(self) -> int:
+        """Start the daemon as a host would, and wait until it answers."""
+        subprocess.run(
+            [str(self.tacit_home / "bin" / "tacit-hook"), "start"],
+            env=self.environment(),
+            cwd=self.project,
+            stdin=subprocess.DEVNULL,
+            check=True,
+            timeout=30,
+        )
+        return self.wait_for_daemon()
 
     def kill_daemon(self) -> int:
         """End the daemon the hard way (SIGKILL) and wait until it is gone."""

@@ -79,9 +79,10 @@ def probe(
         executable: the `opencode` client.
         plugin: the plugin file that the user's OpenCode loads. Read only.
         tacit_home: a throw-away Tacit home whose store holds a memory with `nonce` that every session starts with.
-            The caller ends the daemon that may have been started for it (`process.end_daemon`).
+            Its `bin/` holds a launcher of its own, which the plugin starts a daemon with, and a daemon runs
+            already: the plugin does not wait for one. The caller ends it (`process.end_daemon`).
         nonce: letters and digits that occur nowhere else.
-        launcher: the launcher that starts a daemon.
+        launcher: the user's own launcher; its absence is reported.
         search_path: PATH of the client.
         timeout_s: longest wait for the client.
     """

@@ -30,6 +30,10 @@ class Finished:
     took_ms: float
 
 
+HOOK_DEADLINE_MS = 4500
+"""A probe asks whether text arrives, not how fast: hooks may start a daemon first. Below the hosts' own 5 seconds."""
+
+
 def clean_environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH_PATH) -> dict[str, str]:
     """The environment every client gets: a home of its own, no proxies, no package registry.
 
@@ -41,6 +45,7 @@ def clean_environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH
     return {
         "HOME": str(home),
         "TACIT_HOME": str(tacit_home),
+        "TACIT_HOOK_DEADLINE_MS": str(HOOK_DEADLINE_MS),
         "PATH": search_path,
         "TERM": "dumb",
         "LANG": "C.UTF-8",
