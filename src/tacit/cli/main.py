@@ -23,7 +23,7 @@ app = typer.Typer(
     help="Tacit gives a coding agent a memory it never has to ask for.",
     epilog="Begin with `tacit demo`, then `tacit install`. Every command takes --json and --help.",
     no_args_is_help=True,
-    rich_markup_mode=None,
+    rich_markup_mode=None,  # rich help costs 700 ms
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -69,6 +69,7 @@ for _panel, _commands in (
             "show": memories.show,
             "edit": memories.edit,
             "forget": memories.forget,
+            "wrong": memories.wrong,
             "why": traces.why,
         },
     ),

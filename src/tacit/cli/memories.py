@@ -126,7 +126,7 @@ def list_(
     everywhere: Annotated[
         bool, typer.Option("--all", help="All projects, not only what this folder sees.")
     ] = False,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many.")] = 50,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -193,7 +193,7 @@ def edit(
     kind: Kind = "",
     when: When = "",
     scope: ScopeText = "",
-    importance: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None,
+    importance: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="0 to 1.")] = None,
     pin: Annotated[
         bool | None, typer.Option("--pin/--unpin", help="Pack it first where a preset pins.")
     ] = None,
@@ -234,9 +234,29 @@ def forget(
     print_line(f"forgotten {answer['memory']['id']} {answer['memory']['content']}")
 
 
-def _path(memory: str) -> str:
-    from urllib.parse import quote
+def wrong(memory: MemoryId, as_json: AsJson = False) -> None:
+    """Say that a memory was wrong or in the way: it counts against it."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json, print_line
 
-    if not memory.strip():
+    ask("POST", f"{_path(memory)}/feedback", {"useful": False})
+    found = ask("GET", _path(memory))
+    if as_json:
+        print_json(found)
+        return
+    m = found["memory"]
+    print_line(
+        f"noted {m['id']} {m['content']}\n  importance {m['importance']:.2f}, {m['status']}; "
+        f"`tacit edit {m['id']}` corrects it, `tacit forget {m['id']}` ends it"
+    )
+
+
+def _path(memory: str) -> str:
+    from tacit.errors import NotFound
+
+    name = memory.strip()
+    if not name:
         raise typer.BadParameter("Name a memory by its id, or the beginning of it; `tacit list` shows them.")
-    return f"/v1/memories/{quote(memory.strip(), safe='')}"
+    if not (name.isascii() and name.replace("_", "").isalnum()):
+        raise NotFound(f"No memory is called {name!r}.", hint="`tacit list` shows what there is.")
+    return f"/v1/memories/{name}"

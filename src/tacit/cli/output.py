@@ -129,3 +129,8 @@ def size(count: int) -> str:
             break
         amount /= 1000
     return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
+
+
+def counted(count: int) -> str:
+    """So many memories, in words."""
+    return f"{count} {'memory' if count == 1 else 'memories'}"

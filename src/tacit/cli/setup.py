@@ -140,7 +140,7 @@ def _show(each: InstallPlan, *, version: str, whole: bool) -> None:
     edits = [edit for edit in each.edits if edit.changes]
     for edit in edits:
         print_line(f"  {_word(edit):<7} {edit.path}  {edit.why}")
-        for line in _difference(edit, most=None if whole else MOST_DIFF_LINES):
+        for line in _difference(edit, whole=whole):
             print_line(f"          {line}", style="dim")
     if not edits:
         print_line("  nothing to do")
@@ -154,22 +154,25 @@ def _word(edit: FileEdit) -> str:
     return "delete" if edit.after is None else "change"
 
 
-def _difference(edit: FileEdit, *, most: int | None) -> list[str]:
+def _difference(edit: FileEdit, *, whole: bool) -> list[str]:
     """Changed lines alone: what stands around them is the user's, and may hold keys."""
     from difflib import unified_diff
 
     if edit.path.name == "installs.json":
         return []
     before, after = (edit.before or "").splitlines(), (edit.after or "").splitlines()
-    lines = [line for line in unified_diff(before, after, n=0, lineterm="") if line[:3] not in ("---", "+++")]
-    lines = [line for line in lines if not line.startswith("@@")]
-    if most is None or len(lines) <= most:
+    lines = list(unified_diff(before, after, n=0, lineterm=""))[2:]
+    # A line of the user's that only gains or loses its comma is not ours to show.
+    told = [line.rstrip(",") for line in lines]
+    lines = [
+        line
+        for line, bare in zip(lines, told, strict=True)
+        if not line.startswith("@@") and f"{'+' if line[0] == '-' else '-'}{bare[1:]}" not in told
+    ]
+    if whole or len(lines) <= MOST_DIFF_LINES:
         return lines
     added = sum(line.startswith("+") for line in lines)
-    return [
-        *lines[: most - 1],
-        f"... {added} lines added, {len(lines) - added} removed (--dry-run shows all)",
-    ]
+    return [f"{added} lines added, {len(lines) - added} removed (--dry-run shows them)"]
 
 
 def _report(plans: list[InstallPlan], *, versions: dict[str, str], written: bool) -> dict[str, Any]:
@@ -202,7 +205,7 @@ def init(
 ) -> None:
     """Import the rule files of this project, and offer to learn from its past sessions."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line, print_rows, size
+    from tacit.cli.output import counted, print_json, print_line, print_rows, size
 
     folder = str(cwd.absolute())
     imported = ask("POST", "/v1/projects/init", {"cwd": folder})
@@ -229,7 +232,7 @@ def init(
         print_json({**imported, "transcripts": past, "backfill": report})
         return
     if report is not None:
-        learned = f"{report['added'] + report['superseded']} memories, {report['merged']} known already"
+        learned = f"{counted(report['added'] + report['superseded'])}, {report['merged']} known already"
         print_line(f"Learned {learned}." + (f" {report['failed']} failed." if report["failed"] else ""))
     elif past:
         print_line(f"{len(past)} past transcripts were left alone: `tacit init --backfill` learns from them.")

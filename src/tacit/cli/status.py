@@ -120,8 +120,9 @@ def _print(facts: dict[str, Any]) -> None:
     rows += [("host", f"{each['host']}: {each['state']}") for each in facts["hosts"]]
     print_rows("", ("tacit", facts["version"]), rows, empty="")
     if facts["prompts"]:
+        print_line("\nLast prompts (`tacit why` explains each)", style="bold")
         print_rows(
-            "\nLast prompts (`tacit why` explains each)",
+            "",
             ("when", "got", "asked"),
             [_prompt_row(p) for p in facts["prompts"]],
             empty="",
@@ -171,7 +172,7 @@ def _engine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _prompt_row(prompt: dict[str, Any]) -> tuple[str, str, str]:
-    from tacit.cli.output import moment, shortened
+    from tacit.cli.output import counted, moment, shortened
 
-    got = f"{prompt['injected']} memories" if prompt["injected"] else f"silence: {prompt['silence']}"
+    got = counted(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"
     return moment(prompt["at_ms"]), got, shortened(prompt["text"], 80)

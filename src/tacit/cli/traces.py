@@ -34,7 +34,7 @@ def why(
 
 def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     """One recall for people: what was asked, what was read, what came of it."""
-    from tacit.cli.output import moment, print_line, shortened
+    from tacit.cli.output import counted, moment, print_line, shortened
 
     where = trace["session"] or "on demand"
     print_line(
@@ -49,7 +49,7 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     if trace["silence"]:
         print_line(f"  silence   {trace['silence']}", style="yellow")
     else:
-        print_line(f"  injected  {len(chosen)} memories, {trace['tokens']} tokens", style="green")
+        print_line(f"  injected  {counted(len(chosen))}, {trace['tokens']} tokens", style="green")
     _print_candidates(trace, chosen)
     if stages:
         print_stages(trace)

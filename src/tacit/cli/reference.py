@@ -1,0 +1,104 @@
+"""The page of commands, made from the commands: `python -m tacit.cli.reference > docs/reference/cli.md`.
+
+In: the application. Out: Markdown. A test compares it with the page, so that the page cannot go stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer.main
+
+HEAD = """# Commands
+
+Made from `src/tacit/cli/` by `python -m tacit.cli.reference`; do not edit by hand.
+
+Every command takes `--json` (one JSON document on standard output, errors as one JSON line on standard error) and
+`--help`. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell.
+
+Commands on memories ask the daemon and start it when none runs; `status`, `stop` and `logs` start none; `demo`, `restore` and
+`reindex` work in their own process.
+
+| exit code | meaning |
+|---|---|
+"""
+
+MEANINGS = {
+    0: "done",
+    1: "something broke, or you declined",
+    2: "wrong usage",
+    10: "`doctor` or `demo` found a problem; everything was reported",
+    130: "interrupted",
+}
+
+
+def exit_codes() -> dict[int, str]:
+    """Every exit code and what it means."""
+    from tacit.cli.output import EXIT_CODES
+
+    rows = dict(MEANINGS)
+    for kind, code in EXIT_CODES:
+        if code in MEANINGS:
+            continue
+        said = f"`{kind.code}`: {(kind.__doc__ or '').splitlines()[0].rstrip('.').lower()}"
+        rows[code] = f"{rows[code]}; {said}" if code in rows else said
+    return dict(sorted(rows.items()))
+
+
+def commands() -> dict[str, Any]:
+    """The commands by name, in the order of the help page."""
+    from tacit.cli.main import app
+
+    group: Any = typer.main.get_command(app)
+    return dict(group.commands)
+
+
+def render() -> str:
+    """The whole page."""
+    parts = [HEAD + "".join(f"| {code} | {meaning} |\n" for code, meaning in exit_codes().items())]
+    panel = ""
+    for name, command in commands().items():
+        title = str(command.rich_help_panel or "")
+        if title != panel:
+            parts.append(f"\n## {title}\n")
+            panel = title
+        parts.append(_section(name, command))
+    return "".join(parts)
+
+
+def _section(name: str, command: Any) -> str:
+    parameters = [p for p in command.params if p.name != "help"]
+    arguments = [p for p in parameters if p.param_type_name == "argument"]
+    options = [p for p in parameters if p.param_type_name == "option"]
+    usage = " ".join(["tacit", name, *(_usage(p) for p in arguments)])
+    lines = [f"\n### `{usage}`\n\n{' '.join(str(command.help or '').split())}\n"]
+    rows = [(_usage(p), p) for p in arguments] + [
+        (", ".join((*p.opts, *p.secondary_opts)), p) for p in options
+    ]
+    if rows:
+        lines.append("\n| | meaning | default |\n|---|---|---|\n")
+    lines += [f"| `{left}` | {_cell(p.help or '')} | {_default(p)} |\n" for left, p in rows]
+    return "".join(lines)
+
+
+def _usage(argument: Any) -> str:
+    word = str(argument.name).upper() + ("..." if argument.nargs == -1 else "")
+    return word if argument.required else f"[{word}]"
+
+
+def _default(parameter: Any) -> str:
+    value = parameter.default
+    if parameter.name == "cwd":
+        return "the current one"
+    if value is None or value == "" or value is False or parameter.required:
+        return ""
+    return "yes" if value is True else f"`{value}`"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

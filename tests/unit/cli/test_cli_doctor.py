@@ -1,0 +1,122 @@
+"""doctor: what it finds, and that it fails when something does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tacit.cli import checks
+from tacit.config.home import Home
+from tacit.daemon.client import DaemonClient
+from tacit.errors import DaemonUnavailable
+
+
+class Dead:
+    """A daemon that never comes up."""
+
+    def __init__(self, home):
+        self.home = home
+
+    def ensure_running(self, timeout_s=10.0):
+        raise DaemonUnavailable("No daemon answered.", hint="Look at the log.")
+
+
+def states(said):
+    return [(finding["name"], finding["state"]) for finding in said.json["findings"]]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_a_sound_machine_without_agents_passes(tacit):
+    said = tacit("doctor", "--json")
+    assert said.code == 0, said.out
+    found = dict(states(said))
+    assert found["store"] == "ok"
+    assert found["embedder"] == "ok"
+    assert found["claude-code"] == "skip"
+    assert said.json["ok"] is True
+    assert "Everything that was checked works." in tacit("doctor", "--no-hosts").out
+
+
+def test_a_dead_daemon_fails_the_check_with_what_to_do(tacit):
+    said = tacit("doctor", "--no-hosts", place=replace(tacit.place, connect=Dead))
+    assert said.code == 10
+    assert "FAIL  daemon" in said.out
+    assert "-> Look at the log." in said.out
+
+
+def test_a_home_that_cannot_be_is_the_only_finding(tacit):
+    tacit.place.home.root.write_text("a file")
+    said = tacit("doctor", "--json")
+    assert said.code == 10
+    assert states(said) == [("home", "fail")]
+
+
+def test_an_unknown_host_is_named(tacit):
+    said = tacit("doctor", "--host", "emacs")
+    assert said.code == 4
+    assert "claude-code" in said.err
+
+
+def test_wrong_settings_are_a_warning_that_names_the_file(tmp_path):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    home.config_file.write_text("recal: {}\n")
+    finding = checks.check_settings(home)
+    assert finding.state == "warn"
+    assert str(home.config_file) in finding.detail + finding.advice
+
+
+def test_an_agent_that_was_asked_for_and_is_not_connected_fails(tacit):
+    arguments = {"project": tacit.project, "found": None}
+    [asked] = checks.check_host(tacit.place, "opencode", asked=True, **arguments)
+    [unasked] = checks.check_host(tacit.place, "opencode", asked=False, **arguments)
+    assert (asked.state, unasked.state) == ("fail", "skip")
+    assert "tacit install opencode" in asked.advice
+
+
+def test_an_installation_that_lost_a_file_fails(tacit):
+    tacit("install", "claude-code", "--yes")
+    (tacit.place.user_home / ".claude" / "commands" / "tacit.md").unlink()
+    found = list(
+        checks.check_host(tacit.place, "claude-code", project=tacit.project, found=None, asked=False)
+    )
+    assert found[0].state == "fail"
+    assert found[0].advice == "`tacit install claude-code`"
+    assert found[1].state == "warn"  # no such program here
+
+
+def test_a_missing_launcher_is_said(tmp_path):
+    found = checks.Trial(
+        home=Home(tmp_path), nonce="n", daemon=Dead(None), embed_ms=1.0, tokens_exact=True, embedder="x"
+    )
+    assert checks.check_launcher(Home(tmp_path), found).state == "warn"
+
+
+def test_a_launcher_that_says_nothing_fails(tmp_path):
+    home = Home(tmp_path)
+    home.ensure()
+    home.launcher.write_text("#!/bin/sh\nexit 0\n")
+    home.launcher.chmod(0o755)
+    found = checks.Trial(
+        home=home, nonce="n", daemon=Dead(None), embed_ms=1.0, tokens_exact=True, embedder="x"
+    )
+    assert checks.check_launcher(home, found).state == "fail"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(90)
+def test_the_real_launcher_hands_the_word_over_through_a_real_daemon(tacit, tmp_path):
+    tacit("install", "claude-code", "--yes")
+    place = replace(tacit.place, connect=DaemonClient)
+    folder = tmp_path / "trial"
+    folder.mkdir()
+    with checks.trial(place, folder) as trial:
+        finding = checks.check_launcher(place.home, trial)
+        pid_file = Path(trial.home.daemon_file)
+        assert pid_file.exists()
+    assert finding.state in ("ok", "warn"), finding
+    assert "answered in" in finding.detail
+    assert not DaemonClient(trial.home).locked()

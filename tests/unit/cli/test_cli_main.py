@@ -1,0 +1,117 @@
+"""The entry point: versions, wrong usage, errors, crashes, and how little it loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from tacit import __version__
+from tacit.cli.main import run
+from tacit.errors import DaemonNewer, StoreCorrupt
+
+SECRET = "the text of a memory"
+
+
+class Broken:
+    """A daemon that answers everything with one exception."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def ensure_running(self, timeout_s=10.0):
+        raise self.error
+
+
+def broken(tacit, error):
+    return replace(tacit.place, connect=lambda home: Broken(error))
+
+
+def test_the_version_is_printed(tacit):
+    said = tacit("--version")
+    assert (said.code, said.out) == (0, f"tacit {__version__}\n")
+
+
+def test_an_unknown_command_is_wrong_usage_and_names_the_nearest(tacit):
+    said = tacit("remembr", "x")
+    assert said.code == 2
+    assert "remember" in said.err
+    assert said.out == ""
+
+
+def test_an_error_is_said_with_its_hint_and_its_code(tacit):
+    place = broken(tacit, StoreCorrupt("The store is damaged.", hint="Restore a backup."))
+    said = tacit("list", place=place)
+    assert (said.code, said.out) == (6, "")
+    assert "The store is damaged." in said.err
+    assert "Restore a backup." in said.err
+
+
+def test_an_error_is_json_where_json_was_asked_for(tacit):
+    said = tacit("list", "--json", place=broken(tacit, DaemonNewer("Newer.", hint="Upgrade.")))
+    assert said.code == 7
+    assert json.loads(said.err) == {"code": "daemon_newer", "message": "Newer.", "hint": "Upgrade."}
+
+
+def test_an_interrupt_is_quiet(tacit):
+    said = tacit("list", place=broken(tacit, KeyboardInterrupt()))
+    assert said.code == 130
+    assert "Traceback" not in said.err
+
+
+def test_a_crash_leaves_a_report_without_memory_text(tacit):
+    tacit.place.home.ensure()
+    said = tacit("list", place=broken(tacit, ValueError(SECRET)))
+    assert said.code == 1
+    assert "ValueError" in said.err
+    assert SECRET not in said.err
+    [report] = tacit.place.home.log_file.parent.glob("crash-*.txt")
+    assert str(report) in said.err
+    assert report.stat().st_mode & 0o077 == 0
+    text = report.read_text()
+    assert "ValueError" in text
+    assert "ensure_running" in text
+    assert SECRET not in text
+
+
+def test_a_crash_without_a_home_to_write_to_is_still_said(tacit):
+    tacit.place.home.root.parent.mkdir(exist_ok=True)
+    tacit.place.home.root.write_text("a file where the home should be")
+    said = tacit("list", place=broken(tacit, ValueError(SECRET)))
+    assert said.code == 1
+    assert "No report could be written." in said.err
+
+
+@pytest.mark.parametrize(
+    "heavy", ["numpy", "pydantic", "onnxruntime", "starlette", "httpx", "tacit.app.engine"]
+)
+def test_help_loads_nothing_heavy(heavy):
+    code = f"import sys\nfrom tacit.cli.main import run\nrun(['--help'])\nsys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_help_names_every_command_and_works_for_each(tacit):
+    from tacit.cli.reference import commands
+
+    page = tacit("--help").out
+    for name in commands():
+        assert f"  {name} " in page
+        said = tacit(name, "--help")
+        assert (said.code, said.err) == (0, "")
+        assert "--json" in said.out
+
+
+def test_completion_can_be_shown():
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit.cli.main"],
+        env={"_TACIT_COMPLETE": "complete_bash", "COMP_WORDS": "tacit rem", "COMP_CWORD": "1", "PATH": "/usr/bin"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["remember"]
+
+
+def test_run_returns_a_code_and_never_exits(tacit):
+    assert run(["--version"]) == 0

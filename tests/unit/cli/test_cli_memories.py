@@ -1,0 +1,166 @@
+"""Commands on memories, through the real API to a real store."""
+
+from __future__ import annotations
+
+import pytest
+
+RULE = "Always run `make lint` after changing code"
+HOSTILE = "Keep [red]this[/red] \x1b[31mred\x1b[0m and a\x00nul </tacit-memory> :smile:"
+
+
+def remembered(tacit, *words, **options):
+    said = tacit("remember", *words, "--json")
+    assert said.code == 0, said.err
+    return said.json["changes"][0]["memory"]["id"]
+
+
+def test_a_statement_is_remembered_listed_shown_and_found(tacit):
+    said = tacit("remember", *RULE.split(), "--when", "edit_code")
+    assert said.code == 0
+    assert "[preference]" in said.out
+    assert "when: edit_code" in said.out
+    [memory] = tacit("list", "--json").json["memories"]
+    assert memory["content"] == RULE
+    assert memory["provenance"]["source"] == "cli"
+    shown = tacit("show", memory["id"][:9])
+    assert RULE in shown.out
+    assert "user via cli" in shown.out
+    assert "History" not in shown.out
+    assert RULE in tacit("recall", "change", "code").out
+    assert RULE in tacit("context").out
+    assert RULE in tacit("list").out
+
+
+def test_the_daemon_is_started_once(tacit):
+    tacit("list")
+    tacit("list")
+    assert tacit.daemon.starts == 1
+
+
+def test_saying_it_again_is_said_to_be_known(tacit):
+    remembered(tacit, RULE)
+    assert "known already" in tacit("remember", RULE).out
+
+
+def test_nothing_to_remember_is_wrong_usage(tacit):
+    assert tacit("remember", "  ").code == 2
+
+
+def test_an_unknown_kind_names_the_known_ones(tacit):
+    said = tacit("remember", RULE, "--kind", "rule")
+    assert said.code == 3
+    assert "preference" in said.err
+
+
+def test_a_secret_alone_is_refused(tacit):
+    said = tacit("remember", "ghp_" + "a1B2" * 9)
+    assert said.code == 5
+    assert "a1B2" not in said.err
+
+
+def test_editing_keeps_the_old_version(tacit):
+    name = remembered(tacit, RULE)
+    said = tacit(
+        "edit",
+        name,
+        "--content",
+        "Always run `just lint` after changing code",
+        "--pin",
+        "--importance",
+        "0.9",
+    )
+    assert said.code == 0
+    memory = tacit("show", name, "--json").json
+    assert memory["memory"]["pinned"] is True
+    assert memory["memory"]["importance"] == 0.9
+    assert memory["versions"][0]["content"] == RULE
+    assert "History" in tacit("show", name).out
+
+
+def test_edit_without_a_change_is_wrong_usage(tacit):
+    name = remembered(tacit, RULE)
+    assert tacit("edit", name).code == 2
+
+
+def test_forgetting_ends_recall_and_keeps_the_history(tacit):
+    name = remembered(tacit, RULE)
+    said = tacit("forget", name, "--reason", "no longer true")
+    assert (said.code, name in said.out) == (0, True)
+    assert tacit("list", "--json").json["memories"] == []
+    assert "No memories here yet" in tacit("list").out
+    assert RULE not in tacit("context").out
+    assert tacit("list", "--status", "all", "--json").json["memories"][0]["status"] == "retired"
+
+
+def test_wrong_lowers_the_importance(tacit):
+    name = remembered(tacit, RULE)
+    before = tacit("show", name, "--json").json["memory"]["importance"]
+    said = tacit("wrong", name)
+    assert said.code == 0
+    assert tacit("wrong", name, "--json").json["memory"]["importance"] < before
+
+
+@pytest.mark.parametrize("command", ["show", "forget", "wrong"])
+def test_an_unknown_memory_is_not_found(tacit, command):
+    said = tacit(command, "mem_nosuch")
+    assert said.code == 4
+    assert "tacit list" in said.err
+
+
+@pytest.mark.parametrize("name", ["../status", "a/b", "?x=1", "%2e%2e", "\x1b[31m"])
+def test_a_hostile_id_reaches_no_other_path(tacit, name):
+    said = tacit("show", name)
+    assert said.code == 4
+    assert "\x1b" not in said.err
+
+
+def test_an_empty_id_is_wrong_usage(tacit):
+    assert tacit("show", "").code == 2
+
+
+def test_hostile_content_is_printed_harmlessly_everywhere(tacit):
+    name = remembered(tacit, HOSTILE, "--pin")
+    tacit("recall", "keep this", "--surface", "prompt")
+    for arguments in (("list",), ("show", name), ("recall", "keep this"), ("context",), ("why", "--stages")):
+        said = tacit(*arguments)
+        assert said.code == 0, said.err
+        assert not set(said.out) & set("\x1b\x00")
+    assert "[red]this[/red]" in tacit("list").out
+
+
+def test_another_project_sees_nothing_and_all_sees_it(tacit, tmp_path):
+    remembered(tacit, RULE)
+    other = tmp_path / "other"
+    other.mkdir()
+    assert tacit("list", "--cwd", other, "--json").json["memories"] == []
+    assert len(tacit("list", "--all", "--cwd", other, "--json").json["memories"]) == 1
+
+
+def test_why_explains_an_injection_and_a_silence(tacit):
+    assert "Nothing was asked" in tacit("why").out
+    remembered(tacit, RULE, "--when", "edit_code")
+    tacit("recall", "change the code of the parser and run make lint", "--surface", "prompt")
+    tacit("recall", "thanks!", "--surface", "prompt")
+    said = tacit("why", "--stages")
+    assert said.code == 0
+    assert "silence   no action is coming" in said.out
+    assert "guard" in said.out
+    traces = tacit("why", "--json", "-n", "1").json["traces"]
+    assert len(traces) == 1
+    assert traces[0]["silence"] == "no action is coming"
+
+
+def test_silence_is_said_with_its_reason(tacit):
+    assert tacit("recall", "anything").out.startswith("Nothing: ")
+    assert "silence" in tacit("context").out
+
+
+def test_a_page_that_is_not_all_says_so(tacit):
+    for statement in (
+        RULE,
+        "We decided to keep money as integer cents",
+        "src/shop/tax.py holds the VAT rates",
+    ):
+        remembered(tacit, statement)
+    assert "There are more" in tacit("list", "-n", "2").out
+    assert "There are more" not in tacit("list", "-n", "3").out

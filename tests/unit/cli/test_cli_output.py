@@ -1,0 +1,84 @@
+"""How the command line speaks: exit codes for every error, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tacit.api.routes  # noqa: F401 - loads every module that could define an error
+from tacit.cli import output
+from tacit.errors import StoreFull, TacitError, UnknownKind
+
+HOSTILE = (
+    "[red]bold[/red] [link=x]y[/link] \x1b[2J\x1b]0;title\x07 a\x00b \x9b31m \u202egnp.exe \ud800 :smile: \\"
+)
+
+
+def every_error(kind=TacitError):
+    yield kind
+    for below in kind.__subclasses__():
+        yield from every_error(below)
+
+
+@pytest.mark.parametrize("kind", list(every_error()), ids=lambda kind: kind.__name__)
+def test_every_error_has_an_exit_code_that_is_not_wrong_usage(kind):
+    code = output.exit_code(kind("message"))
+    assert code not in (0, 2, output.SOME_PROBLEM, 130)
+    assert (code == 1) == (kind is TacitError)
+
+
+def test_subclasses_share_the_code_of_their_family():
+    assert output.exit_code(UnknownKind("x")) == 3
+    assert output.exit_code(StoreFull("x")) == 6
+
+
+def test_hostile_text_is_printed_and_not_obeyed(capsys):
+    output.print_line(HOSTILE)
+    output.print_rows("[red]t", ("[red]c", "d"), [(HOSTILE, "x")], empty="")
+    output.print_error(TacitError(HOSTILE, hint=HOSTILE), as_json=False)
+    out, err = capsys.readouterr()
+    for text in (out, err):
+        assert "[red]bold[/red]" in text
+        assert ":smile:" in text
+        assert not set(text) & set("\x1b\x00\x07\x9b\u202e\ud800")
+
+
+def test_json_is_ascii_so_that_no_terminal_obeys_it(capsys):
+    output.print_json({"content": HOSTILE})
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert "\x1b" not in out
+    assert json.loads(out)["content"] == HOSTILE
+
+
+def test_errors_as_json_are_one_line(capsys):
+    output.print_error(StoreFull("Full.\nReally.", hint="Make room."), as_json=True)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert json.loads(said.err) == {"code": "store_full", "message": "Full.\nReally.", "hint": "Make room."}
+    assert said.err.count("\n") == 1
+
+
+@given(st.text())
+def test_plain_keeps_length_and_harmless_text(text):
+    cleaned = output.plain(text)
+    assert len(cleaned) == len(text)
+    assert output.plain(cleaned) == cleaned
+    assert not any(ord(c) < 32 and c not in "\n\t" for c in cleaned)
+    assert cleaned.encode("utf-8").decode("utf-8") == cleaned
+
+
+def test_shortened_is_one_line_of_at_most_the_limit():
+    assert output.shortened("a\n b\t c", 20) == "a b c"
+    assert output.shortened("x" * 50, 10) == "x" * 9 + "…"
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (45_000, "45 kB"), (3_200_000, "3.2 MB")],
+)
+def test_sizes_read_well(count, words):
+    assert output.size(count) == words

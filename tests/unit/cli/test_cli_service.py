@@ -1,0 +1,154 @@
+"""status, stop, logs, mute, backup, restore, reindex, serve."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RULE = "Always run `make lint` after changing code"
+
+
+def session(tacit, name="s1", prompt="thanks!"):
+    """A session of Claude Code that sent one prompt."""
+    tacit.daemon.ensure_running()
+    for event, fields in (("SessionStart", {"source": "startup"}), ("UserPromptSubmit", {"prompt": prompt})):
+        payload = {
+            "hook_event_name": event, "session_id": name, "cwd": str(tacit.project), "transcript_path": "", **fields,
+        }  # fmt: skip
+        tacit.daemon.engine.hook("claude-code", payload, deadline_ms=2000)
+
+
+def test_status_without_a_daemon_starts_none_and_writes_nothing(tacit):
+    said = tacit("status")
+    assert said.code == 0
+    assert "not running" in said.out
+    assert tacit.daemon.starts == 0
+    assert not tacit.place.home.root.exists()
+    facts = tacit("status", "--json").json
+    assert facts["daemon"] is None
+    assert facts["engine"] is None
+    assert {each["host"]: each["state"] for each in facts["hosts"]} == {
+        "claude-code": "absent",
+        "opencode": "absent",
+    }
+
+
+def test_status_tells_counts_here_and_why_it_was_silent(tacit):
+    tacit("remember", RULE)
+    session(tacit, prompt="thanks!")
+    said = tacit("status")
+    assert said.code == 0
+    assert "1 memories: 1 preference" in said.out or "1 memory: 1 preference" in said.out
+    assert "no action is coming" in said.out
+    facts = tacit("status", "--json").json
+    assert facts["here"]["kinds"] == {"preference": 1}
+    assert facts["prompts"][0]["silence"] == "no action is coming"
+    assert facts["prompts"][0]["session"] == "claude-code/s1"
+
+
+def test_stop_says_whether_one_ran(tacit):
+    assert tacit("stop", "--json").json == {"stopped": False}
+    tacit("list")
+    assert tacit("stop").out == "stopped\n"
+
+
+def test_mute_takes_the_newest_session_and_ends_with_unmute(tacit):
+    tacit("remember", RULE, "--when", "edit_code")
+    session(tacit, prompt="hello")
+    said = tacit("mute")
+    assert (said.code, said.out) == (0, "muted claude-code/s1\n")
+    session(tacit, prompt="now change the code of the parser and run make lint")
+    newest = tacit("why", "-n", "1", "--json").json["traces"][0]
+    assert "mute" in newest["silence"]
+    assert tacit("unmute", "claude-code/s1", "--json").json == {"session": "claude-code/s1", "muted": False}
+
+
+@pytest.mark.parametrize(("name", "code"), [("s1", 2), ("claude-code/", 2), ("claude-code/nosuch", 4)])
+def test_a_session_that_is_not_there_is_said(tacit, name, code):
+    assert tacit("mute", name).code == code
+
+
+def test_muting_without_any_session_says_what_to_do(tacit):
+    said = tacit("mute")
+    assert said.code == 4
+    assert "host/id" in said.err
+
+
+def test_backup_and_restore_bring_back_what_was(tacit, tmp_path):
+    tacit("remember", RULE)
+    target = tmp_path / "copy.db"
+    assert tacit("backup", target).code == 0
+    tacit("forget", tacit("list", "--json").json["memories"][0]["id"])
+    assert tacit("restore", target).code == 3  # nobody can agree
+    assert tacit("list", "--json").json["memories"] == []
+    said = tacit("restore", target, "--yes")
+    assert said.code == 0, said.err
+    assert "quarantine" in said.out
+    assert tacit("list", "--json").json["memories"][0]["content"] == RULE
+
+
+def test_a_backup_into_a_folder_gets_a_name(tacit, tmp_path):
+    tacit("remember", RULE)
+    target = tacit("backup", tmp_path, "--json").json["target"]
+    assert target.startswith(f"{tmp_path}/tacit-")
+
+
+def test_a_backup_overwrites_nothing(tacit, tmp_path):
+    target = tmp_path / "precious.txt"
+    target.write_text("precious")
+    assert tacit("backup", target).code != 0
+    assert target.read_text() == "precious"
+
+
+def test_restoring_what_is_no_backup_leaves_the_store_alone(tacit, tmp_path):
+    tacit("remember", RULE)
+    source = tmp_path / "no.db"
+    source.write_bytes(b"this is no database at all" * 100)
+    assert tacit("restore", source, "--yes").code == 6
+    assert tacit("restore", tmp_path / "nosuch.db", "--yes").code == 4
+    assert tacit("list", "--json").json["memories"][0]["content"] == RULE
+
+
+def log(tacit, *lines):
+    tacit.place.home.ensure()
+    tacit.place.home.log_file.write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_logs_are_read_for_people_and_for_programs(tacit):
+    entry = {
+        "at": "2026-03-02T09:00:00.000Z",
+        "level": "warning",
+        "name": "tacit",
+        "message": "spool: \x1b[31m3 taken",
+    }
+    log(tacit, json.dumps(entry), "no json")
+    said = tacit("logs")
+    assert "2026-03-02T09:00:00.000Z warning spool: " in said.out
+    assert "no json" in said.out
+    assert "\x1b" not in said.out
+    assert tacit("logs", "--json").json == [entry, {"message": "no json"}]
+    assert tacit("logs", "-n", "1", "--json").json == [{"message": "no json"}]
+
+
+def test_logs_that_are_not_there_are_said(tacit):
+    assert "Nothing was logged yet" in tacit("logs").out
+    assert tacit("logs", "--json").json == []
+    assert tacit("logs", "--hooks").code == 0
+
+
+def test_serve_in_the_background_says_where_it_listens(tacit):
+    said = tacit("serve", "--background", "--json")
+    assert said.code == 0
+    assert tacit.daemon.starts == 1
+    assert said.json["already_running"] is False
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_reindex_renews_vectors_of_another_embedder(tacit):
+    tacit("remember", RULE)  # with the fake embedder
+    tacit("stop")
+    said = tacit("reindex", "--json")
+    assert (said.code, said.json) == (0, {"embedded": 1})
+    assert "already" in tacit("reindex").out

@@ -1,0 +1,145 @@
+"""install, uninstall and init: what is written only after consent, and what is taken back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+
+FOREIGN = '{\n  "model": "opus",   "env": {"TOKEN": "do-not-show-me"}\n}\n'
+
+
+@pytest.fixture
+def machine(tacit):
+    """A machine with a Claude Code that has settings of its own."""
+    tools = tacit.place.user_home / "bin"
+    tools.mkdir()
+    program = tools / "claude"
+    program.write_text("#!/bin/sh\necho '2.1.328 (Claude Code)'\n")
+    program.chmod(0o755)
+    folder = tacit.place.user_home / ".claude"
+    folder.mkdir()
+    (folder / "settings.json").write_text(FOREIGN)
+    tacit.place = replace(tacit.place, search_path=f"{tools}:/usr/bin:/bin")
+    return tacit
+
+
+def settings(machine):
+    return machine.place.user_home / ".claude" / "settings.json"
+
+
+def test_without_an_agent_it_says_what_to_do(tacit):
+    said = tacit("install")
+    assert said.code == 4
+    assert "tacit install claude-code" in said.err
+
+
+def test_an_unknown_host_is_named(tacit):
+    assert "Known hosts" in tacit("install", "emacs").err
+
+
+def test_a_dry_run_shows_every_line_and_writes_nothing(machine):
+    said = machine("install", "--dry-run")
+    assert said.code == 0
+    assert "2.1.328" in said.out
+    assert '+          "command": ' in said.out or "+    " in said.out
+    assert "UserPromptSubmit" in said.out
+    assert settings(machine).read_text() == FOREIGN
+    assert not machine.place.home.root.exists()
+
+
+def test_what_else_stands_in_the_file_is_not_shown(machine):
+    assert "do-not-show-me" not in machine("install", "--dry-run").out
+
+
+def test_without_a_terminal_it_asks_for_yes_and_writes_nothing(machine):
+    said = machine("install")
+    assert said.code == 3
+    assert "--yes" in said.err
+    assert settings(machine).read_text() == FOREIGN
+
+
+def test_install_writes_the_launcher_and_the_files_and_a_second_time_nothing(machine):
+    said = machine("install", "--yes")
+    assert said.code == 0, said.err
+    home = machine.place.home
+    assert home.launcher.stat().st_mode & 0o111
+    assert str(home.launcher) in settings(machine).read_text()
+    assert json.loads(settings(machine).read_text())["model"] == "opus"
+    again = machine("install", "--yes", "--json")
+    assert again.json["written"] is False
+    assert [host["files"] for host in again.json["hosts"]] == [[]]
+
+
+def test_uninstall_gives_the_very_bytes_back(machine):
+    machine("install", "--yes")
+    said = machine("uninstall", "--yes")
+    assert said.code == 0
+    assert str(machine.place.home.root) in said.out
+    assert settings(machine).read_text() == FOREIGN
+    assert machine("uninstall", "--json").json["written"] is False
+
+
+def test_a_project_gets_files_of_its_own(machine):
+    said = machine("install", "claude-code", "--project", "--yes")
+    assert said.code == 0
+    assert (machine.project / ".claude" / "settings.json").exists()
+    assert settings(machine).read_text() == FOREIGN
+
+
+def test_a_malformed_host_file_is_left_alone(machine):
+    settings(machine).write_text("{ not json")
+    said = machine("install", "--yes")
+    assert said.code == 9
+    assert "settings.json" in said.err
+    assert settings(machine).read_text() == "{ not json"
+
+
+def rule_file(tacit):
+    (tacit.project / "CLAUDE.md").write_text("# Rules\n\n- Always run `make lint` after changing code.\n")
+
+
+def past_session(tacit):
+    name = "".join(c if c.isalnum() else "-" for c in str(tacit.project))
+    folder = tacit.place.user_home / ".claude" / "projects" / name
+    folder.mkdir(parents=True)
+    text = files("tacit.cli").joinpath("demo_session.jsonl").read_text("utf-8")
+    (folder / "session.jsonl").write_text(text.replace("/home/dev/shop", str(tacit.project)))
+
+
+def test_init_imports_rule_files_with_their_counts(tacit):
+    rule_file(tacit)
+    said = tacit("init")
+    assert said.code == 0
+    assert "CLAUDE.md  1         imported" in said.out
+    assert tacit("init", "--json").json["files"] == [
+        {"path": "CLAUDE.md", "memories": 1, "status": "unchanged"}
+    ]
+
+
+def test_init_without_rule_files_says_so(tacit):
+    assert "No rule files here" in tacit("init").out
+
+
+def test_nobody_there_to_agree_means_no_backfill(tacit):
+    past_session(tacit)
+    said = tacit("init")
+    assert said.code == 0
+    assert "tacit init --backfill" in said.out
+    assert tacit("list", "--json").json["memories"] == []
+
+
+def test_a_backfill_learns_once(tacit):
+    past_session(tacit)
+    report = tacit("init", "--backfill", "--json").json["backfill"]
+    assert report["added"] >= 5
+    assert report["failed"] == 0
+    assert any("integer cents" in memory["content"] for memory in tacit("list", "--json").json["memories"])
+    assert tacit("init", "--backfill", "--json").json["backfill"]["added"] == 0
+
+
+def test_no_backfill_means_none(tacit):
+    past_session(tacit)
+    assert tacit("init", "--no-backfill", "--yes", "--json").json["backfill"] is None
