@@ -66,20 +66,23 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
         assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
 
 
-def test_yup_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed):
-    sandbox.stub.script.append(
-        Reply(
-            when="what is missing",
-            answers=(Say(text="The export has no button. Want me to implement it and commit?"),),
-        )
-    )
+@pytest.mark.parametrize(
+    ("rule", "when"),
+    [
+        ("Never commit without running the tests.", None),
+        ("We always run `make lint` before committing.", "commit"),
+    ],
+    ids=["trigger read from the words", "trigger given by the person"],
+)
+def test_yup_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed, rule, when):
+    proposal = Say(text="The export has no button. Want me to implement it and commit?")
+    sandbox.stub.script.append(Reply(when="what is missing", answers=(proposal,)))
     with installed.session() as session:
         session.ask("what is missing")
-        sandbox.remember("We always run `make lint` before committing.", kind="preference")
+        sandbox.remember(rule, kind="preference", when=when)
         session.ask("yup")
         request = newest(sandbox)
-        assert len(request.find("make lint")) == 1
-        (place,) = find_places(request.body, "make lint")
+        (place,) = find_places(request.body, re.escape(rule))
         assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
 
 
@@ -104,12 +107,11 @@ def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, inst
     asked_first, before_edit, last = sandbox.stub.agent_requests
     assert not asked_first.find("integer cents")
     assert before_edit.find("integer cents"), "the rule has to be there when the model writes its edit"
-    paths = last.find(r"^Read$|integer cents|^Edit$")
     words = [
         place.text if place.text in ("Read", "Edit") else "rule"
-        for place in find_places({"messages": list(last.messages)}, r"^Read$|integer cents|^Edit$")
+        for place in find_places(last.body["messages"], r"^Read$|integer cents|^Edit$")
     ]
-    assert words == ["Read", "rule", "Edit"], paths
+    assert words == ["Read", "rule", "Edit"]
     assert "sum(prices, 0)" in file.read_text()
 
 
@@ -208,6 +210,19 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
         assert sandbox.wait_for_daemon() != killed
         session.ask("Build the card form for payments on the checkout page.")
         assert len(newest(sandbox).find("Stripe Checkout")) == 1
+
+
+def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(sandbox, installed):
+    sandbox.remember("We always run `make lint` before committing.", kind="preference")
+    installed.ask("hello")
+    end = time.monotonic() + 20
+    while not any("make lint" in file.read_text() for file in (sandbox.tacit_home / "start").glob("*.json")):
+        assert time.monotonic() < end, "the daemon left no start block"
+        time.sleep(0.2)
+    sandbox.kill_daemon()
+    sandbox.stub.clear()
+    installed.ask("hello", TACIT_HOOK_DEADLINE_MS="80")
+    assert len(newest(sandbox).find("make lint")) == 1
 
 
 def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, installed, report):

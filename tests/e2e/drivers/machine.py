@@ -1,0 +1,227 @@
+"""A person's machine without any host client: the launcher as hosts call it, the command line, the daemon they start.
+
+Everything started here ends here, by its process id; a process that is left is a failed test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from tacit.config.home import Home
+from tacit.daemon.launcher import write_launcher
+from tacit.hosts.probe.process import is_running
+
+RULE = "Always run ruff before every commit"
+PATIENT_MS = "20000"
+"""Deadline of hooks where the test is not about time: they may start a daemon first, on a busy machine."""
+
+
+class Machine:
+    """Home, Tacit home and a git project. Paths are short: a Unix socket below them has to fit into 104 bytes."""
+
+    def __init__(self, **environ: str) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="tm-", dir="/tmp")).resolve()
+        self.user_home = self.root / "u"
+        self.project = self.root / "shop"
+        self.home = Home(self.root / "t")
+        for folder in (self.user_home, self.project):
+            folder.mkdir()
+        (
+            self.project / ".git"
+        ).mkdir()  # the project's root is this folder, without a git process for each test
+        self.environ = {
+            "HOME": str(self.user_home),
+            "TACIT_HOME": str(self.home.root),
+            "TACIT_EMBEDDER__PROVIDER": "fake",
+            "TACIT_HOOK_DEADLINE_MS": PATIENT_MS,
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "NO_PROXY": "*",
+            **environ,
+        }
+        self.launcher = write_launcher(self.home)
+        self._session = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for pid in self.processes():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            until = time.monotonic() + 10
+            while self.processes() and time.monotonic() < until:
+                time.sleep(0.02)
+        left = self.processes()
+        if not os.environ.get("TACIT_E2E_KEEP"):
+            shutil.rmtree(self.root, ignore_errors=True)
+        assert not left, f"processes were left behind: {left}"
+
+    def processes(self) -> list[int]:
+        """Every living process that was started for this machine, found by its environment."""
+        mark = f"TACIT_HOME={self.home.root}\0".encode()
+        found: list[int] = []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+        return [pid for pid in found if is_running(pid)]
+
+    # the host's side --------------------------------------------------------------------------------
+
+    def popen(self, *arguments: str, **environ: str) -> subprocess.Popen[bytes]:
+        """Start the launcher as a host does."""
+        return subprocess.Popen(
+            [self.launcher, *(arguments or ("claude-code",))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.project,
+            env={**self.environ, **environ},
+        )
+
+    def hook(self, given: bytes, *arguments: str, **environ: str) -> bytes:
+        """Send one event; what the host reads. Holds the promise of every hook: exit code 0, no word on standard error."""
+        process = self.popen(*arguments, **environ)
+        out, err = process.communicate(given, timeout=60)
+        assert (process.returncode, err) == (0, b"")
+        return out
+
+    def payload(self, event: str, **fields: object) -> bytes:
+        """A payload of Claude Code."""
+        given = {"hook_event_name": event, "session_id": "s1", "cwd": str(self.project), **fields}
+        return json.dumps(given).encode()
+
+    def start(self, **fields: object) -> str:
+        """Begin a new session; the text that is injected."""
+        self._session += 1
+        given = {"source": "startup", "session_id": f"new-{self._session}", **fields}
+        return injected(self.hook(self.payload("SessionStart", **given)))
+
+    def prompt(self, text: str, **fields: object) -> str:
+        """Send a prompt; the text that is injected."""
+        return injected(self.hook(self.payload("UserPromptSubmit", prompt=text, **fields)))
+
+    # the person's side ------------------------------------------------------------------------------
+
+    def tacit(
+        self, *arguments: str | bytes, code: int = 0, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command, which must end with `code`."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tacit.cli.main", *arguments],
+            cwd=self.project,
+            env={**self.environ, **environ},
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=90,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return done
+
+    def said(self, *arguments: str | bytes, code: int) -> str:
+        """What a command that must fail with `code` says on standard error."""
+        return self.tacit(*arguments, code=code).stderr
+
+    def ask(self, *arguments: str):
+        """What a command prints with --json."""
+        return json.loads(self.tacit(*arguments, "--json").stdout)
+
+    def remember(self, text: str = RULE, *more: str) -> None:
+        """Store a rule that every session starts with."""
+        assert "remembered" in self.tacit("remember", text, "--kind", "preference", *more).stdout
+
+    def contents(self) -> list[str]:
+        """Every active memory."""
+        return [memory["content"] for memory in self.ask("list", "--all", "-n", "500")["memories"]]
+
+    # the daemon -------------------------------------------------------------------------------------
+
+    def pid(self) -> int:
+        """Process id of the running daemon."""
+        pid = json.loads(self.home.daemon_file.read_bytes())["pid"]
+        assert is_running(pid)
+        return pid
+
+    def kill(self) -> None:
+        """End the daemon the hard way."""
+        pid = self.pid()
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not is_running(pid))
+
+    def stop(self) -> None:
+        """Stop the daemon as a person does."""
+        self.tacit("stop")
+
+    def counters(self) -> dict[str, int]:
+        """What the daemon counted."""
+        return self.ask("status")["daemon"]["counters"]
+
+    def hook_log(self) -> list[str]:
+        """Lines of the hook's log."""
+        path = self.home.log_file.with_name("hook.log")
+        return path.read_text().splitlines() if path.exists() else []
+
+    # what must hold after anything ------------------------------------------------------------------
+
+    def goes_on(self, *, kept: str = RULE) -> None:
+        """The next session has what was known, learns something new, and the store is sound."""
+        assert kept in self.start()
+        self._session += 1
+        fresh = f"Prefer the queue number {self._session} for exports"
+        self.remember(fresh)
+        text = self.start()
+        assert kept in text
+        assert fresh in text
+        self.sound()
+
+    def sound(self) -> None:
+        """`doctor` finds home, settings, daemon and store in order; one daemon runs."""
+        findings = self.findings()
+        for name in ("home", "daemon", "store"):
+            assert all(f["state"] != "fail" for f in findings if f["name"] == name), findings
+        assert len(self.processes()) == 1
+
+    def findings(self) -> list[dict[str, str]]:
+        """What `doctor` finds, without running host clients; some other point may fail on a machine without hosts."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tacit.cli.main", "doctor", "--no-hosts", "--json"],
+            cwd=self.project,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode in (0, 10), done.stderr
+        return json.loads(done.stdout)["findings"]
+
+
+def injected(out: bytes) -> str:
+    """The context in a reply of a Claude Code hook; "" = silence."""
+    if not out:
+        return ""
+    return json.loads(out).get("hookSpecificOutput", {}).get("additionalContext", "")
+
+
+def wait_for(what: Callable[[], object], *, timeout_s: float = 20.0) -> None:
+    """Wait until `what` holds."""
+    until = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.03)
