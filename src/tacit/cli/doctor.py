@@ -28,7 +28,11 @@ MARKS = {
 
 def doctor(
     host: Annotated[
-        list[str] | None, typer.Option("--host", help="Only this host; may be repeated.", show_default=False)
+        list[str] | None,
+        typer.Argument(help="claude-code, opencode; all when left out.", show_default=False),
+    ] = None,
+    host_option: Annotated[
+        list[str] | None, typer.Option("--host", hidden=True, help="The same as an option.")
     ] = None,
     hosts: Annotated[
         bool,
@@ -43,7 +47,7 @@ def doctor(
     from tacit.cli.output import SOME_PROBLEM, print_json, print_line
 
     found: list[Finding] = []
-    for finding in examine(tuple(host or ()), proofs=hosts, cwd=cwd):
+    for finding in examine((*(host or ()), *(host_option or ())), proofs=hosts, cwd=cwd):
         found.append(finding)
         if not as_json:
             mark, style = MARKS[finding.state]

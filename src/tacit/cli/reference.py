@@ -68,7 +68,7 @@ def render() -> str:
 
 
 def _section(name: str, command: Any) -> str:
-    parameters = [p for p in command.params if p.name != "help"]
+    parameters = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
     arguments = [p for p in parameters if p.param_type_name == "argument"]
     options = [p for p in parameters if p.param_type_name == "option"]
     usage = " ".join(["tacit", name, *(_usage(p) for p in arguments)])
