@@ -67,7 +67,7 @@ class Engine:
         self._pipeline = RecallPipeline(
             store=parts.store,
             embedder=parts.embedder,
-            tokens=parts.tokens,
+            tokens=parts.estimate,
             kinds=parts.kinds,
             executor=self._executor,
         )
@@ -237,7 +237,7 @@ class Engine:
             UnknownKind, InvalidInput: naming what is wrong.
             RefusedByRedaction: if only a secret was left.
         """
-        if tier is TrustTier.ASSISTANT and self._said_by_user(user_words, cwd):
+        if user_words and tier < TrustTier.USER and self._said_by_user(user_words, cwd):
             tier = TrustTier.USER
         return self._memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,

@@ -24,7 +24,9 @@ class Parts:
         home: folder of the data.
         user_home: the user's own folder, where hosts keep transcripts.
         settings: settings that follow their files.
-        store, embedder, tokens, clock, redactor, kinds: the parts by their ports.
+        store, embedder, clock, redactor, kinds: the parts by their ports.
+        tokens: counts what is stored, exactly where the tokenizer is installed.
+        estimate: counts while an agent waits; never loads a tokenizer.
         hosts: adapters by name.
         quarantined: where a damaged store was put aside while opening; None = it was sound.
     """
@@ -35,6 +37,7 @@ class Parts:
     store: Store
     embedder: Embedder
     tokens: TokenCounter
+    estimate: TokenCounter
     clock: Clock
     redactor: Redactor
     kinds: KindRegistry

@@ -24,7 +24,7 @@ from tacit.ports.models import Embedder
 from tacit.ports.store import Store
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
-from tacit.providers.tokens import make_token_counter
+from tacit.providers.tokens import EstimateCounter, make_token_counter
 from tacit.safety.redact import Redactor
 
 HOST_GROUP = "tacit.hosts"
@@ -93,6 +93,7 @@ def open_engine(
             store=store,
             embedder=model,
             tokens=make_token_counter(),
+            estimate=EstimateCounter(),
             clock=clock,
             redactor=redactor,
             kinds=kind_registry(settings),

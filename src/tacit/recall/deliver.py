@@ -1,7 +1,8 @@
 """Stage 10: make sure the block is within every limit, whole. In: a pack. Out: the block and what it really holds. Pure.
 
-The budget stage counts line by line; here the finished text is counted once more, with the host's own cap on characters.
-What is too much goes from the end, a whole memory at a time, so that a closing delimiter is never lost.
+The budget stage has counted frame and lines; joined lines never count more than their sum. Here the finished text is held
+to the host's own cap on characters. What is too much goes from the end, a whole memory at a time, so that a closing
+delimiter is never lost.
 """
 
 from __future__ import annotations
@@ -23,21 +24,18 @@ class Delivered:
 
 
 def deliver(
-    pack: Pack, *, render: Callable[[Pack], str], count: Callable[[str], int], cap_chars: int
+    pack: Pack, *, render: Callable[[Pack], str], frame_tokens: int, cap_chars: int
 ) -> Outcome[Delivered]:
-    """Render `pack` and cut it to its token budget and to `cap_chars` (0 = no cap)."""
+    """Render `pack` and cut it to `cap_chars` (0 = no cap)."""
     drops: list[Drop] = []
     while True:
         text = render(pack)
-        tokens = count(text) if text else 0
-        over_cap = bool(cap_chars) and len(text) > cap_chars
-        if not pack.items or not (over_cap or tokens > pack.budget_tokens):
+        if not pack.items or not cap_chars or len(text) <= cap_chars:
             break
-        reason = (
-            f"over the host's cap of {cap_chars} characters" if over_cap else "over the budget once rendered"
-        )
+        reason = f"over the host's cap of {cap_chars} characters"
         drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, reason=reason))
         pack = replace(pack, items=pack.items[:-1])
-    ids = tuple(item.candidate.memory.id for item in pack.items)
-    block = Block(surface=pack.surface, text=text, tokens=tokens, memory_ids=ids if text else ())
+    tokens = frame_tokens + pack.tokens if text else 0
+    ids = tuple(item.candidate.memory.id for item in pack.items) if text else ()
+    block = Block(surface=pack.surface, text=text, tokens=tokens, memory_ids=ids)
     return Outcome(kept=Delivered(pack=pack, block=block), drops=tuple(drops))

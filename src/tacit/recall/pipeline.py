@@ -33,6 +33,7 @@ from tacit.recall.score import SCORES
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.recent import freshness
 from tacit.recall.start_pool import StartPools
+from tacit.safety.escape import escape_text
 
 FUSE_WEIGHTS: Mapping[str, float] = {
     "semantic": 1.0,
@@ -136,7 +137,8 @@ class RecallPipeline:
         packed = self._packed(query, fresh.kept, settings)
         stages.note("budget", kept=_pack_ids(packed.kept), drops=packed.drops)
         render = context.render or self._render
-        done = deliver(packed.kept, render=render, count=self._tokens.count, cap_chars=context.cap_chars)
+        frame = self._frame_tokens(query.surface)
+        done = deliver(packed.kept, render=render, frame_tokens=frame, cap_chars=context.cap_chars)
         stages.note("render", kept=_pack_ids(done.kept.pack))
         delivered, silence = self._silence(done, guarded, scored, settings)
         stages.note(
@@ -259,11 +261,10 @@ class RecallPipeline:
     def _packed(
         self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings
     ) -> Outcome[Pack]:
-        first, last = frame_text(query.surface)
         unlimited = query.surface in (Surface.START, Surface.COMPACTION)
         allowance = Allowance(
             tokens=query.budget_tokens,
-            frame_tokens=self._tokens.count(f"{first}\n{last}"),
+            frame_tokens=self._frame_tokens(query.surface),
             max_items=len(candidates) if unlimited else settings.max_items,
             pinned_kinds=settings.pinned_kinds,
         )
@@ -271,8 +272,18 @@ class RecallPipeline:
             candidates,
             surface=query.surface,
             allowance=allowance,
-            cost=lambda candidate, text: self._line_tokens(line_text(candidate, text, self._kinds)) + 1,
+            cost=self._line_cost,
         )
+
+    def _frame_tokens(self, surface: Surface) -> int:
+        return self._line_tokens("\n".join(frame_text(surface))) + 1
+
+    def _line_cost(self, candidate: Candidate, text: str) -> int:
+        """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
+        memory = candidate.memory
+        if text == memory.content and memory.tokens and escape_text(text) == text:
+            return self._line_tokens(line_text(candidate, "", self._kinds)) + memory.tokens + 1
+        return self._line_tokens(line_text(candidate, text, self._kinds)) + 1
 
 
 def _ids(candidates: Sequence[Candidate]) -> tuple[str, ...]:
