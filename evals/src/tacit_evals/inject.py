@@ -32,7 +32,7 @@ from tacit.model.trigger import Trigger
 from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import make_embedder
-from tacit.providers.tokens import make_token_counter
+from tacit.providers.tokens import EstimateCounter
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import make_trigger
 from tacit.recall.pipeline import Context, RecallPipeline
@@ -155,7 +155,7 @@ class Runner:
         self.pipeline = RecallPipeline(
             store=self.store,
             embedder=embedder,
-            tokens=make_token_counter(),
+            tokens=EstimateCounter(),
             kinds=KindRegistry(),
             executor=ThreadPoolExecutor(1),
         )
