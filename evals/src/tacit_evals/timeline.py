@@ -1,0 +1,189 @@
+"""The first hour, measured: from a wheel to the first memory that reaches the model, on a machine that has nothing yet.
+
+Run: `python -m tacit_evals.timeline [--claude FILE] [--json FILE]`. Builds the wheel of the newest commit, installs it with
+`uv tool install` for a person who has an empty home, connects Claude Code, imports a project's rule file, and runs one real
+session of the real client against the stub model on loopback. The client comes from tests/e2e/clients unless it is named.
+
+The client itself puts `CLAUDE.md` into its context, so its rules are not handed over twice. What is looked for is therefore
+the memory that the person states with `tacit remember`, before the session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tacit.config.home import Home
+from tacit.hosts.probe import claude_code
+from tacit.hosts.probe.process import end_daemon, run_client
+from tacit.hosts.probe.stub_model import StubModel
+from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy
+from tacit_evals.timing import Row, print_rows, write_json
+
+TARGET_S = 60.0
+NONCE = "kestrel4711"
+RULE = f"Always name database migrations after {NONCE} and never edit one that has been released."
+RULE_FILE = """# Shop
+
+## Conventions
+
+- Use pnpm, never npm, for everything in `web/`.
+- Run `just check` before each commit; a red check is never pushed.
+- Money is an integer number of cents everywhere; never a float.
+
+## Tests
+
+- Every bug fix comes with a test that failed before it.
+"""
+PROMPT = "Add a database migration that gives orders a note column."
+_CLIENTS = Path("tests") / "e2e" / "clients" / "node_modules" / ".bin" / "claude"
+_STEP_LIMIT_S = 300
+
+
+class Person:
+    """Somebody with an empty home, a git project with a rule file, and a clock beside them."""
+
+    def __init__(self, root: Path, claude: Path) -> None:
+        self.home = root / "home"
+        self.project = root / "shop"
+        self.tacit_home = self.home / ".tacit"
+        self.steps: list[Row] = []
+        self._bin = root / "bin"
+        for folder in (self.home, self.project, self._bin):
+            folder.mkdir()
+        # A link by another name would confuse the client about itself; a two-line script does not.
+        script = self._bin / "claude"
+        script.write_text(f'#!/bin/sh\nexec "{claude}" "$@"\n', "utf-8")
+        script.chmod(0o755)
+        folders = [
+            str(self._bin),
+            *(str(Path(found).parent) for name in ("uv", "node") if (found := shutil.which(name))),
+        ]
+        self.search_path = ":".join([*folders, "/usr/local/bin", "/usr/bin", "/bin"])
+        self._root = root
+
+    def environment(self) -> dict[str, str]:
+        """What the person's shell has: nothing of ours but where packages come from."""
+        kept = {name: text for name, text in os.environ.items() if name.startswith(("UV_", "PIP_", "SSL_"))}
+        return {
+            **kept, "HOME": str(self.home), "TACIT_HOME": str(self.tacit_home), "PATH": self.search_path,
+            "LANG": "C.UTF-8", "TERM": "dumb", "UV_TOOL_DIR": str(self._root / "tools"),
+            "UV_TOOL_BIN_DIR": str(self._bin), "UV_PYTHON": sys.executable,
+        }  # fmt: skip
+
+    def step(self, name: str, command: Sequence[str], *, counts: bool = True) -> str:
+        """Run one command of the first hour and note how long it took."""
+        began = time.perf_counter()
+        done = subprocess.run(
+            list(command), cwd=self.project, env=self.environment(), capture_output=True, text=True,
+            stdin=subprocess.DEVNULL, timeout=_STEP_LIMIT_S, check=False,
+        )  # fmt: skip
+        self.note(name, time.perf_counter() - began, counts=counts)
+        if done.returncode:
+            raise SystemExit(f"{name} failed with {done.returncode}:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def note(self, name: str, seconds: float, *, counts: bool = True, note: str = "") -> None:
+        """Add a step; what does not count is the machine's preparation, not the person's time."""
+        self.steps.append(Row(name=name, value=seconds, unit="s", note=note if counts else "not counted"))
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of tool time of the steps that count."""
+        return sum(row.value for row in self.steps if row.note != "not counted")
+
+
+def prepare_project(person: Person) -> None:
+    """A small git project with a rule file."""
+    for command in (["git", "init", "-q", "-b", "main"], ["git", "config", "user.email", "dev@example.invalid"],
+                    ["git", "config", "user.name", "Dev"]):  # fmt: skip
+        subprocess.run(command, cwd=person.project, check=True)
+    (person.project / "CLAUDE.md").write_text(RULE_FILE, "utf-8")
+    (person.project / "orders.py").write_text(
+        "def total(cents: list[int]) -> int:\n    return sum(cents)\n", "utf-8"
+    )
+    subprocess.run(["git", "add", "-A"], cwd=person.project, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Begin"], cwd=person.project, check=True)
+
+
+def session(person: Person) -> None:
+    """One real session; its time runs until the stub model got a request with the memory in it."""
+    with StubModel() as stub:
+        environment = claude_code.environment(
+            stub.url, home=person.home, tacit_home=person.tacit_home, search_path=person.search_path
+        )
+        began_ms = time.time_ns() // 1_000_000
+        command = [str(person.home.parent / "bin" / "claude"), "-p", PROMPT, "--model", claude_code.MODEL]
+        finished = run_client(command, environment=environment, cwd=person.project, timeout_s=120)
+        holding = [request for request in stub.agent_requests if request.find(re.escape(NONCE))]
+        if not holding:
+            raise SystemExit(
+                f"the memory is in none of {len(stub.agent_requests)} requests:\n{finished.out}{finished.err}"
+            )
+        until_memory_s = (holding[0].at_ms - began_ms) / 1000
+        where = holding[0].find(re.escape(NONCE))[0]
+        person.note("Claude Code: first request with the memory in it", until_memory_s, note=f"at {where}")
+
+
+def first_hour(root: Path, claude: Path) -> Person:
+    """Everything from the wheel to the first injected memory."""
+    person = Person(root, claude)
+    prepare_project(person)
+    began = time.perf_counter()
+    wheel = build_wheel(commit_copy(root / "source"), root / "dist")
+    person.note("uv build", time.perf_counter() - began, counts=False)
+    tacit = str(root / "bin" / "tacit")
+    try:
+        person.step("uv tool install", ["uv", "tool", "install", str(wheel)])
+        person.step("tacit install claude-code", [tacit, "install", "claude-code", "--yes"])
+        person.step("tacit init", [tacit, "init", "--yes"])
+        person.step("tacit remember", [tacit, "remember", RULE])
+        session(person)
+    finally:
+        end_daemon(Home(person.tacit_home).daemon_file)
+    return person
+
+
+def find_claude(named: Path | None) -> Path:
+    """The client to use.
+
+    Raises:
+        SystemExit: saying how to get one.
+    """
+    claude = named or SOURCE / _CLIENTS
+    if not claude.exists():
+        raise SystemExit(
+            f"{claude} is missing: `npm ci` in tests/e2e/clients installs it, or name one with --claude."
+        )
+    return claude.absolute()
+
+
+def main() -> None:
+    """Measure and print; exit 1 when it took too long."""
+    parser = argparse.ArgumentParser(
+        prog="tacit_evals.timeline", description=__doc__.splitlines()[0] if __doc__ else ""
+    )
+    parser.add_argument("--claude", type=Path, help="the Claude Code client")
+    parser.add_argument("--json", type=Path, help="also write the timeline to this file")
+    given = parser.parse_args()
+    claude = find_claude(given.claude)
+    with tempfile.TemporaryDirectory(prefix="tl-", dir="/tmp") as folder:
+        person = first_hour(Path(folder), claude)
+    total = Row(
+        name="first injected memory after", value=person.total_s, unit="s", target=TARGET_S, note="tool time"
+    )
+    print_rows([*person.steps, total], title="The first hour")
+    write_json(given.json, [*person.steps, total])
+    raise SystemExit(0 if total.verdict == "ok" else 1)
+
+
+if __name__ == "__main__":
+    main()

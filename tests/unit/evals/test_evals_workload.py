@@ -1,0 +1,83 @@
+"""The workload is the same every time, and like a real store."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from tacit.model.kinds import KindRegistry
+from tacit.model.scope import project_scope
+from tacit.providers.embedding import FakeEmbedder
+from tacit_evals.workload import PROMPTS, batches, build_store, clustered, topic_vectors, vocabulary
+
+SCOPE = project_scope("p")
+
+
+def made(size: int, seed: int = 1):
+    return [memory for batch in batches(size, SCOPE, seed=seed) for memory in batch]
+
+
+def test_equal_seeds_make_equal_memories_and_others_do_not():
+    assert made(300) == made(300)
+    assert made(300) != made(300, seed=2)
+    assert made(300)[:100] == made(100)
+
+
+def test_every_memory_is_its_own_of_a_known_kind_in_the_scope():
+    memories = made(2500)
+    assert len({memory.id for memory in memories}) == len({memory.content for memory in memories}) == 2500
+    known = {kind.name for kind in KindRegistry()}
+    assert {memory.kind for memory in memories} <= known
+    assert {memory.scope for memory in memories} == {SCOPE}
+
+
+def test_about_half_are_standing_rules_and_few_apply_always():
+    memories = made(4000)
+    kinds = KindRegistry()
+    standing = sum(kinds.get(memory.kind).standing for memory in memories) / len(memories)
+    always = sum(memory.trigger.always for memory in memories) / len(memories)
+    assert 0.4 < standing < 0.6
+    assert 0.01 < always < 0.06
+
+
+def test_words_follow_a_power_law():
+    counts = Counter(word for memory in made(4000) for word in memory.content.lower().split())
+    known = [counts[word] for word in vocabulary()]
+    assert sum(known[:100]) > sum(known[100:1000]) > 0
+    assert sum(count == 1 for count in known) > 1000
+
+
+def test_the_fixed_list_has_fifty_different_prompts_of_about_eighteen_words():
+    assert len(set(PROMPTS)) == 50
+    assert all(12 <= len(prompt.split()) <= 22 for prompt in PROMPTS)
+
+
+def test_vectors_gather_round_their_topics():
+    topics = topic_vectors(FakeEmbedder())
+    vectors = clustered(topics, 200, seed=3)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    nearest = (vectors @ topics.T).max(axis=1)
+    assert 0.7 < float(np.median(nearest)) < 0.9
+    assert np.array_equal(vectors, clustered(topics, 200, seed=3))
+
+
+def test_a_built_store_is_found_by_the_embedder_that_made_it(tmp_path):
+    from tacit.backends.sqlite import open_sqlite_store
+    from tacit.config.home import Home
+    from tacit.model.scope import ScopeFilter
+    from tacit.providers.clock import SystemClock
+
+    embedder = FakeEmbedder()
+    build_store(tmp_path / "home", project_id="p", size=60, embedder=embedder)
+    store = open_sqlite_store(Home(tmp_path / "home"), clock=SystemClock())
+    try:
+        assert store.stats().memories_active == store.stats().vectors == 60
+        vector = embedder.embed([PROMPTS[0]])[0]
+        found = store.search.semantic(
+            vector, identity=embedder.identity, scope=ScopeFilter.of(SCOPE), limit=5
+        )
+        assert len(found.hits) == 5
+        assert store.check() == ()
+    finally:
+        store.close()
