@@ -139,14 +139,21 @@ def list_(
     if as_json:
         print_json(answer)
         return
+    columns = ("memory", "kind", "since", *(("scope",) if everywhere else ()), "content")
     rows = [
-        (m["id"], m["kind"], day(m["created_at_ms"]), m["scope"], shortened(m["content"], 160))
+        (
+            m["id"],
+            m["kind"],
+            day(m["created_at_ms"]),
+            *((m["scope"],) if everywhere else ()),
+            shortened(m["content"], 160),
+        )
         for m in answer["memories"]
     ]
     empty = "No memories here yet: `tacit remember ...` or `tacit init`."
     if text or kind or status:
         empty = "No memory fits."
-    print_rows("", ("memory", "kind", "since", "scope", "content"), rows, empty=empty)
+    print_rows("", columns, rows, empty=empty)
     if answer.get("next_offset"):
         print_line(f"There are more: --limit {min(500, limit * 2)}, or say which words.")
 
