@@ -33,6 +33,7 @@ from tacit.recall.score import SCORES
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.recent import freshness
 from tacit.recall.start_pool import StartPools
+from tacit.recall.unconfirmed import unconfirmed
 from tacit.safety.escape import escape_text
 
 FUSE_WEIGHTS: Mapping[str, float] = {
@@ -203,10 +204,15 @@ class RecallPipeline:
             executor=self._executor,
             remaining_ms=context.remaining_ms,
         )
-        counts = tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in found.kept)
+        rankings = found.kept
+        if query.surface is Surface.ON_DEMAND:
+            rankings = (*rankings, unconfirmed(query, store=self._store, embedder=self._embedder))
+        counts = tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings)
         stages.note("retrieve", notes=(*counts, *found.notes))
-        fused = FUSIONS[settings.fuse](found.kept, FUSE_WEIGHTS)[: settings.shortlist]
-        by_space = {r.space: {hit.memory_id: hit.score for hit in r.hits} for r in found.kept}
+        fused = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS)[: settings.shortlist]
+        by_space: dict[str, dict[str, float]] = {}
+        for ranking in rankings:
+            by_space.setdefault(ranking.space, {}).update({h.memory_id: h.score for h in ranking.hits})
         memories = {m.id: m for m in self._store.get([i for i, _ in fused], scope=query.scope)}
         candidates = tuple(
             Candidate(

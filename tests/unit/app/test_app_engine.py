@@ -11,6 +11,7 @@ from samples import NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.errors import InvalidPayload, NotFound, RefusedByRedaction, UnknownKind
 from tacit.model.memory import TrustTier
+from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
@@ -379,3 +380,15 @@ def test_the_users_own_words_lift_what_an_agent_states(make_engine, place):
     engine.remember("Deploy on no Friday.", user_words="deployments on Friday are a bad idea", **said)
     engine.remember("Deploy on every Sunday.", user_words="sunday is the best day to deploy", **said)
     assert [m.content for m in engine.list_memories(MemoryFilter())] == ["Deploy on no Friday."]
+
+
+def test_what_is_unconfirmed_is_found_on_demand_only_and_marked(engine, place):
+    engine.remember(
+        "The staging database is copied every night.", cwd=str(place), tier=TrustTier.IMPORT, source="mcp"
+    )
+    found = engine.recall("when is the staging database copied", cwd=str(place))
+    assert "every night" in found.block.text
+    assert "unconfirmed" in found.block.text
+    assert engine.recall(
+        "when is the staging database copied", cwd=str(place), surface=Surface.PROMPT
+    ).block.empty
