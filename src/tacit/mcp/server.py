@@ -55,6 +55,7 @@ class Service(Protocol):
         tier: TrustTier = TrustTier.USER,
         source: str = "library",
         files: Sequence[str] = (),
+        user_words: str = "",
     ) -> tuple[Change, ...]:
         """Store a statement."""
         ...
@@ -146,9 +147,21 @@ def build_server(engine: Service) -> MCPServer:
             ScopeName, Field(description="Who it is for: this project, or every project of the user.")
         ] = "project",
         files: Annotated[list[str] | None, Field(description="Files it speaks of.")] = None,
+        user_words: Annotated[
+            str | None,
+            Field(description="If the user said it: their own words from this conversation, verbatim."),
+        ] = None,
     ) -> str:
         return _said(
-            lambda: add(engine, content, kind=kind, when=when, scope=scope, files=tuple(files or ()))
+            lambda: add(
+                engine,
+                content,
+                kind=kind,
+                when=when,
+                scope=scope,
+                files=tuple(files or ()),
+                user_words=user_words or "",
+            )
         )
 
     def memory_context() -> str:
@@ -163,7 +176,7 @@ def build_server(engine: Service) -> MCPServer:
     server.tool(
         description="Remember one statement for later sessions: what the user decided, prefers or corrected, a fix that worked, what a file is for. "
         "Say in `when` to which coming action it applies, else it is found only by its words. "
-        "It stays unconfirmed until the user or later work bears it out. Never add secrets or what the code says itself.",
+        "Without the user's own words in `user_words` it stays unconfirmed. Never add secrets or what the code says itself.",
         annotations=writes,
         structured_output=False,
     )(memory_add)
@@ -195,10 +208,12 @@ def add(
     when: str | None,
     scope: ScopeName,
     files: tuple[str, ...],
+    user_words: str = "",
 ) -> str:
     """Store an agent's statement and say what became of it.
 
-    It is stored at the lowest tier: an agent's word without the user's is unconfirmed, and recalled on demand only.
+    It is stored at the lowest tier: an agent's word without the user's is unconfirmed, and recalled on demand only. With
+    `user_words` that the user did say in this project's recent sessions it counts as the user's.
     """
     changes = engine.remember(
         content,
@@ -209,6 +224,7 @@ def add(
         tier=TrustTier.IMPORT,
         source="mcp",
         files=files,
+        user_words=user_words,
     )
     return "\n".join(_outcome(change) for change in changes) or "Nothing was stored."
 
