@@ -193,3 +193,15 @@ def test_the_project_speaks_of_itself_alone():
         and word.search((ROOT / name).read_text("utf-8", "replace"))
     ]
     assert found == []
+
+
+def test_every_mcp_tool_and_argument_is_in_the_docs():
+    import asyncio
+
+    from tacit.mcp.server import build_server
+
+    text = (ROOT / "docs/reference/mcp.md").read_text()
+    tools = asyncio.run(build_server(None).list_tools())
+    names = [name for tool in tools for name in (tool.name, *tool.input_schema.get("properties", {}))]
+    assert tools
+    assert [name for name in names if f"`{name}`" not in text] == []
