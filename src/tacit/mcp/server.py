@@ -31,6 +31,16 @@ INSTRUCTIONS = (
     "Tacit remembers decisions, preferences and fixes across sessions and hands them over by itself. "
     "Search it before you ask the user something they may have settled already; add what is worth keeping."
 )
+SEARCH = (
+    "Search what is remembered of this project and user: decisions, rules, known errors and fixes, open tasks. "
+    "Use it before a decision that may have been taken already."
+)
+ADD = (
+    "Remember one statement for later sessions: what the user decided, prefers or corrected, a fix that worked, what a "
+    "file is for. Say in `when` to which coming action it applies, else it is found only by its words. "
+    "Without the user's own words in `user_words` it stays unconfirmed. Never add secrets or what the code says itself."
+)
+CONTEXT = "Show what a new session in this folder would be given: standing rules, recent decisions, open tasks."
 TAIL_TOKENS = 24
 """Kept free for the line that says how many more there are."""
 MAX_TOKENS = 4000
@@ -168,20 +178,17 @@ def build_server(engine: Service) -> MCPServer:
         return _said(lambda: engine.context(caller_cwd.get()).text or "Nothing is known of this project yet.")
 
     server.tool(
-        description="Search what is remembered of this project and user: decisions, rules, known errors and fixes, open tasks. "
-        "Use it before a decision that may have been taken already.",
+        description=SEARCH,
         annotations=reads,
         structured_output=False,
     )(memory_search)
     server.tool(
-        description="Remember one statement for later sessions: what the user decided, prefers or corrected, a fix that worked, what a file is for. "
-        "Say in `when` to which coming action it applies, else it is found only by its words. "
-        "Without the user's own words in `user_words` it stays unconfirmed. Never add secrets or what the code says itself.",
+        description=ADD,
         annotations=writes,
         structured_output=False,
     )(memory_add)
     server.tool(
-        description="Show what a new session in this folder would be given: standing rules, recent decisions, open tasks.",
+        description=CONTEXT,
         annotations=reads,
         structured_output=False,
     )(memory_context)
