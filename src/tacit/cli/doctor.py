@@ -61,9 +61,9 @@ def doctor(
         print_json({"ok": not broken, "findings": [asdict(finding) for finding in found]})
     else:
         print_line()
-        print_line(
-            f"{broken} of {len(found)} checks failed." if broken else "Everything that was checked works."
-        )
+        doubtful = sum(finding.state == "warn" for finding in found)
+        said = f"{broken} of {len(found)} checks failed." if broken else "Everything that was checked works."
+        print_line(f"{said} {doubtful} more are worth a look (warn)." if doubtful else said)
     if broken:
         raise typer.Exit(SOME_PROBLEM)
 

@@ -6,6 +6,7 @@ so that `--help` and completion are quick.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -129,7 +130,8 @@ def main() -> None:
     """The console script."""
     for stream in (sys.stdout, sys.stderr):
         _replace_unprintable(stream)
-    sys.exit(run(sys.argv[1:]))
+    # Where the locale is not UTF-8, arguments come with their bytes in disguise; they are UTF-8 all the same.
+    sys.exit(run([os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]]))
 
 
 def _replace_unprintable(stream: TextIO) -> None:

@@ -38,6 +38,7 @@ def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
     """Everything `status` knows, as plain values; `engine`, `here` and `prompts` are None without a daemon."""
     from tacit import __version__
     from tacit.cli.surroundings import current
+    from tacit.config.layers import read_settings
 
     place = current()
     health = place.connect(place.home).status()
@@ -57,6 +58,8 @@ def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
     if health["running"]:
         facts["daemon"] = dict(health)
         facts.update(_ask_daemon(cwd.absolute(), recent=recent))
+    else:
+        facts["warnings"] = [str(warning) for warning in read_settings(place.home).warnings]
     return facts
 
 

@@ -113,5 +113,16 @@ def test_completion_can_be_shown():
     assert done.stdout.split() == ["remember"]
 
 
+def test_arguments_are_utf_8_in_every_locale(tmp_path):
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "TACIT_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit.cli.main", "show", "--json", "naïve".encode()],
+        env={**environment, "PATH": "/usr/bin"},
+        capture_output=True,
+    )
+    assert done.returncode == 4
+    assert json.loads(done.stderr)["message"] == "No memory is called 'naïve'."
+
+
 def test_run_returns_a_code_and_never_exits(tacit):
     assert run(["--version"]) == 0

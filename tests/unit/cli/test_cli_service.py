@@ -34,6 +34,15 @@ def test_status_without_a_daemon_starts_none_and_writes_nothing(tacit):
     }
 
 
+def test_status_names_wrong_settings_even_without_a_daemon(tacit):
+    tacit.place.home.ensure()
+    tacit.place.home.config_file.write_text("recall:\n  enabeld: false\n")
+    said = tacit("status")
+    assert said.code == 0
+    assert "enabeld" in said.out
+    assert tacit.daemon.starts == 0
+
+
 def test_status_tells_counts_here_and_why_it_was_silent(tacit):
     tacit("remember", RULE)
     session(tacit, prompt="thanks!")
