@@ -12,10 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
+from time import monotonic, sleep
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.sessions import LiveSessions
+from tacit.app.sessions import BEHIND_S, LiveSessions
 from tacit.app.signals import Handled
 from tacit.capture.bootstrap import RulesImport
 from tacit.capture.discover import TranscriptInfo, find_transcripts, kept_transcripts
@@ -67,7 +68,12 @@ class Learning:
                 pass
 
     def _submit(self, job: Callable[[], None]) -> None:
+        due = monotonic() + BEHIND_S
+
         def run() -> None:
+            sleep(
+                max(0.0, due - monotonic())
+            )  # the answer goes ahead, on a machine with one free processor too
             try:
                 job()
             except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already

@@ -19,6 +19,9 @@ from tacit.model.evidence import Hit
 SPARE = 32
 """An index proposes so many more than are wanted, in case the table refuses some."""
 
+_AHEAD = 4
+"""So many more than are wanted are read in one go; where the table refuses more, it is asked again."""
+
 IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
 HOLDS = "status = 'active' AND valid_from_ms <= :now AND (valid_to_ms IS NULL OR valid_to_ms > :now)"
 
@@ -61,8 +64,8 @@ def confirm_arrays(
     scores = np.concatenate([one[2] for one in found])
     order = np.lexsort((ids, -scores))
     hits: list[Hit] = []
-    for start in range(0, len(order), limit + SPARE):
-        block = order[start : start + limit + SPARE]
+    for start in range(0, len(order), limit + _AHEAD):
+        block = order[start : start + limit + _AHEAD]
         seen = _holding(connection, scopes, [int(number) for number in numbers[block]], now_ms)
         hits += [
             Hit(memory_id=seen[int(numbers[at])], score=float(scores[at]))
@@ -86,7 +89,7 @@ def confirm_scores(
     hits: list[Hit] = []
     start = 0
     while start < len(order) and len(hits) < limit:
-        end = min(start + limit + SPARE, len(order))
+        end = min(start + limit + _AHEAD, len(order))
         while end < len(order) and scores[order[end]] == scores[order[end - 1]]:
             end += 1
         seen = _holding(connection, scopes, order[start:end], now_ms)
