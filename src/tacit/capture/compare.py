@@ -45,6 +45,15 @@ _REJECTED = re.compile(
 )
 
 
+_ORDINAL = re.compile(
+    r"(?:\b(?:issue|adr|rfc|pr|mr|ticket|task|sprint|milestone|step|phase|stage|section|chapter|page|line|number|no|nr|case"
+    r"|rule|item|row|test|example|figure|table|team|group|shard|node|replica|worker)s?[ .#:-]*|#)(?P<number>\d[\w.]*)",
+    re.IGNORECASE,
+)
+_ADDITIVE = frozenset({"support", "allow", "availabl", "test", "work", "compatibl", "run", "include", "includ"})
+"""Stems of words after which several values may hold at once: "Python 3.11 is supported"."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """A statement taken apart.
@@ -54,6 +63,7 @@ class Statement:
         words: content words, lightly stemmed, without values and negations.
         order: all content words in order, values included.
         numbers, names: values: numbers with units, identifiers and paths.
+        ordinals: numbers that say which one is meant ("issue 12", "step 3"), not how much.
         negative: whether it forbids or denies.
         rejected: content words of what it says is no longer used.
         marks_change: whether it says itself that something changed.
@@ -63,6 +73,7 @@ class Statement:
     words: frozenset[str]
     order: tuple[str, ...]
     numbers: frozenset[str]
+    ordinals: frozenset[str]
     names: frozenset[str]
     negative: bool
     rejected: frozenset[str]
@@ -83,6 +94,7 @@ def take_apart(text: str) -> Statement:
         words=frozenset(word for word in order if not _NUMBER.match(word)),
         order=order,
         numbers=frozenset(word.lower().rstrip(".,:") for word in raw if _NUMBER.match(word)),
+        ordinals=frozenset(match["number"].lower().rstrip(".,:") for match in _ORDINAL.finditer(kept)),
         names=frozenset(word.lower() for word in raw if _IDENTIFIER.search(word)),
         negative=negated(kept),
         rejected=frozenset(rejected),
@@ -151,10 +163,16 @@ def _replaces(new: Statement, old: Statement, cosine: float) -> bool:
 
 def _changed(new: Statement, old: Statement) -> Verdict:
     values_new, values_old = new.numbers | new.names, old.numbers | old.names
-    if values_new and values_old and values_new != values_old and len(values_new) == len(values_old):
+    if len(values_new - values_old) == 1 == len(values_old - values_new):
         frame_new, frame_old = new.words - new.names, old.words - old.names
-        if overlap(frame_new, frame_old) >= SUBJECT_OVERLAP and len(frame_new & frame_old) >= 1:
-            return "value_changed"
+        # A word of its own on both sides ("billing", "search") makes two subjects, and two values may both hold.
+        one_subject = frame_new <= frame_old or frame_old <= frame_new
+        many_values = bool((frame_new | frame_old) & _ADDITIVE)
+        numbered = bool((new.ordinals | old.ordinals) & (values_new ^ values_old))
+        if one_subject and not many_values and not numbered and overlap(frame_new, frame_old) >= SUBJECT_OVERLAP:
+            return "value_changed" if frame_new & frame_old else "different"
+        if numbered or many_values:
+            return "different"
     if len(new.order) == len(old.order) >= 3:
         differing = [i for i, pair in enumerate(zip(new.order, old.order, strict=True)) if pair[0] != pair[1]]
         if len(differing) == 1:
