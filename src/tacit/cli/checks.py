@@ -54,7 +54,7 @@ def failed(name: str, error: TacitError) -> Finding:
     return Finding(name=name, state="fail", detail=error.message, advice=error.hint)
 
 
-def check_home(home: Home, *, user_home: Path) -> Iterator[Finding]:
+def check_home(home: Home) -> Iterator[Finding]:
     """Home, settings and socket."""
     try:
         home.ensure()
@@ -69,11 +69,6 @@ def check_home(home: Home, *, user_home: Path) -> Iterator[Finding]:
         )  # fmt: skip
     else:
         yield Finding(name="home", state="ok", detail=f"{home.root} is private and writable")
-    if home.root != user_home / ".tacit":
-        yield Finding(
-            name="home", state="warn", detail="It is not ~/.tacit.",
-            advice=f"Start your agents with TACIT_HOME={home.root} too, or they use another memory.",
-        )  # fmt: skip
     yield Finding(name="socket", state="ok", detail=str(home.socket))
     yield check_settings(home)
 

@@ -39,6 +39,7 @@ def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
     from tacit import __version__
     from tacit.cli.surroundings import current
     from tacit.config.layers import read_settings
+    from tacit.session.projects import identify_project
 
     place = current()
     health = place.connect(place.home).status()
@@ -58,8 +59,8 @@ def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
     if health["running"]:
         facts["daemon"] = dict(health)
         facts.update(_ask_daemon(cwd.absolute(), recent=recent))
-    else:
-        facts["warnings"] = [str(warning) for warning in read_settings(place.home).warnings]
+    read = read_settings(place.home, Path(identify_project(str(cwd.absolute())).root))
+    facts["warnings"] = list(dict.fromkeys((*facts["warnings"], *map(str, read.warnings))))
     return facts
 
 

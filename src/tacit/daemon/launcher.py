@@ -32,6 +32,8 @@ for python in {pythons} "$(command -v python3)"; do
 done
 [ -x "$python" ] || exit 0
 hook={hook}
+# A host may not have the variable that the installation had: this launcher belongs to this home.
+[ -n "$TACIT_HOME" ] || export TACIT_HOME={home}
 [ "$1" = mcp ] && exec "$python" -I -S -E "$hook" "$@"
 # The hook itself always exits 0: anything else means that this interpreter cannot read the bytecode.
 "$python" -I -S -E "${{hook}}c" "$@" 2>/dev/null || "$python" -I -S -E "$hook" "$@" 2>/dev/null
@@ -66,7 +68,12 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
     write_private(hook.with_suffix(".pyc"), _bytecode(hook))
     names = [python, os.path.realpath(python)]
     pythons = " ".join(shlex.quote(name) for name in dict.fromkeys(names))
-    script = _SCRIPT.format(version=_version_of(text), pythons=pythons, hook=shlex.quote(os.fspath(hook)))
+    script = _SCRIPT.format(
+        version=_version_of(text),
+        pythons=pythons,
+        hook=shlex.quote(os.fspath(hook)),
+        home=shlex.quote(os.fspath(place.root)),
+    )
     write_private(place.launcher, script.encode("utf-8", "surrogateescape"), mode=0o700)
     return place.launcher
 

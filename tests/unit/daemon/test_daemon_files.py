@@ -183,13 +183,13 @@ def answering(home: Home, body: bytes = b"injected") -> tuple[socket.socket, thr
     return listener, thread
 
 
-def launch(launcher: Path, home: Home, *arguments: str, path: str = "/usr/bin:/bin") -> bytes:
+def launch(launcher: Path, home: Home | None, *arguments: str, path: str = "/usr/bin:/bin") -> bytes:
     done = subprocess.run(
         [launcher, *(arguments or ("claude-code",))],
         input=b'{"hook_event_name": "UserPromptSubmit", "prompt": "hi"}',
         capture_output=True,
         timeout=20,
-        env={"TACIT_HOME": str(home.root), "PATH": path},
+        env={"PATH": path, **({"TACIT_HOME": str(home.root)} if home else {})},
     )
     assert done.returncode == 0
     assert done.stderr == b""
@@ -203,6 +203,7 @@ def test_the_launcher_works_where_paths_hold_spaces_quotes_and_accents(tmp_path)
     listener, thread = answering(home)
     try:
         assert launch(launcher, home) == b"injected"
+        assert launch(launcher, None) == b"injected"  # a host without the variable still finds this home
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
