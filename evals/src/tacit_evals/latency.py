@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -51,6 +52,8 @@ class Bench:
     python: Path
     work: Path
     console: Console
+    run: str
+    """Part of every session's name: a store that is used again knows the sessions of the run before."""
 
     @property
     def project(self) -> Path:
@@ -80,7 +83,7 @@ class Bench:
         """The event of a session that starts in the project."""
         return {
             "hook_event_name": "SessionStart",
-            "session_id": session,
+            "session_id": f"{self.run}-{session}",
             "cwd": str(self.project),
             "source": "startup",
         }
@@ -88,7 +91,7 @@ class Bench:
     def prompted(self, session: str, text: str, number: int) -> dict[str, object]:
         """The event of a prompt in the project."""
         return {
-            "hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": str(self.project),
+            "hook_event_name": "UserPromptSubmit", "session_id": f"{self.run}-{session}", "cwd": str(self.project),
             "prompt": text, "prompt_id": f"{session}-{number}",
         }  # fmt: skip
 
@@ -117,7 +120,10 @@ def measure_recall(bench: Bench, size: int) -> tuple[list[Row], dict[str, object
             if reply.status != 200:
                 raise SystemExit(f"the daemon answered {reply.status} to prompt {number}")
         for number in range(STARTS):
-            starts.append(daemon.hook(bench.started(f"start-{number}")).took_ms)
+            reply = daemon.hook(bench.started(f"start-{number}"))
+            starts.append(reply.took_ms)
+            if not reply.body:
+                raise SystemExit("a session start got nothing")
             time.sleep(_PAUSE_S * 4)
         rss, peak = daemon.resident_mb()
     unit = median(alone)
@@ -237,7 +243,7 @@ def main() -> None:
     details: list[dict[str, object]] = []
     with working_folder(given.work) as work:
         python = given.python or plain_python(work)
-        bench = Bench(python=python, work=work, console=console)
+        bench = Bench(python=python, work=work, console=console, run=secrets.token_hex(4))
         for size in sizes:
             bench.home(size)
         if core is not None:
