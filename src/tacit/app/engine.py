@@ -262,10 +262,18 @@ class Engine:
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0
     ) -> tuple[Memory, ...]:
-        """Memories newest first; `scope` None = everything in the store (the owner's tools)."""
-        return self._store.list_memories(
+        """Memories newest first; `scope` None = everything in the store (the owner's tools).
+
+        Raises:
+            UnknownKind: if nothing is found because a kind asked for does not exist.
+        """
+        found = self._store.list_memories(
             where, scope=scope or self._store.scopes(), limit=limit, offset=offset
         )
+        if not found:  # a memory may outlive the kind that someone took out of the configuration
+            for kind in where.kinds or ():
+                self._parts.kinds.get(kind)
+        return found
 
     def show(self, id_or_prefix: str) -> Memory:
         """The one memory whose id is or begins with `id_or_prefix`.
@@ -394,7 +402,7 @@ class Engine:
         if self._parts.quarantined is not None:
             found.append(
                 f"The store was damaged and put aside at {self._parts.quarantined}. A new one is in use; "
-                "`tacit restore BACKUP` brings a backup back."
+                "`tacit restore BACKUP` brings a backup back; moving that file away ends this notice."
             )
         stats = self._store.stats()
         if stats.vectors_missing:
@@ -411,6 +419,11 @@ class Engine:
         """Write a consistent copy of the store to `target`, which must not exist."""
         self._sessions.flush()
         self._store.backup(target)
+
+    @property
+    def damaged(self) -> bool:
+        """Whether damage was met in the store since it was opened; opening it again puts it aside."""
+        return self._parts.suspect()
 
     def warm(self) -> None:
         """Load the model, so that the first prompt need not wait for it."""

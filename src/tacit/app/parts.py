@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ class Parts:
         tokens: counts what is stored, exactly where the tokenizer is installed.
         estimate: counts while an agent waits; never loads a tokenizer.
         hosts: adapters by name.
+        suspect: whether damage was met in the store since it was opened.
         quarantined: where a damaged store was put aside while opening; None = it was sound.
     """
 
@@ -43,3 +44,4 @@ class Parts:
     kinds: KindRegistry
     hosts: Mapping[str, Host]
     quarantined: Path | None = None
+    suspect: Callable[[], bool] = lambda: False

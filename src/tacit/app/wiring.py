@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tacit.app.engine import Engine
 from tacit.app.parts import Parts
-from tacit.backends.sqlite import open_sqlite_store, quarantine
+from tacit.backends.sqlite import open_sqlite_store, quarantine, suspicion
 from tacit.backends.sqlite import restore as restore_backup
 from tacit.config.environment import secret
 from tacit.config.home import Home
@@ -28,6 +28,8 @@ from tacit.providers.tokens import EstimateCounter, make_token_counter
 from tacit.safety.redact import Redactor
 
 HOST_GROUP = "tacit.hosts"
+DAMAGED_STORE = "damaged_store"
+"""Value of the store: where the one before it was put aside."""
 
 
 class Hosts(Mapping[str, Host]):
@@ -99,16 +101,21 @@ def open_engine(
             kinds=kind_registry(settings),
             hosts=Hosts(),
             quarantined=quarantined,
+            suspect=suspicion(place.database).exists,
         )
     )
 
 
 def _open_store(home: Home, clock: Clock) -> tuple[Store, Path | None]:
     try:
-        return open_sqlite_store(home, clock=clock), None
+        store = open_sqlite_store(home, clock=clock)
     except StoreCorrupt:
         aside = quarantine(home, clock)
-        return open_sqlite_store(home, clock=clock), aside
+        store = open_sqlite_store(home, clock=clock)
+        store.put_value(DAMAGED_STORE, str(aside))  # later processes say so too, until a backup is restored
+        return store, aside
+    kept = store.get_value(DAMAGED_STORE)
+    return store, Path(kept) if kept and Path(kept).exists() else None
 
 
 def restore_store(home: Home, source: Path) -> Path | None:

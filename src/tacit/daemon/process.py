@@ -211,6 +211,9 @@ class DaemonProcess:
             self._homeless = True
             _LOG.warning("the socket is gone or another's; leaving")
             return True
+        if self._source.ready is not None and self._source.ready.damaged:
+            _LOG.error("the store is damaged; leaving, so that the next start puts it aside")
+            return True
         if self._parts.counters.idle_s > self._settings.idle_minutes * 60 and not self._parts.pool.count:
             _LOG.info("idle; leaving")
             return True

@@ -28,6 +28,10 @@ from tacit.errors import (
     StoreReadOnly,
 )
 
+DAMAGED_HINT = (
+    "The next start puts it into `quarantine/` and goes on with a new one; nothing is deleted. "
+    "`tacit restore BACKUP` brings a backup back."
+)
 WAIT_S = 5.0
 """Longest wait for another writer."""
 
@@ -37,15 +41,17 @@ _FULL_BYTES = 256 * 1024
 _PRIMARY = 0xFF  # the low byte of an extended SQLite result code
 
 
+def suspicion(path: Path) -> Path:
+    """The mark beside a database that damage was met in it while it was open."""
+    return path.with_name(f"{path.name}.suspect")
+
+
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
     """The store's error for an SQLite error, with what to do about it."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & _PRIMARY if isinstance(code, int) else None
     if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return StoreCorrupt(
-            f"The database {path} is damaged ({error}).",
-            hint="`tacit doctor` moves it to quarantine and offers the newest backup; nothing is deleted.",
-        )
+        return StoreCorrupt(f"The database {path} is damaged ({error}).", hint=DAMAGED_HINT)
     if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _device_is_full(path)):
         return StoreFull(
             f"No space is left for {path}; nothing was stored.", hint="Free some space, then try again."
@@ -205,6 +211,14 @@ class Database:
                 hint="Move it away, or set TACIT_HOME to another folder.",
             )
 
+    def _failed(self, error: sqlite3.Error) -> StoreError:
+        """The store's error; of damage a mark stays, so that whoever opens the file next examines it first."""
+        failed = translate(error, self.path)
+        if isinstance(failed, StoreCorrupt):
+            with suppress(OSError):
+                suspicion(self.path).touch(mode=0o600)
+        return failed
+
     def _current_inode(self) -> int:
         try:
             return self.path.stat().st_ino
@@ -226,7 +240,7 @@ class Database:
             yield connection
             healthy = True
         except sqlite3.Error as error:
-            raise translate(error, self.path) from error
+            raise self._failed(error) from error
         except BaseException:
             healthy = True
             raise
@@ -245,7 +259,7 @@ class Database:
             connection.execute("PRAGMA query_only = ON")
             connection.create_function("text_holds", 2, _text_holds, deterministic=True)
         except sqlite3.Error as error:
-            raise translate(error, self.path) from error
+            raise self._failed(error) from error
         return connection
 
     def _give_back(self, connection: sqlite3.Connection, *, healthy: bool) -> None:
@@ -293,7 +307,7 @@ class Database:
             writer.execute("COMMIT")
         except sqlite3.Error as error:
             _roll_back(writer)
-            raise translate(error, self.path) from error
+            raise self._failed(error) from error
         except OverflowError as error:
             _roll_back(writer)
             raise InvalidInput("A number is too large to be stored.") from error

@@ -12,6 +12,8 @@ from tacit.backends.sqlite.schema import SCHEMA_VERSION
 from tacit.errors import StoreError
 from tacit.ports.store import StoreStats
 
+DAMAGED = "The file is damaged"
+"""How a problem begins that makes the file unfit for use."""
 _MOST_PROBLEMS = 20
 
 
@@ -50,14 +52,14 @@ def find_problems(connection: sqlite3.Connection) -> tuple[str, ...]:
     problems: list[str] = []
     for (said,) in connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})"):
         if said != "ok":
-            problems.append(f"The file is damaged: {said}")
+            problems.append(f"{DAMAGED}: {said}")
     for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check").fetchmany(_MOST_PROBLEMS):
         problems.append(f"Row {row} of {table} names a row of {parent} that does not exist.")
     for index in ("text_words", "text_code"):
         try:
             connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError as error:
-            problems.append(f"The text index {index} does not agree with its documents: {error}")
+            problems.append(f"{DAMAGED}: the text index {index} does not agree with its documents: {error}")
     problems += [sentence.format(count) for sql, sentence in _COUNTS if (count := _count(connection, sql))]
     return tuple(problems)
 

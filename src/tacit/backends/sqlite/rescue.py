@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.backends.sqlite.connection import connect, device_error, file_lock, translate
+from tacit.backends.sqlite.connection import connect, device_error, file_lock, suspicion, translate
 from tacit.backends.sqlite.health import copy_database, remove_database, sync_folder
 from tacit.backends.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, schema_version
 from tacit.config.home import Home
@@ -49,6 +49,7 @@ def _move_aside(home: Home, clock: Clock) -> Path:
             old = Path(f"{home.database}{part}")
             if old.exists():
                 old.rename(f"{aside}{part}")
+        suspicion(home.database).unlink(missing_ok=True)
         sync_folder(home.quarantine_dir)
         sync_folder(home.root)
     except OSError as error:

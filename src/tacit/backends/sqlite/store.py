@@ -12,12 +12,13 @@ from pathlib import Path
 from tacit.backends.changes import check_outcome
 from tacit.backends.sqlite import health, journal, memories, scopes, sessions, writing
 from tacit.backends.sqlite.codec import encode
-from tacit.backends.sqlite.connection import Database
+from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, suspicion
 from tacit.backends.sqlite.memories import MemoryReader
 from tacit.backends.sqlite.search import SqliteSearch
 from tacit.backends.sqlite.sessions import Ledgers
 from tacit.backends.text import clean_text
 from tacit.config.home import Home
+from tacit.errors import StoreCorrupt, StoreError
 from tacit.model.changes import Change, Skip
 from tacit.model.memory import Memory, Relation
 from tacit.model.pack import Surface
@@ -39,7 +40,32 @@ def open_sqlite_store(home: Home, *, clock: Clock) -> SqliteStore:
         StoreReadOnly, StoreFull, StoreBusy: it cannot be written now.
     """
     home.ensure()
-    return SqliteStore(home, clock=clock)
+    _refuse_emptied(home)
+    store = SqliteStore(home, clock=clock)
+    mark = suspicion(home.database)
+    if mark.exists():
+        try:
+            if any(problem.startswith(health.DAMAGED) for problem in store.check()):
+                raise StoreCorrupt(f"The database {home.database} is damaged.", hint=DAMAGED_HINT)
+        except StoreError:
+            store.close()
+            raise
+        mark.unlink(missing_ok=True)
+    return store
+
+
+def _refuse_emptied(home: Home) -> None:
+    """A file of no bytes in a home that was in use is a loss, which SQLite would take for a new store.
+
+    Raises:
+        StoreCorrupt: if it is one.
+    """
+    try:
+        emptied = home.database.stat().st_size == 0 and any(home.start_dir.iterdir())
+    except OSError:
+        return
+    if emptied:
+        raise StoreCorrupt(f"The database {home.database} is empty.", hint=DAMAGED_HINT)
 
 
 class SqliteStore:
