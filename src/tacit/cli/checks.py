@@ -54,7 +54,7 @@ def failed(name: str, error: TacitError) -> Finding:
     return Finding(name=name, state="fail", detail=error.message, advice=error.hint)
 
 
-def check_home(home: Home) -> Iterator[Finding]:
+def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
     """Home, settings and socket."""
     try:
         home.ensure()
@@ -70,19 +70,19 @@ def check_home(home: Home) -> Iterator[Finding]:
     else:
         yield Finding(name="home", state="ok", detail=f"{home.root} is private and writable")
     yield Finding(name="socket", state="ok", detail=str(home.socket))
-    yield check_settings(home)
+    yield check_settings(home, project)
 
 
-def check_settings(home: Home) -> Finding:
-    """Whether the settings file can be read whole."""
+def check_settings(home: Home, project: Path | None = None) -> Finding:
+    """Whether the settings files of the user and of the project can be read whole."""
     from tacit.config.layers import read_settings
 
-    report = read_settings(home)
+    report = read_settings(home, project)
     if not report.warnings:
         return Finding(name="settings", state="ok", detail=f"preset {report.settings.preset}")
     return Finding(
         name="settings", state="warn", detail="; ".join(str(warning) for warning in report.warnings),
-        advice=f"Correct {home.config_file}.",
+        advice=f"Correct the file named: {home.config_file} or the project's .tacit/config.yaml.",
     )  # fmt: skip
 
 

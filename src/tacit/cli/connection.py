@@ -37,7 +37,7 @@ def ask_running(
     daemon = place.connect(place.home)
     if method in ("GET", "DELETE"):
         pairs = [(name, part) for name, value in (values or {}).items() for part in _parts(value)]
-        path = f"{path}?{urlencode(pairs)}" if pairs else path
+        path = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
         _, answer = daemon.request(method, path, timeout_s=timeout_s)
     else:
         _, answer = daemon.request(method, path, dict(values or {}), timeout_s=timeout_s)

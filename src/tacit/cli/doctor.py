@@ -81,7 +81,7 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
         raise NotFound(f"No host is called {unknown[0]!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
     place = current()
     project = Path(identify_project(str(cwd.absolute())).root)
-    home = list(checks.check_home(place.home))
+    home = list(checks.check_home(place.home, project=project))
     yield from home
     if any(finding.state == "fail" for finding in home):
         return

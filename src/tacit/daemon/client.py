@@ -6,10 +6,12 @@ the hook client's own way, so that there is one way to start it. Never opens the
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import http.client
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -23,6 +25,8 @@ from tacit.config.home import Home
 from tacit.daemon.launcher import hook_source
 from tacit.daemon.lifecycle import ask_health, read_facts, version_key
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, TacitError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 SIGNS: Mapping[str, str] = {
     "n": "no daemon in time",
@@ -67,10 +71,12 @@ class DaemonClient:
             TacitError: what the daemon says went wrong, as the class its code names.
         """
         connection = _Connection(self.home.socket, timeout_s)
-        body = None if json_body is None else json.dumps(json_body).encode()
+        body = None if json_body is None else _as_utf8(json_body)
         headers = {"Content-Type": "application/json", "X-Tacit-Version": __version__, "Connection": "close"}
         try:
-            connection.request(method, path, body=body, headers=headers)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                # A problem may be answered, and the connection closed, before the body is read.
+                connection.request(method, path, body=body, headers=headers)
             reply = connection.getresponse()
             data = reply.read()
         except (OSError, http.client.HTTPException) as error:
@@ -196,6 +202,11 @@ def _kinds(kind: type[TacitError]) -> Iterator[type[TacitError]]:
     yield kind
     for below in kind.__subclasses__():
         yield from _kinds(below)
+
+
+def _as_utf8(value: object) -> bytes:
+    """JSON in UTF-8; a path may hold lone surrogates, for which there is no UTF-8."""
+    return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)).encode()
 
 
 def _value(data: bytes) -> object:
