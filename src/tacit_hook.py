@@ -337,6 +337,8 @@ def run_hook(home: Home, host: str, event: str) -> None:
         write_all(text)
     else:
         note(home, "b" if status == 503 else "r", f"{host} {event}: silent, refused with {status}")
+        if "x-tacit-version" not in headers:
+            start_daemon(home)  # no daemon of ours answers like this
         if status >= 500:
             keep(home, host, event, payload, "undelivered")
     upgrade(home, headers.get("x-tacit-version", ""))
@@ -372,6 +374,8 @@ def stand_in(home: Home, host: str, event: str, payload: bytes, error: OSError) 
         sign = "n" if isinstance(error, Absent) else "d" if isinstance(error, TimeoutError) else "g"
         note(home, sign, f"{host} {event}: silent, {type(error).__name__}: {error}")
     keep(home, host, event, payload, "start_block" if text else "undelivered")
+    if not isinstance(error, Absent):
+        start_daemon(home)  # does nothing while a daemon lives: then it was only slow; else a stranger sits there
 
 
 def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None:
