@@ -39,7 +39,7 @@ def post(path: Path, target: str, body: bytes, *, timeout_s: float = _LATE_S) ->
     Raises:
         OSError: nobody listens, or the answer is no answer.
     """
-    head = f"POST {target} HTTP/1.1\r\nHost: tacit\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
+    head = f"POST {target} HTTP/1.1\r\nHost: tacit\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
     deadline_ms = int(timeout_s * 1000)
     began = time.perf_counter()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import secrets
 import shutil
 import subprocess
@@ -28,9 +29,10 @@ from rich.console import Console
 from tacit.config.settings import EmbedderSettings
 from tacit.providers.embedding import make_embedder
 from tacit.session.projects import identify_project
-from tacit_evals.daemon_under_test import DaemonUnderTest, EmbedAlone
+from tacit_evals.daemon_under_test import DaemonUnderTest, EmbedAlone, post
 from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy, install_plain
 from tacit_evals.timing import Row, median, paired_ratio, percentile, print_rows, ratio, write_json
+from tacit_evals.torture_worker import statement
 from tacit_evals.workload import PROMPTS, build_store
 
 PROMPT_TARGETS = {10_000: 2.5, 100_000: 3.0}
@@ -39,8 +41,9 @@ SESSIONS = 5
 STARTS = 20
 PAIRS = 40
 COLD_STARTS = 5
-_PAUSE_S = 0.04
-"""Between two requests, so that what the daemon writes behind its answer is done: people type more slowly than this."""
+CHANGED_STARTS = 10
+_PAUSE_S = 0.2
+"""Between two measurements. The daemon begins to write 30 ms after its answer; the yardstick must not meet that work."""
 
 HOOK_YARDSTICK = "import json,socket"
 
@@ -111,7 +114,7 @@ def measure_recall(bench: Bench, size: int) -> tuple[list[Row], dict[str, object
             session = f"s{number * SESSIONS // len(PROMPTS)}"
             if number % (len(PROMPTS) // SESSIONS) == 0:
                 daemon.hook(bench.started(session))
-                time.sleep(_PAUSE_S * 4)
+                time.sleep(_PAUSE_S)
             reply = daemon.hook(bench.prompted(session, prompt, number))
             time.sleep(_PAUSE_S)
             asked.append(reply.took_ms)
@@ -124,8 +127,9 @@ def measure_recall(bench: Bench, size: int) -> tuple[list[Row], dict[str, object
             starts.append(reply.took_ms)
             if not reply.body:
                 raise SystemExit("a session start got nothing")
-            time.sleep(_PAUSE_S * 4)
+            time.sleep(_PAUSE_S)
         rss, peak = daemon.resident_mb()
+        changed = _starts_after_a_change(bench, daemon)
     unit = median(alone)
     label = f"{size:,} memories"
     rows = [
@@ -138,10 +142,33 @@ def measure_recall(bench: Bench, size: int) -> tuple[list[Row], dict[str, object
             unit="x", note=f"p95 {percentile(asked, 0.95):.1f} ms to {percentile(alone, 0.95):.1f} ms"),
         Row(name=f"session start, median ratio ({label})", value=ratio(median(starts), unit), unit="x", target=2.5,
             note=f"{median(starts):.1f} ms, p95 {percentile(starts, 0.95):.1f} ms; {SEED_LIMITS_MS}"),
+        Row(name=f"session start after a change, median ratio ({label})", value=ratio(median(changed), unit), unit="x",
+            target=2.5, note=f"{median(changed):.1f} ms; a memory was added before each"),
         Row(name=f"resident memory, model loaded ({label})", value=rss, unit="MB",
             target=180.0 if size == 10_000 else None, note=f"peak {peak:.0f} MB; no tiktoken"),
     ]  # fmt: skip
-    return rows, {"size": size, "asked_ms": asked, "alone_ms": alone, "starts_ms": starts}
+    return rows, {
+        "size": size,
+        "asked_ms": asked,
+        "alone_ms": alone,
+        "starts_ms": starts,
+        "changed_ms": changed,
+    }
+
+
+def _starts_after_a_change(bench: Bench, daemon: DaemonUnderTest) -> list[float]:
+    """Session starts that each follow a new memory, so that nothing kept from the start before can serve."""
+    took: list[float] = []
+    chance = random.Random(bench.run)
+    for number in range(CHANGED_STARTS):
+        said = {"content": statement(chance, bench.run, number), "kind": "fact", "cwd": str(bench.project)}
+        reply = post(daemon.home.socket, "/v1/remember", json.dumps(said).encode())
+        if reply.status != 201:
+            raise SystemExit(f"the daemon stored no new memory: {reply.status} {reply.body[:300]!r}")
+        time.sleep(_PAUSE_S)
+        took.append(daemon.hook(bench.started(f"changed-{number}")).took_ms)
+        time.sleep(_PAUSE_S)
+    return took
 
 
 def measure_hook_process(bench: Bench, size: int) -> list[Row]:
