@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.app.wiring import Hosts
 from tacit.errors import InvalidPayload
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.opencode import OpenCode
@@ -102,8 +102,7 @@ every_host = pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
 
 @every_host
 def test_host_is_registered_under_its_name(host: Host) -> None:
-    found = {point.name: point.load() for point in entry_points(group="tacit.hosts")}
-    assert found[host.name] is type(host)
+    assert type(Hosts()[host.name]) is type(host)
 
 
 @every_host

@@ -37,9 +37,10 @@ _MOST = 1.0 + 3 * _BREADTH_SHARE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """How well a trigger fits (0-1), and why, for the trace."""
+    """How well a trigger fits (0-1), and why, for the trace. `when` is the part of its action alone, whatever the object."""
 
     score: float
+    when: float = 0.0
     reasons: tuple[str, ...] = ()
 
 
@@ -68,7 +69,7 @@ class Matcher:
         if self._nothing:
             return Match(score=0.0, reasons=("nothing is coming",))
         if trigger.always:
-            return Match(score=1.0, reasons=("always",))
+            return Match(score=1.0, when=1.0, reasons=("always",))
         if trigger.empty and not trigger.objects:
             return Match(score=0.0)
         reasons: list[str] = []
@@ -76,7 +77,7 @@ class Matcher:
         if when <= 0.0:
             return Match(score=0.0)
         fit = when * self._where(trigger, reasons) * self._about(trigger, reasons)
-        return Match(score=round(min(fit, 1.0), 6), reasons=tuple(reasons))
+        return Match(score=round(min(fit, 1.0), 6), when=round(when, 6), reasons=tuple(reasons))
 
     def _when(self, trigger: Trigger, reasons: list[str]) -> float:
         if not (trigger.actions or trigger.commands or trigger.tools):

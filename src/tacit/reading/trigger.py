@@ -14,7 +14,7 @@ from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.file_actions import file_actions
 from tacit.reading.languages import languages_in
-from tacit.reading.lexicon import Evidence, load_table, read_table
+from tacit.reading.lexicon import Evidence, load_table, read_table, stem
 from tacit.reading.match import Match, Matcher, match_trigger
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
 from tacit.reading.trigger_words import ALWAYS_ANSWER, GENERIC, TRIGGER_CUES
@@ -100,7 +100,10 @@ def make_trigger(
         for name, chance in situation.actions[:3]:
             evidence.add(((name, chance),), 0.3)
     actions = _weights(evidence)
-    objects = _objects(content, paths=named, spans=spans)
+    # What a rule prescribes ("run `make lint`") is not what the situation must touch, nor is the action itself
+    # ("before committing"): both would keep the rule from the moment it is for.
+    prescribed = commands if kind in _STANDING else ()
+    objects = _objects(content, paths=named, spans=spans, prescribed=prescribed, actions=actions)
     return Trigger(
         actions=actions,
         objects=objects,
@@ -137,12 +140,21 @@ def _weights(evidence: Evidence) -> tuple[tuple[str, float], ...]:
     return tuple(found)
 
 
-def _objects(content: str, *, paths: tuple[str, ...], spans: tuple[str, ...]) -> tuple[str, ...]:
+def _objects(
+    content: str,
+    *,
+    paths: tuple[str, ...],
+    spans: tuple[str, ...],
+    prescribed: tuple[str, ...],
+    actions: tuple[tuple[str, float], ...],
+) -> tuple[str, ...]:
+    said = {stem(word) for name, _ in actions for word in name.split("_")}
+    orders = {word for command in prescribed for word in command.lower().split()}
     found: dict[str, None] = {}
     for path in paths:
         found.setdefault(path.lower())
     for span in spans:
-        if len(span) <= 40:
+        if len(span) <= 40 and not set(span.lower().split()) <= orders:
             found.setdefault(span.lower().removesuffix("()"))
     for identifier in IDENTIFIER.findall(content):
         found.setdefault(identifier.lower().removesuffix("()"))
@@ -150,7 +162,7 @@ def _objects(content: str, *, paths: tuple[str, ...], spans: tuple[str, ...]) ->
         found.setdefault(name.lower().rstrip("."))
     if len(found) < _MOST_OBJECTS:
         for word in informative_words(prose_of(content), limit=24):
-            if word not in GENERIC and len(word) > 3:
+            if word not in GENERIC and len(word) > 3 and stem(word) not in said:
                 found.setdefault(word)
     return tuple(found)[:_MOST_OBJECTS]
 

@@ -133,6 +133,28 @@ def test_yup_to_a_proposal_gets_the_rule(make_engine, place):
     assert RULE in agent.prompt("yup")
 
 
+@pytest.mark.parametrize(
+    ("rule", "proposal"),
+    [
+        (
+            "Run `make lint` after every change.",
+            "The parser drops the last row; I would fix the loop. Want me to implement it?",
+        ),
+        ("We always run `make lint` before committing.", "Everything passes. Shall I commit it?"),
+        ("Never commit without running the tests.", "Done. Want me to commit and push?"),
+        ("Use `make release` to tag and publish a release.", "All is green. Shall I tag and publish the release?"),
+    ],
+)
+def test_yup_gets_a_rule_whose_trigger_was_read_from_its_words(make_engine, place, rule, proposal):
+    engine = quiet(make_engine)
+    engine.remember(rule, cwd=str(place))
+    agent = Agent(engine, place)
+    agent.start()
+    agent.prompt("look at the parser")
+    agent.stop(proposal)
+    assert rule.rstrip(".") in agent.prompt("yup")
+
+
 def test_a_rule_for_a_file_comes_when_the_file_is_read(make_engine, place):
     engine = quiet(make_engine)
     engine.remember(
