@@ -176,9 +176,8 @@ def receive(connection: socket, until: float) -> Reply:
         except ConnectionError:
             part = b""
         if not part and not data and not headers:
-            raise Absent(
-                "the daemon left"
-            )  # it will not answer; its successor can, and signals are idempotent
+            # It will not answer; its successor can, and signals are idempotent.
+            raise Absent("the daemon left")
         data += part
         if not part or len(data) > MAX_REPLY or not (headers or data.startswith(b"HTTP/1."[: len(data)])):
             raise Garbled("no complete reply")
@@ -234,13 +233,12 @@ def start_daemon(home: Home, *, succeed: bool = False) -> bool:
     run = home.folder("run")
     lock = os.open(os.path.join(run, "start.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     daemon = os.open(os.path.join(run, "daemon.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    young = time.time() - os.fstat(lock).st_mtime < BIRTH_PAUSE_S
     try:
         if not take(lock) or not (succeed or take(daemon)):
             return True
         python = daemon_python()
-        if not python or (
-            os.read(lock, 8) == b"starting" and time.time() - os.fstat(lock).st_mtime < BIRTH_PAUSE_S
-        ):
+        if not python or (young and os.read(lock, 8) == b"starting"):
             return False
         os.pwrite(lock, b"starting", 0)
         spawn(home, python, lock)
@@ -375,7 +373,9 @@ def stand_in(home: Home, host: str, event: str, payload: bytes, error: OSError) 
         note(home, sign, f"{host} {event}: silent, {type(error).__name__}: {error}")
     keep(home, host, event, payload, "start_block" if text else "undelivered")
     if not isinstance(error, Absent):
-        start_daemon(home)  # does nothing while a daemon lives: then it was only slow; else a stranger sits there
+        start_daemon(
+            home
+        )  # does nothing while a daemon lives: then it was only slow; else a stranger sits there
 
 
 def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None:
@@ -396,7 +396,7 @@ def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None
 
 
 def start_block(home: Home, host: str, payload: bytes) -> bytes:
-    """The reply that the daemon left for this working folder or the nearest one above it; b"" = none."""
+    """What the daemon left for this folder, or the nearest above it inside the same repository; b"" = nothing."""
     import json
     from hashlib import sha256
 
@@ -405,16 +405,17 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
         folder = os.path.abspath(given.get("cwd") or given.get("directory") or os.getcwd())
     except (ValueError, AttributeError, TypeError, OSError):
         return b""
-    while True:
+    tops = [folder]
+    while not os.path.lexists(os.path.join(tops[-1], ".git")) and tops[-1] != os.path.dirname(tops[-1]):
+        tops.append(os.path.dirname(tops[-1]))
+    for folder in tops if os.path.lexists(os.path.join(tops[-1], ".git")) else tops[:1]:  # above: others'
         digest = sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()[:24]
         try:
             with open(home.at("start", digest + ".json"), "rb") as opened:
                 return str(json.loads(opened.read())["replies"].get(host, "")).encode("utf-8", "replace")
         except (OSError, ValueError, AttributeError, KeyError, TypeError):
-            above = os.path.dirname(folder)
-            if above == folder:
-                return b""
-            folder = above
+            pass
+    return b""
 
 
 class Pipe:
@@ -447,9 +448,8 @@ class Pipe:
             message = json.loads(line)
             answer["id"], method = message.get("id"), str(message.get("method"))
         except (ValueError, AttributeError):
-            return json.dumps(
-                {**answer, "error": {"code": -32700, "message": "No JSON-RPC message."}}
-            ).encode()
+            answer["error"] = {"code": -32700, "message": "No JSON-RPC message."}
+            return json.dumps(answer).encode()
         try:
             return self.forward(line, method, MCP_HOOK_TIMEOUT_S if hook else MCP_TIMEOUT_S)
         except (OSError, ValueError, KeyError, TypeError) as error:

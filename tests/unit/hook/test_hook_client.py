@@ -339,17 +339,45 @@ def write_start(home: Path, folder: str, replies: object) -> None:
     (home / "start" / f"{digest}.json").write_text(json.dumps({"cwd": folder, "replies": replies}))
 
 
-def test_without_a_daemon_a_start_gets_the_block_of_the_nearest_folder(home, lonely):
-    write_start(home, "/", {"claude-code": "root"})
-    write_start(home, "/w/a", {"claude-code": "é near", "opencode": "other"})
-    assert run(home, START, hook=lonely).stdout.decode() == "é near"
+def start_in(folder: Path) -> bytes:
+    return json.dumps({"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(folder)}).encode()
+
+
+def test_without_a_daemon_a_start_gets_the_block_of_the_nearest_folder_of_its_repository(
+    home, lonely, tmp_path
+):
+    deep = tmp_path / "repo" / "src" / "deep"
+    deep.mkdir(parents=True)
+    (tmp_path / "repo" / ".git").mkdir()
+    write_start(home, str(tmp_path), {"claude-code": "above"})
+    write_start(home, str(tmp_path / "repo"), {"claude-code": "é near", "opencode": "other"})
+    assert run(home, start_in(deep), hook=lonely).stdout.decode() == "é near"
     assert counted(home) == "s"
     (path,) = spooled(home)
     assert json.loads(path.read_bytes().partition(b"\n")[0])["reason"] == "start_block"
 
 
+@pytest.mark.parametrize("border", ["file", "folder"])
+def test_a_nested_repository_does_not_get_the_block_of_the_one_around_it(home, lonely, tmp_path, border):
+    nested = tmp_path / "repo" / "vendor" / "nested"
+    nested.mkdir(parents=True)
+    (tmp_path / "repo" / ".git").mkdir()
+    (nested / ".git").write_text("gitdir: x") if border == "file" else (nested / ".git").mkdir()
+    write_start(home, str(tmp_path / "repo"), {"claude-code": "another project's"})
+    assert run(home, start_in(nested), hook=lonely).stdout == b""
+    assert counted(home) == "n"
+
+
+def test_outside_a_repository_only_the_very_folder_counts(home, lonely, tmp_path):
+    inner = tmp_path / "notes" / "deep"
+    inner.mkdir(parents=True)
+    write_start(home, str(tmp_path / "notes"), {"claude-code": "notes"})
+    assert run(home, start_in(inner), hook=lonely).stdout == b""
+    assert run(home, start_in(tmp_path / "notes"), hook=lonely).stdout == b"notes"
+
+
 def test_a_start_block_for_another_host_is_not_used(home, lonely):
-    write_start(home, "/w/a", {"opencode": "other"})
+    write_start(home, "/w/a/b", {"opencode": "other"})
     assert run(home, START, hook=lonely).stdout == b""
     assert counted(home) == "n"
 
