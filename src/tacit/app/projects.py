@@ -1,12 +1,12 @@
-"""Which project, languages and scopes belong to a folder; remembered for a minute. The only part that asks git."""
+"""Which project, languages and scopes belong to a folder; remembered for a minute. Runs no program."""
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from dataclasses import replace
 from threading import Lock
 
+from tacit.app.tracked import tracked_files
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
@@ -16,7 +16,6 @@ from tacit.session.projects import identify_project, relative_path
 CACHE_MS = 60_000
 MAX_CACHED = 256
 LANGUAGE_SHARE = 0.1
-GIT_TIMEOUT_S = 3.0
 
 
 class Projects:
@@ -72,16 +71,7 @@ class Projects:
 
     def read_languages(self, project: ProjectRecord) -> tuple[str, ...]:
         """Count the languages of the files that git tracks, and keep the answer."""
-        try:
-            done = subprocess.run(
-                ["git", "-C", project.root, "ls-files", "-z"],
-                capture_output=True,
-                timeout=GIT_TIMEOUT_S,
-                check=False,
-            )
-            names = done.stdout.decode("utf-8", "replace").split("\0") if done.returncode == 0 else []
-        except (OSError, subprocess.TimeoutExpired):
-            names = []
+        names = tracked_files(project.root)
         counts = Counter(language for name in names if (language := language_of(name)))
         whole = sum(counts.values())
         languages = tuple(sorted(name for name, n in counts.items() if n >= whole * LANGUAGE_SHARE))

@@ -1,0 +1,88 @@
+"""Names of the files that git tracks, read from the index itself. In: a project's root. Out: paths.
+
+Never runs git: a repository's own configuration can name programs (`core.fsmonitor`, a partial clone's transport), and a
+folder that someone only opened must not get to run one. Whatever cannot be read gives no names.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+MAX_INDEX_BYTES = 64_000_000
+"""A larger index is left alone: it would hold the learning thread for seconds."""
+_HEADER_BYTES = 12
+_STAT_BYTES = 40
+_EXTENDED = 0x4000
+_NAME_MASK = 0x0FFF
+_SHA256 = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
+
+
+def tracked_files(root: str | Path) -> tuple[str, ...]:
+    """Paths of the index of the work tree `root`, relative to it; () where there is none or it cannot be read."""
+    try:
+        folder = _git_folder(Path(root))
+        index = folder / "index"
+        if index.stat().st_size > MAX_INDEX_BYTES:
+            return ()
+        data = index.read_bytes()
+        common = folder / "commondir"
+        shared = folder / common.read_text("utf-8").strip() if common.is_file() else folder
+        config = (shared / "config").read_bytes()[:MAX_INDEX_BYTES] if (shared / "config").is_file() else b""
+    except (OSError, ValueError):
+        return ()
+    return read_index(data, hash_bytes=32 if _SHA256.search(config) else 20)
+
+
+def _git_folder(root: Path) -> Path:
+    dot_git = root / ".git"
+    if not dot_git.is_file():
+        return dot_git
+    text = dot_git.read_text("utf-8").strip()
+    return root / text.removeprefix("gitdir:").strip()
+
+
+def read_index(data: bytes, *, hash_bytes: int = 20) -> tuple[str, ...]:
+    """Paths of an index of version 2, 3 or 4; what was read before the first thing that makes no sense.
+
+    Args:
+        data: the file.
+        hash_bytes: length of an object id: 20 for SHA-1, 32 for SHA-256.
+
+    Source: gitformat-index(5).
+    """
+    version = int.from_bytes(data[4:8], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4):
+        return ()
+    names: list[str] = []
+    before = b""
+    at = _HEADER_BYTES
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        start = at
+        at += _STAT_BYTES + hash_bytes
+        flags = int.from_bytes(data[at : at + 2], "big")
+        at += 4 if version > 2 and flags & _EXTENDED else 2
+        kept = b""
+        if version == 4:
+            cut, at = _offset(data, at)
+            kept = before[: max(0, len(before) - cut)]
+        end = data.find(b"\0", at + (flags & _NAME_MASK if version < 4 else 0))
+        if end < 0:
+            break
+        before = kept + data[at:end]
+        names.append(before.decode("utf-8", "replace"))
+        at = end + 1 if version == 4 else start + ((end - start) // 8 + 1) * 8
+    return tuple(names)
+
+
+def _offset(data: bytes, at: int) -> tuple[int, int]:
+    """A number of variable length (as in pack files, OFS_DELTA) and where it ends."""
+    value = 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        value = (value << 7) | (byte & 0x7F)
+        if not byte & 0x80:
+            break
+        value += 1
+    return value, at
