@@ -23,6 +23,7 @@ from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler
 from tacit.app.values import Delivery, EngineStatus, Recalled
+from tacit.app.vouching import said_by_user
 from tacit.capture.bootstrap import RulesImport
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CaptureReport
@@ -30,11 +31,11 @@ from tacit.config.home import Home
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.changes import Change
-from tacit.model.ids import new_id, normalise_text
+from tacit.model.ids import new_id
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
-from tacit.model.scope import Scope, ScopeFilter
+from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import Signal
 from tacit.model.situation import Situation
@@ -44,6 +45,7 @@ from tacit.ports.host import Host, HostCapabilities, ReplayingHost
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.situation import read_situation
+from tacit.reading.trigger import parse_when
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.upkeep.reindex import reindex
@@ -52,7 +54,8 @@ _LOG = logging.getLogger(__name__)
 RECENT_TRACES = 200
 RECALL_THREADS = 4
 RECENT_SESSIONS = 10
-MIN_QUOTED_WORDS = 3
+QUOTED_WITHIN_MS = 6 * 3_600_000
+"""How old the newest signal of a session may be for its prompts to vouch for what an agent states."""
 
 
 class Engine:
@@ -230,34 +233,37 @@ class Engine:
             session: the session it was said in.
             pinned: packed first where a preset pins.
             files: paths it speaks of.
-            user_words: what the user said, verbatim, when an agent states it: found in a recent prompt of this project, it
-                lifts the statement to the user's tier.
+            user_words: what the user said, verbatim, when an agent states it: where a recent prompt of this project holds
+                them and says the same as `content`, it is stored as the user's, for this project only.
 
         Raises:
             UnknownKind, InvalidInput: naming what is wrong.
             RefusedByRedaction: if only a secret was left.
         """
-        if user_words and tier < TrustTier.USER and self._said_by_user(user_words, cwd):
+        if user_words and tier < TrustTier.USER and self._said_by_user(content, user_words, cwd, session):
             tier = TrustTier.USER
+            scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
+            when = parse_when(when, maker="agent") if isinstance(when, str) and when.strip() else when
         return self._memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
             pinned=pinned, files=files,
         )  # fmt: skip
 
-    def _said_by_user(self, words: str, cwd: str) -> bool:
-        """Whether the user said `words` in a recent prompt of the project around `cwd`."""
+    def _said_by_user(self, content: str, words: str, cwd: str, session: SessionKey | None) -> bool:
+        """Whether the user said `content` lately in the project around `cwd`, in `session` where it is known."""
         project = self._projects.of(cwd)
-        wanted = normalise_text(words)
-        if project is None or len(wanted.split()) < MIN_QUOTED_WORDS:
+        if project is None:
             return False
         self._sessions.flush()
-        recent = self._store.list_sessions(limit=RECENT_SESSIONS)
-        return any(
-            wanted in normalise_text(prompt)
-            for state in recent
-            if state.project_id == project.id
+        since = self._parts.clock.now_ms() - QUOTED_WITHIN_MS
+        prompts = [
+            prompt
+            for state in self._store.list_sessions(limit=RECENT_SESSIONS)
+            if state.project_id == project.id and state.last_signal_at_ms >= since
+            if session is None or state.key == session
             for prompt in state.recent_prompts
-        )
+        ]
+        return said_by_user(content, words, prompts)
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0
@@ -299,14 +305,18 @@ class Engine:
         pinned: bool | None = None,
     ) -> Memory:
         """Change a memory; what is None stays. Editing confirms it."""
-        return self._memories.edit(
+        changed = self._memories.edit(
             self.show(id_or_prefix), content=content, kind=kind, when=when, scope=scope,
             importance=importance, pinned=pinned,
         )  # fmt: skip
+        self._starts.drop()
+        return changed
 
     def forget(self, id_or_prefix: str, *, reason: str = "forgotten") -> Memory:
         """Stop recalling a memory and return what it was."""
-        return self._memories.forget(self.show(id_or_prefix), reason=reason)
+        forgotten = self._memories.forget(self.show(id_or_prefix), reason=reason)
+        self._starts.drop()
+        return forgotten
 
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful."""
@@ -372,7 +382,16 @@ class Engine:
 
     def prerender(self) -> int:
         """Write the start block of every project seen lately, for a session that starts without a daemon."""
-        return self._starts.write(self._projects.recent_folders(), self.context)
+        return self._starts.write(self._projects.recent_folders(), self.context, wanted=self._starts_at)
+
+    @property
+    def starts_stale(self) -> bool:
+        """Whether a memory was edited or forgotten since `prerender`."""
+        return self._starts.stale
+
+    def _starts_at(self, cwd: str) -> bool:
+        settings = self._settings_at(cwd)
+        return settings.recall.enabled and not settings.recall.shadow and not settings.privacy.incognito
 
     # --- the store -----------------------------------------------------------------------------------------------
 

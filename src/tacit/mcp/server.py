@@ -40,7 +40,9 @@ ADD = (
     "file is for. Say in `when` to which coming action it applies, else it is found only by its words. "
     "Without the user's own words in `user_words` it stays unconfirmed. Never add secrets or what the code says itself."
 )
-CONTEXT = "Show what a new session in this folder would be given: standing rules, recent decisions, open tasks."
+CONTEXT = (
+    "Show what a new session in this folder would be given: standing rules, recent decisions, open tasks."
+)
 TAIL_TOKENS = 24
 """Kept free for the line that says how many more there are."""
 MAX_TOKENS = 4000
@@ -220,7 +222,7 @@ def add(
     """Store an agent's statement and say what became of it.
 
     It is stored at the lowest tier: an agent's word without the user's is unconfirmed, and recalled on demand only. With
-    `user_words` that the user did say in this project's recent sessions it counts as the user's.
+    `user_words` from this project's recent prompts that say the same it counts as the user's, for this project only.
     """
     changes = engine.remember(
         content,
@@ -249,9 +251,7 @@ def _outcome(change: Change) -> str:
 
 
 def _named(memory: Memory) -> str:
-    waiting = (
-        ", unconfirmed: the user can confirm it with `tacit edit`" if memory.status == "quarantined" else ""
-    )
+    waiting = ", unconfirmed: the user can confirm it" if memory.status == "quarantined" else ""
     return f"{memory.id} ({memory.kind}{waiting})"
 
 

@@ -393,17 +393,6 @@ def test_the_start_block_is_left_for_moments_without_a_daemon(engine, place):
     assert RULE in left["replies"]["opencode"]
 
 
-def test_the_users_own_words_lift_what_an_agent_states(make_engine, place):
-    engine = quiet(make_engine)
-    agent = Agent(engine, place)
-    agent.start()
-    agent.prompt("hm, deployments on friday are a bad idea for us")
-    said = {"cwd": str(place), "tier": TrustTier.ASSISTANT, "source": "mcp"}
-    engine.remember("Deploy on no Friday.", user_words="deployments on Friday are a bad idea", **said)
-    engine.remember("Deploy on every Sunday.", user_words="sunday is the best day to deploy", **said)
-    assert [m.content for m in engine.list_memories(MemoryFilter())] == ["Deploy on no Friday."]
-
-
 def test_what_is_unconfirmed_is_found_on_demand_only_and_marked(engine, place):
     engine.remember(
         "The staging database is copied every night.", cwd=str(place), tier=TrustTier.IMPORT, source="mcp"
