@@ -85,11 +85,15 @@ class Learning:
         future.add_done_callback(self._running.discard)
 
     def _meet(self, project: ProjectRecord, *, rule_files: bool) -> None:
-        """Make a project known, and follow the rule files of one that was set up with `init`."""
+        """Make a project known, and follow the rule files of the folder in which it was set up with `init`.
+
+        Another checkout of the same remote is the same project, but its files were never agreed to: anyone can
+        write the remote's name into a repository.
+        """
         record = self._projects.register(project)
         self._projects.read_languages(record)
-        if rule_files and self._parts.store.get_value(f"init:{record.id}") is not None:
-            self.capture.import_rules(Path(record.root), record)
+        if rule_files and self._parts.store.get_value(f"init:{record.id}") == project.root:
+            self.capture.import_rules(Path(project.root), record)
 
     def _explicit(self, signal: PromptSubmitted, handled: Handled) -> None:
         state = handled.state
@@ -141,11 +145,11 @@ class Learning:
         return self.capture.capture_pending()
 
     def import_rules(self, project: ProjectRecord) -> RulesImport:
-        """Import the rule files of `project` and follow them from now on."""
+        """Import the rule files of `project` and follow those of this folder from now on."""
         record = self._projects.register(project)
         self._projects.read_languages(record)
-        done = self.capture.import_rules(Path(record.root), record)
-        self._parts.store.put_value(f"init:{record.id}", str(self._parts.clock.now_ms()))
+        done = self.capture.import_rules(Path(project.root), record)
+        self._parts.store.put_value(f"init:{record.id}", project.root)
         return done
 
     def transcripts(self, project: ProjectRecord) -> tuple[TranscriptInfo, ...]:

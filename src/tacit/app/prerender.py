@@ -1,7 +1,8 @@
 """Start blocks written ahead, for a session that starts while no daemon answers. Bytes only; the hook client prints them.
 
 One file per working folder, `start/<first 24 hexadecimal digits of the folder's SHA-256>.json`:
-`{"cwd", "at_ms", "replies": {host: the exact reply to its session start}}`. Written whole or not at all.
+`{"cwd", "at_ms", "replies": {host: the exact reply to its session start}}`. Written whole or not at all, for its
+owner's eyes alone; what was not written again is removed, so that nothing outlives a change or a switch turned off.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from tacit.config.home import Home
@@ -37,12 +38,32 @@ class StartBlocks:
         self._home = home
         self._hosts = hosts
         self._clock = clock
+        self._stale = False
 
-    def write(self, folders: Iterable[str], context: Callable[[str], Block]) -> int:
-        """Write the block of every folder; returns how many there are now."""
-        count = 0
+    @property
+    def stale(self) -> bool:
+        """Whether a memory changed since the last writing."""
+        return self._stale
+
+    def drop(self) -> None:
+        """Remove every block: one of them may hold what has just been changed or forgotten."""
+        self._stale = True
+        remove_blocks(self._home)
+
+    def write(
+        self,
+        folders: Iterable[str],
+        context: Callable[[str], Block],
+        *,
+        wanted: Callable[[str], bool] = lambda _: True,
+    ) -> int:
+        """Write the block of every folder for which `wanted` holds and remove all others; returns how many there are."""
+        self._stale = False  # a change from here on is one that these blocks may not hold
+        written: set[Path] = set()
         self._home.start_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         for cwd in folders:
+            if not wanted(cwd):
+                continue
             block = context(cwd)
             replies = {
                 name: self._hosts[name].encode(payload, block)
@@ -52,7 +73,17 @@ class StartBlocks:
             path = start_file(self._home, cwd)
             text = json.dumps({"cwd": cwd, "at_ms": self._clock.now_ms(), "replies": replies})
             part = path.with_suffix(f".{os.getpid()}.tmp")
-            part.write_text(text, "utf-8", "surrogatepass")
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
+                opened.write(text.encode("utf-8", "surrogatepass"))
+            part.chmod(0o600)
             part.replace(path)
-            count += 1
-        return count
+            written.add(path)
+        remove_blocks(self._home, but=written)
+        return len(written)
+
+
+def remove_blocks(home: Home, *, but: Collection[Path] = ()) -> None:
+    """Remove the start blocks of `home`, except the files `but`."""
+    for path in home.start_dir.glob("*.json"):
+        if path not in but:
+            path.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tacit.app.engine import Engine
 from tacit.app.parts import Parts
+from tacit.app.prerender import remove_blocks
 from tacit.backends.sqlite import open_sqlite_store, quarantine, suspicion
 from tacit.backends.sqlite import restore as restore_backup
 from tacit.config.environment import secret
@@ -124,4 +125,6 @@ def restore_store(home: Home, source: Path) -> Path | None:
     Raises:
         NotFound, StoreError: if the backup cannot serve; the present store is left alone.
     """
-    return restore_backup(source, home, SystemClock())
+    aside = restore_backup(source, home, SystemClock())
+    remove_blocks(home)  # they were made from the store that is gone
+    return aside

@@ -198,7 +198,8 @@ class DaemonProcess:
                     spooled_s = now
                     self._drain(engine)
                 asked_s = now - counters.idle_s
-                if now - rendered_s > PRERENDER_EVERY_S and asked_s > rendered_s and self._claim.holds():
+                due = now - rendered_s > PRERENDER_EVERY_S and asked_s > rendered_s
+                if (due or engine.starts_stale) and self._claim.holds():
                     rendered_s = now
                     engine.prerender()
             # The background job's boundary: the daemon answers on, whatever fails here.
