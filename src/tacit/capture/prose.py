@@ -1,12 +1,14 @@
 """The sentences a person spoke in a prompt. In: prompt text. Out: sentences with their place.
 
-Leaves out what was pasted rather than said: code, quotes, logs, stack traces, tables, diffs, mark-up.
+Leaves out what was pasted rather than said: code, quotes, logs, stack traces, tables, diffs, mark-up, and the text
+behind a line that reports somebody else's words ("the README says", "issue body:").
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from tacit.reading.sentences import split_sentences
 
@@ -26,7 +28,45 @@ _NOT_PROSE = re.compile(
     r"|^\s*(?:#!|//|/\*|\*/|import |from \S+ import |def |class |function |const |let \w+ ?=|var |return\b.*;|<\w|}\s*$)"
     r"|[;{}]\s*$|^\s*https?://\S+\s*$"
 )
-_QUOTED = re.compile(r"\"[^\"\n]{12,}\"|\u201c[^\u201d\n]{12,}\u201d")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{12,}\"|\u201c[^\u201d\n]{12,}\u201d|\u201e[^\u201c\u201d\n]{12,}[\u201c\u201d]|\u00ab[^\u00bb\n]{12,}\u00bb"
+    r"|(?<!\w)'(?=\w)[^\n']{2,}(?:'(?=\w)[^\n']*)*(?<=[\w.!?])'(?!\w)"
+)
+_ORDERS = re.compile(
+    r"^\W*(?:please|remember|always|never|from now on|going forward|use|do|don'?t|make sure|ensure|prefer|run|follow|keep"
+    r"|whatever|note)\b",
+    re.IGNORECASE,
+)
+_SAYS = re.compile(
+    r"\b(?:says?|said|states?|stated|reads|wrote|writes|told (?:me|us)|tells (?:me|us)|claims?|claimed|suggests?|suggested"
+    r"|recommends?|recommended|replied|answered|commented|posted)(?: (?:this|the following|that))?\s*[:,]?\s*$"
+    r"|\bby @[\w-]+\s*:?\s*$|^\W*@[\w-]+\s*:?\s*$|^\W*according to [^.?!]+$",
+    re.IGNORECASE,
+)
+_HERE_IS = re.compile(
+    r"^\W*(?:(?:and|so|ok(?:ay)?|also)\W+)?(?:here(?:'s| is| are)|this is what)\b[^.?!]*$", re.IGNORECASE
+)
+_THEIRS = re.compile(
+    r"\b(?:outputs?|logs?|bod(?:y|ies)|readme|docs?|documentation|page|article|post|ticket|issue|comments?|e?mail|error|trace"
+    r"|response|reply|message|excerpt|snippet|transcript|author|found|got|saw|blogs?|pasted?|vendor|upstream|dependency|website|report)\b",
+    re.IGNORECASE,
+)
+_MINE = re.compile(
+    r"\b(?:remember|memory|from now on|going forward|rules?|conventions?|guidelines?|preferences?|please|always|never|make sure"
+    r"|mind|notes?|reminder|requirements?|must|should|my|our|we|i|you|todo|tasks?|steps?|project|repo|code)\b",
+    re.IGNORECASE,
+)
+_DOCUMENT = re.compile(
+    r"\b(?:body|readme|docs?|documentation|page|article|post|ticket|issue|comments?|e?mail|website|report)\b|@\w",
+    re.IGNORECASE,
+)
+_ONLY_URL = re.compile(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
+_ABOUT_IT = re.compile(
+    r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|you agree)\b"
+    r"|what do you think|what'?s your (?:take|opinion)|should (?:we|i)\b|do (?:you agree|we (?:want|need|really))|any thoughts"
+    r"|thoughts\b|really\?|right\?|true\?|agreed?\?|good idea|how about (?:that|this)|why (?:is|would|do|does|should))",
+    re.IGNORECASE,
+)
 _CHATTY = re.compile(r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])")
 """Where a sentence ends for people who write without capitals."""
 _MANY_HEADINGS = re.compile(r"^#{1,6}\s+\S", re.MULTILINE)
@@ -37,11 +77,15 @@ PASTED_WORDS = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """One sentence, `text` verbatim; `lead` = it is the first one of the prompt; `item` = it stands in a list."""
+    """One sentence, `text` verbatim.
+
+    `lead` = it is the first one of the prompt; `item` = it stands in a list; `doubted` = a question about it follows.
+    """
 
     text: str
     lead: bool = False
     item: bool = False
+    doubted: bool = False
 
 
 def pasted_document(text: str) -> bool:
@@ -53,7 +97,8 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
     """Sentences that the person wrote, in order."""
     bare = _ELEMENT.sub("\n", _FENCE.sub("\n", text))
     found: list[Sentence] = []
-    for paragraph, item in _paragraphs(bare):
+    places: list[int] = []
+    for place, (paragraph, item) in enumerate(_paragraphs(bare)):
         hidden, quotes = hide_quotes(
             paragraph
         )  # a quotation may hold the end of a sentence, but is no end itself
@@ -63,7 +108,24 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
             sentence = show_quotes(part, tuple(mine))
             if sentence:
                 found.append(Sentence(text=sentence, lead=not found, item=item))
-    return tuple(found)
+                places.append(place)
+    return _with_doubts(found, places)
+
+
+def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence, ...]:
+    """Mark what a question asks about: the sentences before it in its paragraph, or the paragraph or list before it."""
+    marked = list(sentences)
+    for at, sentence in enumerate(sentences):
+        asked = _ABOUT_IT.match(sentence.text)
+        if not asked or not (sentence.text.rstrip(" )").endswith("?") or asked[0].lower().startswith("what")):
+            continue
+        here = places[at - 1] if at else -1
+        for before in range(at - 1, -1, -1):
+            together = marked[before].item and marked[at - 1].item and not sentence.item
+            if places[before] != here and not together:
+                break
+            marked[before] = replace(marked[before], doubted=True)
+    return tuple(marked)
 
 
 def hide_quotes(sentence: str) -> tuple[str, tuple[str, ...]]:
@@ -78,11 +140,26 @@ def show_quotes(text: str, quotes: tuple[str, ...]) -> str:
     return text
 
 
+def _reports(line: str) -> bool:
+    """Whether what follows this line is somebody else's words."""
+    if _ORDERS.match(line):
+        return False
+    if _SAYS.search(line) or _ONLY_URL.match(line):
+        return True
+    theirs, mine = bool(_THEIRS.search(line)), bool(_MINE.search(line))
+    if _HERE_IS.match(line):
+        return theirs or not mine
+    return line.rstrip().endswith(":") and (theirs or not mine)
+
+
 def _paragraphs(text: str) -> list[tuple[str, bool]]:
-    """Runs of prose lines joined with spaces; every list item stands alone."""
+    """Runs of prose lines joined with spaces; every list item stands alone; reported words are left out."""
     found: list[tuple[str, bool]] = []
     lines: list[str] = []
     item = False
+    # What a reporting line opens: "next" = its words begin with the next line, "block" = they end with a blank line,
+    # "rest" = they are a document, which may go on behind blank lines to the end.
+    quoting: Literal["", "next", "block", "rest"] = ""
 
     def flush() -> None:
         if lines:
@@ -90,7 +167,13 @@ def _paragraphs(text: str) -> list[tuple[str, bool]]:
             lines.clear()
 
     for line in text.split("\n"):
-        if not line.strip() or _NOT_PROSE.search(line) or line.lstrip().startswith("#"):
+        blank = not line.strip()
+        if quoting == ("block" if blank else "next"):
+            quoting = "" if blank else "block"
+        left_out = bool(quoting)
+        if not blank and quoting != "rest" and _reports(line):
+            quoting = "rest" if _DOCUMENT.search(line) and not _ONLY_URL.match(line) else "next"
+        if blank or left_out or _NOT_PROSE.search(line) or line.lstrip().startswith("#"):
             flush()
             item = False
             continue

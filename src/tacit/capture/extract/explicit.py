@@ -56,6 +56,12 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 _BASE_FORM = re.compile(r"[a-z-]{2,}(?<!ed)(?<!ing)(?<![^s]s)")
+_REPORTED = re.compile(
+    r"^(?:the|a|an|this|that|their|its|it|he|she|they|someone|somebody|@\w+|according to|readme|docs)\b(?:\W+[\w'./@-]+){0,8}?"
+    r"\W+(?:says?|said|claims?|claimed|reads|writes|wrote|states?|suggests?|recommends?|told (?:me|us))\b",
+    re.IGNORECASE,
+)
+"""Somebody else's words in one sentence: "the README says that you must always ..."."""
 _REMEMBER = re.compile(
     r"^(?:please\s+|you (?:should|must|need to)\s+|i (?:want|need) you to\s+)*"
     r"(?:remember(?:\s+(?:that|this))?(?P<gap>\s*[:,\u2013\u2014-]\s*|\s+(?=\S))"
@@ -161,6 +167,8 @@ _DENIAL = re.compile(
 def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
     said, quotes = hide_quotes(sentence.text)
     body = _LEAD.sub("", said, count=1)
+    if sentence.doubted or _REPORTED.match(body):
+        return None
     everywhere = bool(_EVERYWHERE.search(body))
     for cue in cues:
         candidate = cue(body)
@@ -321,6 +329,8 @@ def _stated_value(body: str) -> _Found | None:
 
 def _after_denial(sentence: Sentence) -> Statement | None:
     """The sentence after a bare "that's wrong."."""
+    if sentence.doubted:
+        return None
     said, quotes = hide_quotes(sentence.text)
     found = _correction(f"no, {_LEAD.sub('', said, count=1)}")
     if found is None:

@@ -108,7 +108,9 @@ def find_statements(turns: Iterable[Turn]) -> tuple[Found, ...]:
         if pasted_document(turn.text):
             continue
         for sentence in spoken_sentences(turn.text):
-            if sentence.text not in spans and (statement := _moderate(sentence.text)):
+            if sentence.doubted or sentence.text in spans:
+                continue
+            if statement := _moderate(sentence.text):
                 found.setdefault(
                     statement.content.lower(), Found(statement=statement, turn=turn, explicit=False)
                 )
