@@ -120,11 +120,12 @@ def statement_draft(found: Found, place: Place, situation: Situation | None = No
 
 
 def fix_draft(fix: Fix, place: Place) -> Draft:
-    """The draft of a verified fix: the error, what made the command succeed, and the cause if one was named."""
+    """The draft of a verified fix: the error's name, what made the command succeed, and the cause if one was named."""
     failure = fix.failure
     files = tuple(place.relative(path) for path in failure.edited)
     essence = fix.essence.rstrip(".")
-    content = f"`{failure.command}` failed with: {essence}. {_remedy(fix, files)}"
+    named = f" with: {essence}" if essence else ""
+    content = f"`{failure.command}` failed{named}. {_remedy(fix, files)}"
     if failure.cause and not fix.corrected:
         content += f" Cause: {failure.cause}."
     return Draft(

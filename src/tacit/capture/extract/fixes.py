@@ -50,6 +50,21 @@ _TELLING = re.compile(
     r"error|fail|cannot|can't|could not|not found|no such|denied|refused|missing|unknown|invalid|undefined|unable|panic",
     re.IGNORECASE,
 )
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_NAMED = r"(?:[a-z_]\w*[.:]+)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Panic|NotFound|Timeout)"
+_SHAPE = re.compile(
+    rf"\b(?P<name>{_NAMED})\b(?::\s*(?P<said>.*))?$"
+    r"|^(?P<place>(?:[A-Z]:)?[\w@.+/\\-]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):)\s*(?P<at>.+)$"
+    r"|(?:^|\s)(?P<mark>(?:fatal|error|panic|npm ERR!)(?:\s?\[[\w-]+\]|\s[A-Z]{1,5}\d{2,5})?:?)\s+(?P<told>.+)$",
+)
+_ORDER = re.compile(
+    r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\b(?:curl|wget)\b|\b[a-z]+://(?!localhost|127\.)|\b(?:agents?|assistants?|AI|LLM|SYSTEM"
+    r"|instructions?|prompts?|ignore (?:all|any|the|previous)|you (?:must|should|need|have|are|may)|must (?:now )?(?:run|execute"
+    r"|call|use)|please|always|never|remember|important)\b|^\W*(?:run|execute|download|install|ignore|delete|remove|add|use"
+    r"|send|call|follow|disable|try|to (?:fix|add|solve|resolve|continue))\b",
+    re.IGNORECASE,
+)
+MAX_ESSENCE = 160
 _CAUSE = re.compile(
     r"\b(?:because|the (?:issue|problem|cause|reason|error) (?:is|was)|caused by|due to|needs? to|requires?|missing"
     r"|expects?|should be|isn'?t|wasn'?t|doesn'?t|must)\b",
@@ -82,8 +97,8 @@ class Fix:
 
     @property
     def essence(self) -> str:
-        """The telling line of the error."""
-        return essence_of(self.failure.error)
+        """What the error is: see `error_line`."""
+        return error_line(self.failure.error)
 
 
 def find_fixes(
@@ -109,6 +124,30 @@ def essence_of(error: str) -> str:
     telling = [line for line in lines if _TELLING.search(line)]
     chosen = (telling or lines or [""])[0]
     return chosen if len(chosen) <= 160 else chosen[:157].rsplit(" ", 1)[0] + "..."
+
+
+def error_line(error: str) -> str:
+    """The first line that has an error's form, up to its first sentence end and at most 160 characters; "" = none.
+
+    A tool's output is anybody's text. What is kept will be handed to an agent later, so only what names the error
+    may stay: never the sentences around it, never an order, whatever form it comes in.
+    """
+    for raw in error.splitlines():
+        line = " ".join(_ANSI.sub(" ", raw).split())
+        shape = _SHAPE.search(line)
+        if shape is None and not (_ENVIRONMENT.search(line) or _USAGE.search(line)):
+            continue
+        head = (shape["name"] or shape["place"] or shape["mark"]) if shape else ""
+        said = (shape["said"] or shape["at"] or shape["told"] or "") if shape else line
+        said = re.split(r"(?<=[\w'\"`)\]])[.!?;]+(?:\s|$)", said, maxsplit=1)[0].strip()
+        if _ORDER.search(said) or _ORDER.search(head):
+            if shape and shape["name"]:
+                return shape["name"]
+            continue
+        colon = ":" if shape and shape["name"] and said else ""
+        found = f"{head}{colon} {said}".strip()
+        return found if len(found) <= MAX_ESSENCE else found[: MAX_ESSENCE - 3].rsplit(" ", 1)[0] + "..."
+    return ""
 
 
 def same_command(left: str, right: str) -> bool:
