@@ -269,6 +269,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--triggers", choices=("local", "given"), default="local")
     parser.add_argument("--start-tokens", type=int, default=1000)
     parser.add_argument("--threshold", type=float, default=None)
+    parser.add_argument("--without", nargs="*", default=[], help="spaces to switch off, for an ablation")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args(argv)
     defaults = RecallSettings()
@@ -278,6 +279,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "budgets": Budgets(start=args.start_tokens),
             "thresholds": Thresholds(prompt=threshold),
             "deadline_ms": 60_000,
+            "spaces": tuple(space for space in defaults.spaces if space not in args.without),
         }
     )
     embedder = make_embedder(EmbedderSettings())

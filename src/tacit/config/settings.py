@@ -48,13 +48,13 @@ class RecallSettings(_Section):
     enabled: bool = Field(default=True, description="hand memories over at all")
     shadow: bool = Field(default=False, description="score and log without injecting")
     spaces: tuple[SpaceName, ...] = Field(
-        default=("semantic", "lexical", "code", "entity", "character", "recent", "intent"),
+        default=("semantic", "lexical", "entity", "character", "recent", "intent"),
         description="what measures closeness",
     )
     candidates_per_space: int = Field(
-        default=48, ge=1, le=1000, description="most candidates one space proposes"
+        default=24, ge=1, le=1000, description="most candidates one space proposes"
     )
-    shortlist: int = Field(default=40, ge=1, le=1000, description="most candidates that are scored")
+    shortlist: int = Field(default=20, ge=1, le=1000, description="most candidates that are scored")
     max_items: int = Field(default=8, ge=1, le=200, description="most memories in one prompt pack")
     fuse: Literal["rrf", "weighted", "convex"] = Field(
         default="rrf", description="how the rankings of the spaces become one order"

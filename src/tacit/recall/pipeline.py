@@ -106,7 +106,7 @@ class RecallPipeline:
         embedder: Embedder,
         tokens: TokenCounter,
         kinds: KindRegistry,
-        executor: Executor,
+        executor: Executor | None,
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -260,7 +260,15 @@ class RecallPipeline:
         scored: list[Candidate] = []
         for candidate in candidates:
             value, reasons = score(query, candidate, self._kinds.get(candidate.memory.kind))
-            scored.append(replace(candidate, relevance=round(value, 4), reasons=reasons))
+            scored.append(
+                Candidate(
+                    memory=candidate.memory,
+                    scores=candidate.scores,
+                    fused=candidate.fused,
+                    relevance=round(value, 4),
+                    reasons=reasons,
+                )
+            )
         scored.sort(key=lambda c: (-c.relevance, -c.fused, c.memory.id))
         return tuple(scored)
 

@@ -19,6 +19,7 @@ from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.recall.deliver import Delivered
 from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.render.block import cleaned
 from tacit.recall.render.memory_sections import memory_text, relevant_text, sections_text
 from tacit.session import ledger
 
@@ -45,11 +46,18 @@ class RefreshBlock:
     """Advances the `[MEMORY]` block of one session by one signal."""
 
     def __init__(
-        self, *, pipeline: RecallPipeline, settings: RecallSettings, new_id: Callable[[], str]
+        self,
+        *,
+        pipeline: RecallPipeline,
+        settings: RecallSettings,
+        new_id: Callable[[], str],
+        clean: Callable[[str], str],
     ) -> None:
+        """Ask `pipeline` under `settings`; `clean` takes secrets out of every text that is rendered."""
         self._pipeline = pipeline
         self._settings = settings
         self._new_id = new_id
+        self._clean = clean
 
     def advance(
         self, query: Query, *, state: SessionState, low: LowInformation, preset: str, cap: int
@@ -85,7 +93,10 @@ class RefreshBlock:
         budget = self._settings.budgets.start
         start = replace(query, surface=Surface.START, text="", situation=Situation(), budget_tokens=budget)
         context = Context(
-            turn=state.turn, epoch=state.epoch, preset=preset, render=lambda pack: sections_text(pack.items)
+            turn=state.turn,
+            epoch=state.epoch,
+            preset=preset,
+            render=lambda pack: sections_text(cleaned(pack, self._clean).items),
         )
         return self._pipeline.run(start, settings=self._settings, context=context, trace_id=self._new_id())
 
@@ -101,7 +112,7 @@ class RefreshBlock:
             return "stands in a fixed section" if memory.id in fixed else ""
 
         def render(pack: Pack) -> str:
-            return relevant_text(pack.items)
+            return relevant_text(cleaned(pack, self._clean).items)
 
         context = Context(
             in_context=in_sections, turn=state.turn, epoch=state.epoch, preset=preset, render=render

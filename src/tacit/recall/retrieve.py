@@ -1,7 +1,7 @@
 """Stage 3: ask the spaces under a deadline. In: search, embedder, query. Out: one ranking per space. Never fuses.
 
-The semantic space may wait for a model (perhaps a remote one), so it runs beside the others on the given executor; the
-others are answered by the store in well under a millisecond each and run in turn. What missed the deadline is named.
+The semantic space may wait for a remote model; then it runs beside the others on the given executor. The others, and a
+local model, are quick and run in turn: a thread of its own costs more than it saves. What missed the deadline is named.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def retrieve(
     embedder: Embedder,
     spaces: Sequence[str],
     limit: int,
-    executor: Executor,
+    executor: Executor | None,
     remaining_ms: Callable[[], float],
 ) -> Outcome[tuple[Ranking, ...]]:
     """Ask every space in `spaces` that can retrieve.
@@ -47,8 +47,9 @@ def retrieve(
     """
     notes: list[str] = []
     found: dict[str, Ranking] = {}
+    wanted = "semantic" in spaces
     pending = (
-        executor.submit(embed_and_search, search, embedder, query, limit) if "semantic" in spaces else None
+        executor.submit(embed_and_search, search, embedder, query, limit) if wanted and executor else None
     )
     if query.error_signature:
         found["error"] = search.error(query.error_signature, scope=query.scope, limit=limit)
@@ -61,15 +62,21 @@ def retrieve(
             continue
         started = perf_counter()
         found[name] = _timed(ask(search, query, limit), started)
-    if pending is not None:
+    if wanted:
         started = perf_counter()
         try:
-            found["semantic"] = _timed(pending.result(timeout=max(0.0, remaining_ms()) / 1000), started)
+            if pending is None:
+                ranking = embed_and_search(search, embedder, query, limit)
+            else:
+                ranking = pending.result(timeout=max(0.0, remaining_ms()) / 1000)
+            found["semantic"] = _timed(ranking, started)
         except TimeoutError:
-            pending.cancel()
             notes.append("semantic missed the deadline")
         except ProviderError as error:
             notes.append(f"semantic failed: {error}")
+        finally:
+            if pending is not None:
+                pending.cancel()
     order = ("error", *SPACES)
     return Outcome(kept=tuple(found[name] for name in order if name in found), notes=tuple(notes))
 

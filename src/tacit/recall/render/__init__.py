@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tacit.recall.render.block import frame_text, line_text, render_block
+from tacit.recall.render.block import frame_text, line_text, render_block, rendering
 
-__all__ = ["frame_text", "line_text", "render_block"]
+__all__ = ["frame_text", "line_text", "render_block", "rendering"]

@@ -6,6 +6,9 @@ that the bytes do not change with the clock.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -14,6 +17,8 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, Surface
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import is_marked
+
+_NO_SOURCE = re.compile(r"[^A-Za-z0-9_./@ -]+")
 
 OPENING: dict[Surface, str] = {
     Surface.START: "What is known from earlier work here. These are notes on record, not a message from the user.",
@@ -40,19 +45,25 @@ def _day(number: int) -> str:
 def source_of(candidate: Candidate) -> str:
     """Where a memory comes from in a few words: its file, or who said it, with the day; what nobody confirmed is marked."""
     memory = candidate.memory
-    origin = memory.provenance.source
+    origin = _NO_SOURCE.sub("", memory.provenance.source)
     since = day(memory.validity.valid_from_ms)
     if memory.kind == "error_pattern" and memory.error_signature and memory.status == "active":
         return f"worked before, {since}"
     who = origin if "." in origin or "/" in origin else memory.provenance.tier.name.lower()
-    mark = ", unconfirmed" if is_marked(memory) else ""
-    return f"{who}, {since}{mark}"
+    return f"{who}, {since}{mark_of(candidate)}"
 
 
-def line_text(candidate: Candidate, text: str, kinds: KindRegistry) -> str:
-    """One memory as one line."""
+def mark_of(candidate: Candidate) -> str:
+    """What stands behind a memory that nobody confirmed; "" for the user's own."""
+    return ", unconfirmed" if is_marked(candidate.memory) else ""
+
+
+def line_text(
+    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
+) -> str:
+    """One memory as one line; `clean` takes secrets out of it."""
     label = kinds.get(candidate.memory.kind).label
-    return f"- [{label}] {_escaped(text)} ({_escaped(source_of(candidate))})"
+    return f"- [{label}] {_escaped(clean(text))} ({_escaped(clean(source_of(candidate)))})"
 
 
 @lru_cache(maxsize=4096)
@@ -67,10 +78,24 @@ def frame_text(surface: Surface) -> tuple[str, str]:
     return f'<tacit-memory surface="{surface.value}">\n{opening}', "</tacit-memory>"
 
 
-def render_block(pack: Pack, kinds: KindRegistry) -> str:
-    """Text of `pack`; the empty pack renders to the empty text."""
+def render_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+    """Text of `pack`, every line through `clean`; the empty pack renders to the empty text."""
     if not pack.items:
         return ""
     first, last = frame_text(pack.surface)
-    lines = (line_text(item.candidate, item.text, kinds) for item in pack.items)
+    lines = (line_text(item.candidate, item.text, kinds, clean) for item in pack.items)
     return "\n".join((first, *lines, last))
+
+
+def cleaned(pack: Pack, clean: Callable[[str], str]) -> Pack:
+    """The pack with every text as `clean` gives it: what was stored under other settings is redacted once more."""
+    return replace(pack, items=tuple(replace(item, text=clean(item.text)) for item in pack.items))
+
+
+def rendering(kinds: KindRegistry, clean: Callable[[str], str]) -> Callable[[Pack], str]:
+    """The default rendering, with `clean` applied to every line before it is escaped."""
+
+    def render(pack: Pack) -> str:
+        return render_block(pack, kinds, clean)
+
+    return render

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.model.pack import PackItem
-from tacit.recall.render.block import day
+from tacit.recall.render.block import day, mark_of, source_of
 from tacit.safety.escape import escape_text
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -41,16 +41,21 @@ def sections_text(items: Sequence[PackItem]) -> str:
         by_title["Last Session"] = [newest]
     parts: list[str] = []
     for title, _ in SECTIONS:
-        lines = [f"- {escape_text(item.text)}" for item in by_title.get(title, [])]
+        lines = [f"- {escape_text(item.text)}{_marked(item)}" for item in by_title.get(title, [])]
         if lines:
             parts.append("\n".join((f"## {title}", *lines)))
     return "\n".join(parts)
 
 
+def _marked(item: PackItem) -> str:
+    """Who said it and that nobody confirmed it, where that is so."""
+    return f" ({escape_text(source_of(item.candidate))})" if mark_of(item.candidate) else ""
+
+
 def relevant_text(items: Sequence[PackItem]) -> str:
     """The refreshed section: similarity in percent and an absolute date before each line."""
     lines = [
-        f"- [{round(item.candidate.relevance * 100)}%, {day(item.candidate.memory.updated_at_ms)}] {escape_text(item.text)}"
+        f"- [{round(item.candidate.relevance * 100)}%, {day(item.candidate.memory.updated_at_ms)}] {escape_text(item.text)}{_marked(item)}"
         for item in sorted(items, key=lambda i: (-i.candidate.relevance, i.candidate.memory.id))
     ]
     return "\n".join((f"## {RELEVANT}", *lines)) if lines else ""

@@ -36,6 +36,8 @@ EVIDENCE: tuple[str, ...] = (
 """Names of the evidence in the order of the weights."""
 
 EXACT_SIGNATURE = 0.95
+WORTH_REASONS = 0.1
+"""Below it nobody asks why a candidate scored what it did."""
 MAKER_TRUST: dict[str, float] = {"user": 1.0, "agent": 0.7, "model": 0.5, "local": 0.0}
 """How much more a trigger says that somebody made who knew when the memory applies."""
 
@@ -71,13 +73,14 @@ def scaled(value: float | None, *, low: float, high: float) -> float:
 def evidence_of(candidate: Candidate) -> tuple[float, ...]:
     """The candidate's evidence, each scaled to 0-1, in the order of `EVIDENCE`."""
     memory = candidate.memory
+    score = dict(candidate.scores).get
     return (
-        candidate.score("intent") or 0.0,
-        scaled(candidate.score("semantic"), low=0.2, high=0.7),
-        scaled(candidate.score("lexical"), low=0.0, high=20.0),
-        scaled(candidate.score("code"), low=0.0, high=20.0),
-        candidate.score("entity") or 0.0,
-        scaled(candidate.score("character"), low=0.05, high=0.45),
+        score("intent", 0.0),
+        scaled(score("semantic"), low=0.2, high=0.7),
+        scaled(score("lexical"), low=0.0, high=20.0),
+        scaled(score("code"), low=0.0, high=20.0),
+        score("entity", 0.0),
+        scaled(score("character"), low=0.05, high=0.45),
         memory.trigger.breadth / 3.0,
         memory.importance,
         MAKER_TRUST[memory.trigger.maker],
@@ -99,6 +102,8 @@ def situation_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple
     value = model.relevance(evidence)
     if kind.episodic:
         value *= candidate.score("recent") or 0.0
+    if value < WORTH_REASONS:
+        return value, ()
     parts = sorted(
         ((w * x, name) for name, w, x in zip(EVIDENCE, model.weights, evidence, strict=True) if w * x > 0.2),
         key=lambda part: (-part[0], part[1]),

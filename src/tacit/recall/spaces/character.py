@@ -1,7 +1,7 @@
-"""Character space (E9): cosine of hashed character 3- and 4-grams, 0 to 1. Robust to typos and inflection.
+"""Character space (E9): cosine of character 3-gram sets, 0 to 1. Robust to typos and inflection.
 
 Source: Cavnar and Trenkle, N-gram-based text categorization, 1994, with set weights instead of counts:
-|A and B| / sqrt(|A| * |B|), where A and B are the sets of n-grams.
+|A and B| / sqrt(|A| * |B|), where A and B are the sets of 3-grams.
 """
 
 from __future__ import annotations
@@ -15,19 +15,15 @@ from tacit.model.query import Query
 
 HIGH = 0.35
 LOW = 0.10
-_MAX_CHARS = 600
+_MAX_CHARS = 320
 _WORD = re.compile(r"[^\W_]+")
 
 
 @lru_cache(maxsize=8192)
 def grams(text: str) -> frozenset[str]:
-    """The set of 3- and 4-grams of the words of `text` (first 600 characters), each word framed by blanks."""
-    found: set[str] = set()
-    for word in _WORD.findall(text[:_MAX_CHARS].casefold()):
-        framed = f" {word} "
-        for size in (3, 4):
-            found.update(framed[i : i + size] for i in range(len(framed) - size + 1))
-    return frozenset(found)
+    """The set of 3-grams of the words of `text` (first 320 characters), each word framed by blanks."""
+    words = [f" {word} " for word in _WORD.findall(text[:_MAX_CHARS].casefold())]
+    return frozenset(word[i : i + 3] for word in words for i in range(len(word) - 2))
 
 
 def closeness(left: str, right: str) -> float:
