@@ -20,6 +20,7 @@ from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.prerender import StartBlocks
 from tacit.app.projects import Projects
+from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler
 from tacit.app.values import Delivery, EngineStatus, Recalled
@@ -48,6 +49,7 @@ from tacit.reading.situation import read_situation
 from tacit.reading.trigger import parse_when
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
+from tacit.recall.render import rendering
 from tacit.upkeep.reindex import reindex
 
 _LOG = logging.getLogger(__name__)
@@ -66,7 +68,9 @@ class Engine:
         self._store = parts.store
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
         self._projects = Projects(store=parts.store, clock=parts.clock)
-        self._sessions = LiveSessions(store=parts.store, on_error=_log_failure)
+        self._sessions = LiveSessions(
+            store=parts.store, clean=parts.redactor.of_session, on_error=_log_failure
+        )
         self._pipeline = RecallPipeline(
             store=parts.store,
             embedder=parts.embedder,
@@ -81,7 +85,8 @@ class Engine:
             sessions=self._sessions,
             projects=self._projects,
             pipeline=self._pipeline,
-            redactor=parts.redactor,
+            redactors=parts.redactor,
+            kinds=parts.kinds,
             clock=parts.clock,
             after=self._learning.after,
         )
@@ -171,14 +176,16 @@ class Engine:
             else budget_tokens,
             entities=find_entities(text[:4000]),
         )
-        context = Context(preset=settings.preset, notes=situation.why)
+        clean = self._parts.redactor.cleaner(settings)
+        context = Context(
+            preset=settings.preset, render=rendering(self._parts.kinds, clean), notes=situation.why
+        )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         delivered, trace = self._pipeline.run(
             query, settings=settings.recall, context=context, trace_id=trace_id
         )
         if store_trace and not settings.privacy.incognito:
-            redacted = replace(trace, text=self._parts.redactor.redact(trace.text).text)
-            self._store.save_trace(redacted)
+            self._store.save_trace(clean_trace(trace, clean))
         return Recalled(pack=delivered.pack, block=delivered.block, trace=trace)
 
     def context(self, cwd: str) -> Block:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.prepare import checked_text, clean_trigger
 from tacit.capture.relate import link_entities
 from tacit.capture.wording import kind_of
 from tacit.errors import InvalidInput, RefusedByRedaction
@@ -17,6 +18,7 @@ from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
 from tacit.reading.trigger import make_trigger, parse_when
+from tacit.safety.redact import Redacts
 
 MAX_CONTENT_CHARS = 20_000
 IMPORTANCE_STEP = 0.05
@@ -96,12 +98,18 @@ class Memories:
         importance: float | None,
         pinned: bool | None,
     ) -> Memory:
-        """Store a new version of `memory` under its id. The user's hand confirms it: it becomes active, tier user."""
+        """Store a new version of `memory` under its id. The user's hand confirms it: it becomes active, tier user.
+
+        Raises:
+            InvalidInput: if it is retired or superseded, or the text is empty or too long.
+            RefusedByRedaction: if the text holds a secret.
+        """
+        _must_be_live(memory)
         now = self._parts.clock.now_ms()
+        redactor = self._parts.redactor.at(scope or memory.scope)
         text = memory.content
         if content is not None:
-            found = self._parts.redactor.redact(content.replace("\0", "").strip())
-            text = found.text
+            text = _checked(content, redactor)
         trigger = memory.trigger
         if when is not None:
             trigger = _trigger(when, "user") or trigger
@@ -111,7 +119,7 @@ class Memories:
             memory,
             content=text,
             kind=self._parts.kinds.get(kind).name if kind else memory.kind,
-            trigger=trigger,
+            trigger=clean_trigger(trigger, redactor),
             scope=scope or memory.scope,
             importance=memory.importance if importance is None else importance,
             pinned=memory.pinned if pinned is None else pinned,
@@ -128,8 +136,15 @@ class Memories:
         return changed
 
     def forget(self, memory: Memory, *, reason: str) -> Memory:
-        """Stop recalling `memory`; its history stays until `purge`."""
+        """Stop recalling `memory`; its history stays until `purge`.
+
+        Raises:
+            InvalidInput: if it is retired already.
+        """
+        if memory.status == "retired":
+            _must_be_live(memory)
         now = self._parts.clock.now_ms()
+        reason = self._parts.redactor.at(memory.scope).redact(reason).text
         self._parts.store.apply([Retire(memory_id=memory.id, at_ms=now, reason=reason)])
         return memory
 
@@ -152,3 +167,23 @@ def _trigger(when: str | Trigger | None, maker: TriggerMaker) -> Trigger | None:
     if when is None or isinstance(when, Trigger):
         return when
     return parse_when(when, maker=maker) if when.strip() else None
+
+
+def _must_be_live(memory: Memory) -> None:
+    if memory.status in ("retired", "superseded"):
+        raise InvalidInput(
+            f"{memory.id} is {memory.status}; it cannot be changed.",
+            hint=f"`tacit show {memory.id}` shows its history; state it again with `tacit remember`.",
+        )
+
+
+def _checked(content: str, redactor: Redacts) -> str:
+    """A new text for a memory, held to what a new memory is held to."""
+    text = checked_text(content.replace("\0", "").strip(), redactor)
+    if not isinstance(text, Skip):
+        return text
+    if "secret" in text.reason:
+        raise RefusedByRedaction(
+            f"Nothing was changed: the text {text.reason}.", hint="Leave the secret out and say it again."
+        )
+    raise InvalidInput(f"Nothing was changed: the text is {text.reason}.", hint="Give one short statement.")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.app.redaction import Redactors
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.model.kinds import KindRegistry
@@ -13,7 +14,6 @@ from tacit.ports.clock import Clock
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.store import Store
-from tacit.safety.redact import Redactor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,8 @@ class Parts:
         home: folder of the data.
         user_home: the user's own folder, where hosts keep transcripts.
         settings: settings that follow their files.
-        store, embedder, clock, redactor, kinds: the parts by their ports.
+        store, embedder, clock, kinds: the parts by their ports.
+        redactor: takes secrets out, by the settings of the place that a text belongs to.
         tokens: counts what is stored, exactly where the tokenizer is installed.
         estimate: counts while an agent waits; never loads a tokenizer.
         hosts: adapters by name.
@@ -40,7 +41,7 @@ class Parts:
     tokens: TokenCounter
     estimate: TokenCounter
     clock: Clock
-    redactor: Redactor
+    redactor: Redactors
     kinds: KindRegistry
     hosts: Mapping[str, Host]
     quarantined: Path | None = None

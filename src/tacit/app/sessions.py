@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from threading import Event, Lock, RLock
 from time import monotonic
 
+from tacit.app.redaction import Clean, clean_session, clean_trace
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
@@ -26,8 +27,16 @@ BEHIND_S = 0.03
 class LiveSessions:
     """The records of the sessions at work."""
 
-    def __init__(self, *, store: Store, on_error: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clean: Callable[[SessionState], Clean],
+        on_error: Callable[[BaseException], None],
+    ) -> None:
+        """Keep records over `store`; `clean` gives what takes secrets out of a session's texts before they are stored."""
         self._store = store
+        self._clean = clean
         self._on_error = on_error
         self._guard = Lock()
         self._locks: OrderedDict[SessionKey, RLock] = OrderedDict()
@@ -68,7 +77,13 @@ class LiveSessions:
         """Make `state` the newest record and have it written; with `keep` False nothing reaches the store."""
         self._states[state.key] = state
         if keep:
-            self._submit(lambda: self._store.save_session(state, trace=trace))
+            self._submit(lambda: self._write(state, trace))
+
+    def _write(self, state: SessionState, trace: Trace | None) -> None:
+        clean = self._clean(state)
+        self._store.save_session(
+            clean_session(state, clean), trace=None if trace is None else clean_trace(trace, clean)
+        )
 
     def forget(self, key: SessionKey) -> None:
         """Drop the record of a deleted session, in memory and in the store."""

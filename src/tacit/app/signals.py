@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tacit.app.projects import Projects
+from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Delivery
 from tacit.config.settings import Settings
 from tacit.model.ids import new_id
+from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.session import SessionKey, SessionState
@@ -42,8 +44,8 @@ from tacit.recall.outcome import Silence
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.refresh import LowInformation, RefreshBlock
+from tacit.recall.render import rendering
 from tacit.recall.signal import surface_for
-from tacit.safety.redact import Redactor
 from tacit.session import ledger
 from tacit.session.transitions import advanced, arrived, opened, seen
 
@@ -73,7 +75,8 @@ class SignalHandler:
         sessions: LiveSessions,
         projects: Projects,
         pipeline: RecallPipeline,
-        redactor: Redactor,
+        redactors: Redactors,
+        kinds: KindRegistry,
         clock: Clock,
         after: Callable[[Signal, Handled], None],
     ) -> None:
@@ -81,7 +84,8 @@ class SignalHandler:
         self._sessions = sessions
         self._projects = projects
         self._pipeline = pipeline
-        self._redactor = redactor
+        self._redactors = redactors
+        self._kinds = kinds
         self._clock = clock
         self._after = after
         self._late = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-late")
@@ -153,7 +157,7 @@ class SignalHandler:
             remaining=remaining,
         )
         keep = not settings.privacy.incognito
-        self._sessions.save(state, trace=self._redacted(delivery.trace), keep=keep)
+        self._sessions.save(state, trace=delivery.trace, keep=keep)
         return Handled(delivery=delivery, state=state, project=project)
 
     def replay(self, request: ReplayRequest) -> dict[str, str]:
@@ -270,6 +274,7 @@ class SignalHandler:
             turn=state.turn,
             epoch=state.epoch,
             preset=settings.preset,
+            render=rendering(self._kinds, self._redactors.cleaner(settings)),
             notes=asked.notes,
         )
         delivered, trace = self._pipeline.run(
@@ -290,7 +295,12 @@ class SignalHandler:
         self, query: Query, state: SessionState, settings: Settings, capabilities: HostCapabilities
     ) -> tuple[Delivery, SessionState]:
         """The `[MEMORY]` block of the refresh cadence, for the system prompt of every call."""
-        refresh = RefreshBlock(pipeline=self._pipeline, settings=settings.recall, new_id=self._trace_id)
+        refresh = RefreshBlock(
+            pipeline=self._pipeline,
+            settings=settings.recall,
+            new_id=self._trace_id,
+            clean=self._redactors.cleaner(settings),
+        )
         low = LowInformation(nothing_coming=query.situation.nothing_coming, words=len(query.raw_text.split()))
         block, trace, state = refresh.advance(
             query, state=state, low=low, preset=settings.preset, cap=capabilities.cap_chars
@@ -331,10 +341,6 @@ class SignalHandler:
             stages=(StageRecord(stage="signal", took_ms=0.0, notes=(reason,)),),
             silence=reason,
         )
-
-    def _redacted(self, trace: Trace | None) -> Trace | None:
-        """The trace as it is stored: the words asked with pass the redaction once more."""
-        return None if trace is None else replace(trace, text=self._redactor.redact(trace.text).text)
 
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))

@@ -9,6 +9,7 @@ from pathlib import Path
 from tacit.app.engine import Engine
 from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
+from tacit.app.redaction import Redactors
 from tacit.backends.sqlite import open_sqlite_store, quarantine, suspicion
 from tacit.backends.sqlite import restore as restore_backup
 from tacit.config.environment import secret
@@ -26,7 +27,6 @@ from tacit.ports.store import Store
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
 from tacit.providers.tokens import EstimateCounter, make_token_counter
-from tacit.safety.redact import Redactor
 
 HOST_GROUP = "tacit.hosts"
 DAMAGED_STORE = "damaged_store"
@@ -81,7 +81,11 @@ def open_engine(
     settings = watcher.current()
     clock = clock or SystemClock()
     store, quarantined = _open_store(place, clock)
-    redactor = Redactor(settings.privacy)
+
+    def root_of(project_id: str) -> Path | None:
+        return next((Path(project.root) for project in store.projects() if project.id == project_id), None)
+
+    redactor = Redactors(settings=watcher, root_of=root_of)
     model = embedder or make_embedder(
         settings.embedder,
         api_key=secret(settings.embedder.api_key_env),

@@ -47,7 +47,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.store import Handover, ProjectRecord, Store
 from tacit.reading.situation import read_situation
-from tacit.safety.redact import Redactor
+from tacit.safety.redact import Redacts
 from tacit.session.projects import identify_project
 
 MAX_ATTEMPTS = 5
@@ -75,7 +75,7 @@ class CapturePipeline:
         embedder: Embedder,
         tokens: TokenCounter,
         clock: Clock,
-        redactor: Redactor,
+        redactor: Redacts,
         kinds: KindRegistry,
         settings: CaptureSettings,
         identify: Callable[[str], ProjectRecord] = identify_project,
@@ -226,7 +226,10 @@ class CapturePipeline:
         scope = project_scope(project.id) if project else Scope.parse(f"session:{key}")
         place = Place(session=key, scope=scope, root=project.root if project else "", cwd=cwd)
         said = frozenset(read_keys(self._store.get_value(said_name(key.host, key.session_id))))
-        redact = self._preparer.redact
+
+        def redact(text: str) -> str:
+            return self._preparer.redact(text, scope)
+
         learned = learn(reading.turns, reading.before, place=place, said=said, redact=redact)
         items = self._prepared(learned.drafts)
         notes = reading.before

@@ -5,16 +5,18 @@ Redacts before anything else sees the words; a statement that held a secret is n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.capture.relate import link_entities
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, Validity
+from tacit.model.scope import Scope
+from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
-from tacit.safety.redact import Redactor
+from tacit.safety.redact import Redacts
 from tacit.safety.trust import may_store_as
 
 MAX_CHARS = 2000
@@ -26,7 +28,7 @@ _MAX_SPAN = 600
 class Preparer:
     """What it takes to prepare a draft."""
 
-    redactor: Redactor
+    redactor: Redacts
     kinds: KindRegistry
     tokens: TokenCounter
     clock: Clock
@@ -38,52 +40,76 @@ class Preparer:
             UnknownKind: if the draft's kind is not registered.
         """
         kind = self.kinds.get(draft.kind)
-        cleaned = self.redactor.redact(draft.content)
-        content = cleaned.text.strip()
-        if not content:
-            return Skip(content="", reason="empty")
-        if cleaned.has_secret:
-            found = ", ".join(finding.kind for finding in cleaned.findings if finding.secret)
-            return Skip(content=content, reason=f"holds a secret ({found}); nothing of it was stored")
-        if len(content) > MAX_CHARS:
-            return Skip(content=content[:80] + "...", reason=f"longer than {MAX_CHARS} characters")
+        redactor = self.redactor.at(draft.scope)
+        content = checked_text(draft.content, redactor)
+        if isinstance(content, Skip):
+            return content
         ruling = may_store_as(draft.provenance.tier, kind, confirmed=draft.explicit)
         if ruling.status is None:
             return Skip(content=content, reason=ruling.reason)
         now = self.clock.now_ms()
         said = draft.at_ms or now
+        files = clean_terms(draft.files, redactor)
         return Memory(
             id=new_id("mem", now_ms=now, entropy=self.clock.entropy(5)),
             kind=kind.name,
             content=content,
             scope=draft.scope,
-            provenance=self._provenance(draft.provenance),
+            provenance=_provenance(draft.provenance, redactor),
             validity=Validity(valid_from_ms=said),
             created_at_ms=now,
             updated_at_ms=now,
             importance=kind.importance if draft.importance is None else draft.importance,
             confidence=draft.confidence,
-            trigger=draft.trigger,
+            trigger=clean_trigger(draft.trigger, redactor),
             status=ruling.status,
             sensitivity=draft.sensitivity,
-            entities=link_entities(content, files=draft.files),
-            files=draft.files,
-            error_signature=draft.error_signature,
+            entities=link_entities(content, files=files),
+            files=files,
+            error_signature=redactor.redact(draft.error_signature).text,
             tokens=self.tokens.count(content),
             pinned=draft.pinned,
         )
 
-    def redact(self, text: str) -> str:
-        """`text` without secrets and personal data."""
-        return self.redactor.redact(text).text
+    def redact(self, text: str, scope: Scope) -> str:
+        """`text` without secrets and personal data, as the settings of `scope` say."""
+        return self.redactor.at(scope).redact(text).text
 
-    def _provenance(self, given: Provenance) -> Provenance:
-        span = self.redact(given.span)[:_MAX_SPAN]
-        return Provenance(
-            tier=given.tier,
-            source=given.source,
-            host=given.host,
-            session_id=given.session_id,
-            turn=given.turn,
-            span=span,
-        )
+
+def checked_text(text: str, redactor: Redacts) -> str | Skip:
+    """A statement as it may be stored, or why it may not: nothing left, a secret in it, or too long."""
+    cleaned = redactor.redact(text)
+    content = cleaned.text.strip()
+    if not content:
+        return Skip(content="", reason="empty")
+    if cleaned.has_secret:
+        found = ", ".join(finding.kind for finding in cleaned.findings if finding.secret)
+        return Skip(content=content, reason=f"holds a secret ({found}); nothing of it was stored")
+    if len(content) > MAX_CHARS:
+        return Skip(content=content[:80] + "...", reason=f"longer than {MAX_CHARS} characters")
+    return content
+
+
+def clean_terms(terms: tuple[str, ...], redactor: Redacts) -> tuple[str, ...]:
+    """Paths or words without those that hold a secret: a masked one would match nothing."""
+    found = [redactor.redact(term) for term in terms]
+    return tuple(done.text for done in found if not done.has_secret)
+
+
+def clean_trigger(trigger: Trigger, redactor: Redacts) -> Trigger:
+    """The trigger without terms that hold a secret."""
+    return replace(
+        trigger,
+        actions=tuple(pair for pair in trigger.actions if not redactor.redact(pair[0]).has_secret),
+        objects=clean_terms(trigger.objects, redactor),
+        paths=clean_terms(trigger.paths, redactor),
+        languages=clean_terms(trigger.languages, redactor),
+        commands=clean_terms(trigger.commands, redactor),
+        tools=clean_terms(trigger.tools, redactor),
+        topics=clean_terms(trigger.topics, redactor),
+    )
+
+
+def _provenance(given: Provenance, redactor: Redacts) -> Provenance:
+    source, span = redactor.redact(given.source).text, redactor.redact(given.span).text[:_MAX_SPAN]
+    return replace(given, source=source, span=span)

@@ -186,6 +186,7 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     text = fields.needed_text("prompt")
     prompt_id = fields.identifier("prompt_id")
     source = fields.identifier("source")
+    agent_id = fields.identifier("agent_id")
     name = prompt_id or str(_moment(at_ms))
     return PromptSubmitted(
         session=_session(fields),
@@ -193,11 +194,12 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
         at_ms=at_ms,
         cwd=fields.path("cwd"),
         agent=fields.identifier("agent_type"),
-        agent_id=fields.identifier("agent_id"),
+        agent_id=agent_id,
         transcript_path=fields.path("transcript_path"),
         text=text,
         message_id=prompt_id,
-        machine=source in _MACHINE_SOURCES or _MACHINE_PROMPT.match(text) is not None,
+        # A subagent is prompted by the agent above it, never by the user: nothing in it is the user's word.
+        machine=bool(agent_id) or source in _MACHINE_SOURCES or _MACHINE_PROMPT.match(text) is not None,
     )
 
 

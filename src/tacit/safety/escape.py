@@ -24,10 +24,18 @@ _TAG_NAMES = (
 _TAG = re.compile(rf"<(?=\s*[/!?]?\s*(?:{_TAG_NAMES})\b)", re.IGNORECASE)
 _CLOSING = re.compile(r"<(?=\s*/)")
 _TEMPLATE = re.compile(r"<(?=\s*\|)|\|\s*>|<<(?=\s*/?\s*SYS)|(?<=SYS)>>", re.IGNORECASE)
-_SECTION = re.compile(r"\[(?=\s*/?\s*(?:MEMORY|INST|SYS(?:TEM)?)\s*\])", re.IGNORECASE)
-_ROLE = re.compile(
-    r"(^|[.!?:;|)\]\"'\u2029-]\s*|\s{2,})(human|assistant|system|user|developer|tool)(\s*):", re.IGNORECASE
+_SECTION = re.compile(
+    r"[\[\uff3b](?=\s*[/\uff0f]?\s*(?:MEMORY|INST|SYS(?:TEM)?)\s*[\]\uff3d])", re.IGNORECASE
 )
+# Behind a line's start, a sentence's end, or the marks of a list, a quotation and bold or code text.
+_ROLE = re.compile(
+    r"(^|[.!?:;|)\]\"'\u2029*>_`#+-]\s*|\s{2,})(human|assistant|system|user|developer|tool)([\s*_`]*):",
+    re.IGNORECASE,
+)
+_MARKED = re.compile(
+    r"(?<=[<\[/|])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
+"""Combining marks behind an opening character: they hide it from the rules below, not from a reader."""
 _BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
 _SPACES = re.compile(r"\s+")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -57,7 +65,7 @@ def escape_text(text: str) -> str:
     or start another speaker's turn is written with look-alike brackets or a full-width colon, so that it still reads
     the same. Escaping twice changes nothing.
     """
-    text = clean_characters(text[:_SHORT].translate(_ANGLES))
+    text = _MARKED.sub("", clean_characters(text[:_SHORT].translate(_ANGLES)))
     text = _BREAKS.sub(
         "\u2029", text.strip()
     )  # remembered as line starts for the role rule, one space in the end

@@ -10,9 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
+from tacit.model.scope import Scope
 from tacit.safety.secret_shapes import SHAPES, Shape
 
 PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
@@ -20,6 +22,8 @@ PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 
 _Judge = Callable[[str], bool]
 _MOST_PASSES = 12
+DENY_PIECE_CHARS = 20_000
+"""The user's own patterns look at a longer text piece by piece, cut at white space: their cost may grow with its square."""
 _MARK = re.compile(r"\[redacted:[a-z0-9_]+\]")
 _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _EMAIL = re.compile(
@@ -85,6 +89,18 @@ class Redaction:
         return any(finding.secret for finding in self.findings)
 
 
+class Redacts(Protocol):
+    """Takes secrets out of text, under the settings of the place that the text belongs to."""
+
+    def redact(self, text: str) -> Redaction:
+        """Replace every secret in `text`."""
+        ...
+
+    def at(self, scope: Scope) -> Redacts:
+        """What holds for texts of `scope`."""
+        ...
+
+
 class Redactor:
     """Applies the rule pack under the user's privacy settings. Safe to call from several threads."""
 
@@ -94,18 +110,23 @@ class Redactor:
         """Compile the user's own patterns.
 
         Raises:
-            InvalidSetting: if a `deny` pattern is no regular expression or matches the empty text.
+            InvalidSetting: if a `deny` pattern is no regular expression, matches the empty text, or repeats a group
+                that can itself be read in several ways (its time may grow without bound).
         """
         self._settings = settings
         self._allow = tuple(text for text in settings.allow if text)
         self._deny = tuple(_compiled(pattern) for pattern in settings.deny)
 
+    def at(self, scope: Scope) -> Redactor:  # noqa: ARG002 - one redactor for all places
+        """This redactor: its settings are the same everywhere."""
+        return self
+
     def redact(self, text: str) -> Redaction:
         """Replace every secret in `text`. With `redact` off only the user's `deny` patterns and <private> apply."""
         found: Counter[str] = Counter()
         text = self._sub(_PRIVATE, text, "private", found) if "<" in text else text
-        for pattern in self._deny:
-            text = self._sub(pattern, text, "denied", found)
+        if self._deny:
+            text = "".join(self._denied(piece, found) for piece in _pieces(text))
         if self._settings.redact:
             for _ in range(
                 _MOST_PASSES
@@ -117,6 +138,11 @@ class Redactor:
             text = self._personal(text, found)
         findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
         return Redaction(text=text, findings=findings)
+
+    def _denied(self, text: str, found: Counter[str]) -> str:
+        for pattern in self._deny:
+            text = self._sub(pattern, text, "denied", found)
+        return text
 
     def _secrets(self, text: str, found: Counter[str]) -> str:
         lower = text.lower()
@@ -188,7 +214,43 @@ def _compiled(pattern: str) -> re.Pattern[str]:
             f"privacy.deny holds {pattern!r}, which matches the empty text and so everything.",
             hint="Make the pattern match at least one character.",
         )
+    if _may_run_away(pattern):
+        raise InvalidSetting(
+            f"privacy.deny holds {pattern!r}, which repeats a group that holds a repeat or a choice; "
+            "searching a text for it may never end.",
+            hint="Write it without a repeat around another repeat or a choice, e.g. `\\w+` for `(\\w+)+`.",
+        )
     return compiled
+
+
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)[*+]|\)\{\d*,\d*\}|\)|[*+|]|\{\d*,\d*\}", re.DOTALL)
+
+
+def _may_run_away(pattern: str) -> bool:
+    """Whether a repeated group of `pattern` holds a repeat or a choice, at any depth."""
+    open_groups = [False]
+    for match in _TOKEN.finditer(pattern):
+        part = match[0]
+        if part == "(":
+            open_groups.append(False)
+        elif part[0] == ")" and len(open_groups) > 1:
+            loose = open_groups.pop()
+            if loose and len(part) > 1:
+                return True
+            open_groups[-1] = open_groups[-1] or loose or len(part) > 1
+        elif part[0] in "*+|{":
+            open_groups[-1] = True
+    return False
+
+
+def _pieces(text: str) -> list[str]:
+    pieces: list[str] = []
+    while len(text) > DENY_PIECE_CHARS:
+        cut = max(text.rfind(" ", 0, DENY_PIECE_CHARS), text.rfind("\n", 0, DENY_PIECE_CHARS)) + 1
+        cut = cut or DENY_PIECE_CHARS
+        pieces.append(text[:cut])
+        text = text[cut:]
+    return [*pieces, text]
 
 
 def _is_no_phone(text: str) -> bool:

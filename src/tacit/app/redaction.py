@@ -1,0 +1,182 @@
+"""Redaction by the settings that hold now, where the text belongs; and whole records cleaned before they are stored.
+
+In: settings as they change, session records, traces. Out: the same without secrets and personal data. Identifiers,
+folders and the exact bytes handed over stay: they name things, and those bytes were made of redacted words. On doubt (a
+pattern that must not be run) nothing of a text is let through.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+
+from tacit.config.reload import SettingsWatcher
+from tacit.config.settings import PrivacySettings, Settings
+from tacit.errors import InvalidSetting
+from tacit.model.scope import Scope
+from tacit.model.session import PendingFailure, SessionState
+from tacit.model.situation import Situation
+from tacit.model.trace import StageRecord, Trace
+from tacit.safety.redact import Finding, Redaction, Redactor, Redacts
+from tacit.session.transitions import MESSAGE_END_CHARS, PROMPT_CHARS
+
+_LOG = logging.getLogger(__name__)
+Clean = Callable[[str], str]
+"""Takes a text, gives it without secrets."""
+
+KEPT_TEXTS = 4096
+LONGEST_KEPT = 2_000
+MOST_SETTINGS = 32
+TRACED_CHARS = 240
+STEP_CHARS = 120
+_LAST_WORD = re.compile(r"\S{8,}\Z")
+_FIRST_WORD = re.compile(r"\A\S{8,}")
+
+
+class Closed:
+    """Lets nothing through: what stands in for settings that cannot be applied."""
+
+    __slots__ = ()
+
+    def redact(self, text: str) -> Redaction:
+        """The mark alone."""
+        return Redaction(text="[redacted:denied]", findings=(Finding(kind="denied", count=1),)) if text else Redaction(text="")  # fmt: skip
+
+    def at(self, scope: Scope) -> Closed:  # noqa: ARG002 - closed everywhere
+        """The same."""
+        return self
+
+
+class Redactors:
+    """One redactor for each value of the privacy settings. Safe to use from several threads."""
+
+    def __init__(self, *, settings: SettingsWatcher, root_of: Callable[[str], Path | None]) -> None:
+        """Follow `settings`; `root_of` gives the folder of a project id, None = unknown."""
+        self._settings = settings
+        self._root_of = root_of
+        self._lock = Lock()
+        self._made: dict[PrivacySettings, tuple[Redacts, Clean]] = {}
+
+    def redact(self, text: str) -> Redaction:
+        """Replace every secret in `text`, as the user's own settings say now."""
+        return self.under(self._settings.current().privacy).redact(text)
+
+    def at(self, scope: Scope) -> Redacts:
+        """The redactor of the project that `scope` belongs to, else of the user."""
+        root = self._root_of(scope.project_id) if scope.project_id else None
+        return self.under(self._settings.current(root).privacy)
+
+    def under(self, privacy: PrivacySettings) -> Redacts:
+        """The redactor of these settings."""
+        return self._of(privacy)[0]
+
+    def cleaner(self, settings: Settings) -> Clean:
+        """A function that cleans one text under `settings` and remembers what it cleaned."""
+        return self._of(settings.privacy)[1]
+
+    def of_session(self, state: SessionState) -> Clean:
+        """The cleaner of the project and agent of a session."""
+        root = Path(state.project_root) if state.project_root else None
+        return self.cleaner(self._settings.current(root, agent=state.agent))
+
+    def _of(self, privacy: PrivacySettings) -> tuple[Redacts, Clean]:
+        with self._lock:
+            made = self._made.get(privacy)
+            if made is None:
+                made = _make(privacy)
+                if len(self._made) >= MOST_SETTINGS:
+                    self._made.clear()
+                self._made[privacy] = made
+            return made
+
+
+def _make(privacy: PrivacySettings) -> tuple[Redacts, Clean]:
+    try:
+        redactor: Redacts = Redactor(privacy)
+    except InvalidSetting as error:
+        _LOG.error("nothing can be stored or handed over", extra={"detail": str(error)})
+        redactor = Closed()
+
+    @lru_cache(maxsize=KEPT_TEXTS)
+    def kept(text: str) -> str:
+        return redactor.redact(text).text
+
+    def clean(text: str) -> str:
+        return kept(text) if len(text) <= LONGEST_KEPT else redactor.redact(text).text
+
+    return redactor, clean
+
+
+def clean_session(state: SessionState, clean: Clean) -> SessionState:
+    """The record as it may be stored."""
+    situation = state.last_message_situation
+    return replace(
+        state,
+        last_message_end=clean(_cut_start(state.last_message_end, MESSAGE_END_CHARS)),
+        last_message_situation=clean_situation(situation, clean) if situation else None,
+        recent_tools=tuple(clean(_cut_end(step, STEP_CHARS)) for step in state.recent_tools),
+        recent_files=_all(state.recent_files, clean),
+        recent_prompts=tuple(clean(_cut_end(prompt, PROMPT_CHARS)) for prompt in state.recent_prompts),
+        pending_failures=tuple(_clean_failure(failure, clean) for failure in state.pending_failures),
+        extra=tuple((name, clean(value)) for name, value in state.extra),
+    )
+
+
+def clean_trace(trace: Trace, clean: Clean) -> Trace:
+    """The trace as it may be stored."""
+    return replace(
+        trace,
+        text=clean(_cut_end(trace.text, TRACED_CHARS)),
+        situation=clean_situation(trace.situation, clean),
+        stages=tuple(_clean_stage(stage, clean) for stage in trace.stages),
+        candidates=tuple(
+            replace(c, content=clean(_cut_end(c.content, TRACED_CHARS)), reasons=_all(c.reasons, clean))
+            for c in trace.candidates
+        ),
+        silence=clean(trace.silence),
+        block="\n".join(clean(line) for line in trace.block.split("\n")),
+    )
+
+
+def clean_situation(situation: Situation, clean: Clean) -> Situation:
+    """The reading of what comes next without secrets in its objects, paths, commands and reasons."""
+    return replace(
+        situation,
+        objects=_all(situation.objects, clean),
+        paths=_all(situation.paths, clean),
+        commands=_all(situation.commands, clean),
+        why=_all(situation.why, clean),
+    )
+
+
+def _clean_stage(stage: StageRecord, clean: Clean) -> StageRecord:
+    drops = tuple(replace(drop, reason=clean(drop.reason)) for drop in stage.drops)
+    return replace(stage, notes=_all(stage.notes, clean), drops=drops)
+
+
+def _clean_failure(failure: PendingFailure, clean: Clean) -> PendingFailure:
+    return replace(
+        failure,
+        command=clean(failure.command),
+        signature=clean(failure.signature),
+        error=clean(_cut_start(failure.error, MESSAGE_END_CHARS)),
+        edited_files=_all(failure.edited_files, clean),
+    )
+
+
+def _all(texts: tuple[str, ...], clean: Clean) -> tuple[str, ...]:
+    return tuple(clean(text) for text in texts)
+
+
+def _cut_end(text: str, limit: int) -> str:
+    """Without the last word of a text that was cut at `limit`: half a secret has no shape to know it by."""
+    return _LAST_WORD.sub("...", text) if len(text) >= limit else text
+
+
+def _cut_start(text: str, limit: int) -> str:
+    return _FIRST_WORD.sub("...", text) if len(text) >= limit else text

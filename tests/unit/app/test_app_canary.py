@@ -1,0 +1,216 @@
+"""A secret put wherever a host or a user can put text is in no file of the home afterwards, and in no block."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import sqlite3
+import time
+from dataclasses import replace
+
+import pytest
+
+from samples import NOW_MS
+from tacit.app.wiring import open_engine
+from tacit.config.settings import PrivacySettings
+from tacit.errors import InvalidInput, RefusedByRedaction, TacitError
+from tacit.model.changes import Edit
+from tacit.model.memory import TrustTier
+from tacit.model.pack import Surface
+from tacit.model.session import SessionKey
+from tacit.ports.store import MemoryFilter
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+CORE = SECRET[8:30]
+RULE = "Run `make lint` before every commit."
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def engine(home):
+    opened = open_engine(home, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def place(tmp_path):
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+def send(engine, place, event, **fields):
+    payload = {"session_id": "s1", "cwd": str(place), "hook_event_name": event, **fields}
+    text = engine.hook("claude-code", payload, deadline_ms=5000)
+    engine.flush()
+    return text
+
+
+def call(name, **tool_input):
+    return {"tool_name": name, "tool_use_id": f"t{len(str(tool_input))}", "tool_input": tool_input}
+
+
+def everything_said(engine, place):
+    """Every place for text that a host, an agent or a user has, with the secret in it."""
+    send(engine, place, "SessionStart", source="startup", agent_type="main")
+    send(engine, place, "UserPromptSubmit", prompt=f"fix the login with {SECRET} please, then commit")
+    send(engine, place, "UserPromptSubmit", prompt="x " * 240 + SECRET)
+    send(
+        engine, place, "UserPromptSubmit", prompt=f"Remember that we always deploy with {SECRET} on Mondays."
+    )
+    command = f"curl -H 'Authorization: token {SECRET}' https://api.example.com/{SECRET}"
+    send(engine, place, "PreToolUse", **call("Bash", command=command))
+    send(engine, place, "PreToolUse", **call("Bash", command="a" * 96 + " " + SECRET))
+    send(engine, place, "PostToolUse", **call("Edit", file_path=f"{place}/{SECRET}.txt", new_string=SECRET))
+    failed = call("Bash", command=command) | {"error": f"fatal: bad token {SECRET}\n" + "y " * 1200 + SECRET}
+    send(engine, place, "PostToolUseFailure", **failed)
+    send(engine, place, "PostToolUseFailure", **(failed | {"error": f"E: {SECRET}"}))
+    send(engine, place, "Stop", last_assistant_message=f"Shall I commit {SECRET}/app.py with {SECRET}?")
+    send(engine, place, "Stop", last_assistant_message=SECRET + " z" * 985)
+    send(engine, place, "UserPromptSubmit", prompt="yes")
+    engine.recall(f"what about {SECRET} and src/{SECRET}.py", cwd=str(place))
+    for more in (
+        {"files": (f"src/{SECRET}.py",)},
+        {"when": f"cmd:deploy --token {SECRET}"},
+        {"when": f"path:{SECRET}/**, {SECRET}"},
+        {"source": SECRET},
+        {"content": f"Deploy with {SECRET} always."},
+    ):
+        with contextlib.suppress(TacitError):
+            engine.remember(**({"content": f"{RULE} {len(more)}{min(more)}", "cwd": str(place)} | more))
+    (memory, *_) = engine.list_memories(MemoryFilter())
+    with contextlib.suppress(RefusedByRedaction):
+        engine.edit(memory.id, content=f"Deploy with {SECRET}.")
+    engine.edit(memory.id, when=f"cmd:{SECRET}")
+    engine.forget(memory.id, reason=f"leaked {SECRET}")
+    engine.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
+    engine.prerender()
+    engine.flush()
+
+
+def test_a_secret_put_everywhere_is_stored_nowhere(engine, home, place, caplog):
+    with caplog.at_level(logging.DEBUG):
+        everything_said(engine, place)
+    (state, *_) = engine.sessions()
+    assert len(state.recent_prompts) == 4
+    assert state.pending_failures, "the failures did reach the record"
+    assert engine.why(), "there are traces to look at"
+    places = [str(path) for path in home.rglob("*") if path.is_file() and _holds(path.read_bytes())]
+    assert places == []
+    assert CORE not in caplog.text
+    with contextlib.closing(sqlite3.connect(home / "tacit.db")) as base:
+        tables = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        assert len(tables) > 5
+        for table in tables:
+            with contextlib.suppress(
+                sqlite3.OperationalError
+            ):  # tables of extensions that this connection lacks
+                for row in base.execute(f'SELECT * FROM "{table}"'):
+                    assert not _holds(repr(row).encode()), table
+
+
+def _holds(data):
+    return CORE.lower().encode() in data.lower()
+
+
+def put_raw(engine, content):
+    """A memory as an older version may have stored it: never redacted."""
+    (memory,) = engine.list_memories(MemoryFilter())
+    raw = replace(memory, content=content)
+    engine._store.apply(
+        [Edit(memory=raw)], vectors=FakeEmbedder().embed([content]), identity=FakeEmbedder().identity
+    )
+
+
+@pytest.mark.parametrize("preset", ["focused", "refresh"])
+def test_what_is_stored_raw_is_redacted_when_it_is_rendered(home, place, preset):
+    overrides = {"preset": preset}
+    engine = open_engine(home, overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
+    with contextlib.closing(engine):
+        engine.remember(RULE, cwd=str(place), when="commit")
+        put_raw(engine, f"Commit with the token {SECRET} always.")
+        start = send(engine, place, "SessionStart", source="startup")
+        start += send(engine, place, "UserPromptSubmit", prompt="please commit this with a good message")
+        assert "redacted:" in start
+        assert CORE not in start
+        found = engine.recall("which token to commit with", cwd=str(place)).block.text
+        assert "redacted:" in found
+        assert CORE not in found
+
+
+def test_a_projects_privacy_settings_hold_for_what_is_stored_and_rendered_there(engine, home, place):
+    engine.remember("Ask the ACME-4711 desk before every release.", cwd=str(place), when="release")
+    (place / ".tacit").mkdir()
+    (place / ".tacit" / "config.yaml").write_text('privacy: {deny: ["ACME-\\\\d+"]}\n')
+    engine.close()
+    again = open_engine(home, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
+    with contextlib.closing(again):
+        block = again.recall("release", cwd=str(place), surface=Surface.START).block.text
+        assert "desk before every release" in block
+        assert "ACME-4711" not in block
+        with pytest.raises(RefusedByRedaction):
+            again.remember("Ask the ACME-4712 desk.", cwd=str(place))
+        send(again, place, "UserPromptSubmit", prompt="tell ACME-4713 about it")
+        assert "ACME-4713" not in again.sessions()[0].recent_prompts[-1]
+        assert again.remember("Ask the ACME-4714 desk.", cwd=str(home)), "elsewhere it is no secret"
+
+
+def test_a_changed_setting_holds_without_a_restart(engine, home, place):
+    engine.remember("Ask the ACME-4711 desk before every release.", cwd=str(place))
+    assert "ACME-4711" in engine.context(str(place)).text
+    (home / "config.yaml").write_text('privacy: {deny: ["ACME-4711"]}\n')
+    time.sleep(1.1)  # the files are looked at once a second
+    assert "[redacted:denied] desk" in engine.context(str(place)).text
+
+
+def test_a_pattern_that_may_never_end_lets_nothing_through(engine):
+    redactor = engine._parts.redactor
+    closed = redactor.under(PrivacySettings(deny=("(a+)+$",)))
+    assert closed.redact("any text").text == "[redacted:denied]"
+    assert closed.redact("any text").has_secret
+    assert closed.redact("").text == ""
+
+
+def test_an_edit_is_held_to_what_a_new_memory_is(engine, place):
+    engine.remember(RULE, cwd=str(place))
+    (memory,) = engine.list_memories(MemoryFilter())
+    with pytest.raises(RefusedByRedaction):
+        engine.edit(memory.id, content=f"Deploy with {SECRET}.")
+    with pytest.raises(InvalidInput, match="2000"):
+        engine.edit(memory.id, content="word " * 1000)
+    with pytest.raises(InvalidInput, match="empty"):
+        engine.edit(memory.id, content=" \0 ")
+    assert engine.show(memory.id).content == RULE
+    engine.forget(memory.id)
+    for change in (lambda: engine.edit(memory.id, pinned=True), lambda: engine.forget(memory.id)):
+        with pytest.raises(InvalidInput, match=f"{memory.id} is retired"):
+            change()
+
+
+def test_the_refresh_block_marks_what_nobody_confirmed(home, place):
+    overrides = {"preset": "refresh"}
+    engine = open_engine(home, overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
+    with contextlib.closing(engine):
+        said = {"cwd": str(place), "tier": TrustTier.ASSISTANT, "source": "session", "kind": "fact"}
+        engine.remember("The commit hook copies the staging database.", **said)
+        engine.remember(RULE, cwd=str(place))
+        send(engine, place, "SessionStart", source="startup")
+        text = send(engine, place, "UserPromptSubmit", prompt="the commit hook copies the staging database")
+        lines = json.loads(text)["hookSpecificOutput"]["additionalContext"].splitlines() if text else []
+        assert any("staging database" in line and "unconfirmed" in line for line in lines)
+        assert all("unconfirmed" not in line for line in lines if RULE in line)
+
+
+def test_a_prompt_inside_a_subagent_teaches_nothing(engine, place):
+    send(
+        engine, place, "UserPromptSubmit", prompt="Remember that we always deploy on Mondays.", agent_id="a1"
+    )
+    assert engine.list_memories(MemoryFilter()) == ()
