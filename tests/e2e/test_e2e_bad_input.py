@@ -422,7 +422,7 @@ def test_something_else_on_the_socket_is_replaced(machine, answer):
         )
         assert not text or RULE in injected(text)
         assert time.monotonic() - began < 3.0
-        wait_for(lambda: ask_health(machine.home.socket, timeout_s=2))
+        wait_for(lambda: ask_health(machine.home, timeout_s=2))
         assert RULE in machine.start()
         assert machine.hook_log()
     machine.goes_on()
@@ -450,7 +450,7 @@ def test_an_older_daemon_is_replaced_once(machine):
     with Stranger(machine.home.socket, version="0.0.1", lock=machine.home.daemon_lock, hooks=b"") as older:
         machine.prompt("Fix the parser")
         wait_for(lambda: older.stopped)
-        wait_for(lambda: (ask_health(machine.home.socket, timeout_s=2) or {}).get("version") == __version__)
+        wait_for(lambda: (ask_health(machine.home, timeout_s=2) or {}).get("version") == __version__)
     assert older.stops == 1
     machine.goes_on()
 

@@ -23,7 +23,7 @@ from typing import Any, cast
 from tacit import __version__
 from tacit.config.home import Home
 from tacit.daemon.launcher import hook_source
-from tacit.daemon.lifecycle import ask_health, read_facts, version_key
+from tacit.daemon.lifecycle import ask_health, reachable, read_facts, version_key
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, TacitError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -70,6 +70,7 @@ class DaemonClient:
             DaemonUnavailable: nothing answers.
             TacitError: what the daemon says went wrong, as the class its code names.
         """
+        self._check_folder()
         connection = _Connection(self.home.socket, timeout_s)
         body = None if json_body is None else _as_utf8(json_body)
         headers = {"Content-Type": "application/json", "X-Tacit-Version": __version__, "Connection": "close"}
@@ -91,6 +92,14 @@ class DaemonClient:
             raise error_of(value, reply.status)
         return reply.status, value
 
+    def _check_folder(self) -> None:
+        """Below /tmp somebody else may have made the socket's folder, to answer in the daemon's place."""
+        if not reachable(self.home):
+            raise DaemonUnavailable(
+                f"The socket folder {self.home.socket.parent} belongs to someone else or is open to others.",
+                hint="Remove it, or set TACIT_HOME to a path shorter than 80 characters.",
+            )
+
     def ensure_running(self, timeout_s: float = 10.0) -> None:
         """Have a daemon that answers: start one where there is none, replace one that is older.
 
@@ -99,7 +108,8 @@ class DaemonClient:
             DaemonNewer: one of a newer minor version runs, whose answers this version may not understand.
         """
         until = time.monotonic() + timeout_s
-        health = ask_health(self.home.socket, timeout_s=2.0)
+        self._check_folder()
+        health = ask_health(self.home, timeout_s=2.0)
         if health is not None:
             theirs = version_key(str(health.get("version", "")))
             if theirs[:2] > version_key(__version__)[:2]:
@@ -115,7 +125,7 @@ class DaemonClient:
             self._start()
             pause = time.monotonic() + 1.0
             while time.monotonic() < min(pause, until):
-                if ask_health(self.home.socket, timeout_s=1.0) is not None:
+                if ask_health(self.home, timeout_s=1.0) is not None:
                     return
                 time.sleep(0.02)
         raise DaemonUnavailable(
@@ -168,7 +178,7 @@ class DaemonClient:
 
     def status(self) -> Mapping[str, object]:
         """What `GET /health` says, and `running`, `http_port`, `hook_failures`, `spooled`; works without a daemon."""
-        health = ask_health(self.home.socket, timeout_s=2.0)
+        health = ask_health(self.home, timeout_s=2.0)
         facts = read_facts(self.home)
         return {
             **(health or {}),

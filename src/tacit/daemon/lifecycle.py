@@ -143,17 +143,25 @@ def claim(home: Home, *, patience_s: float = PATIENCE_S) -> Claim | None:
 
 
 def _current_runs(home: Home) -> bool:
-    answer = ask_health(home.socket, timeout_s=0.5)
+    answer = ask_health(home, timeout_s=0.5)
     return answer is not None and version_key(str(answer.get("version", ""))) >= version_key(__version__)
 
 
-def ask_health(path: Path, *, timeout_s: float) -> Mapping[str, object] | None:
-    """What `GET /health` on a socket answers; None when nothing sensible comes. Loads no HTTP library."""
+def reachable(home: Home) -> bool:
+    """Whether a socket below /tmp can only be this user's: its folder is private, or there is none."""
+    folder = home.socket.parent
+    return folder == home.run_dir or home.socket_is_private() or not os.path.lexists(folder)
+
+
+def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
+    """What `GET /health` on the socket answers; None when nothing sensible comes. Loads no HTTP library."""
+    if not reachable(home):
+        return None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout_s)
         data = b""
         try:
-            connection.connect(os.fspath(path))
+            connection.connect(os.fspath(home.socket))
             connection.sendall(b"GET /health HTTP/1.1\r\nHost: tacit\r\nConnection: close\r\n\r\n")
             while part := connection.recv(65_536):
                 data += part

@@ -95,10 +95,11 @@ def guarded(app: ASGIApp, token: str) -> ASGIApp:
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope.get("headers") or [])
-        name = headers.get(b"host", b"").rpartition(b":")[0] or headers.get(b"host", b"")
+        given = headers.get(b"host", b"").lower()
+        name = given.rpartition(b":")[0] or given
         # A page in a browser can reach loopback under a name of its own: the host is checked beside the token.
         local = name in (b"127.0.0.1", b"localhost", b"[::1]")
-        open_path = scope["type"] == "http" and scope["path"] not in ("/listen", "/stop")
+        open_path = scope["type"] == "http" and _is_open(scope["path"])
         if open_path and local and hmac.compare_digest(headers.get(b"authorization", b""), expected):
             await app(scope, receive, send)
             return
@@ -110,6 +111,12 @@ def guarded(app: ASGIApp, token: str) -> ASGIApp:
         await refused(scope, receive, send)
 
     return guard
+
+
+def _is_open(path: str) -> bool:
+    """Whether the loopback port serves `path`; stopping and listening belong to the socket alone."""
+    known = path in ("/health", "/mcp") or path.startswith(("/mcp/", "/hook/", "/v1/"))
+    return known and path.isprintable() and ".." not in path
 
 
 async def _hook(parts: DaemonParts, request: Request) -> Response:

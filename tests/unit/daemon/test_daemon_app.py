@@ -248,6 +248,7 @@ def test_loopback_needs_the_token_and_a_local_name():
             ("http://127.0.0.1:8123", good, 200),
             ("http://localhost:8123", good, 200),
             ("http://[::1]:8123", good, 200),
+            ("http://LocalHost:8123", good, 200),
             ("http://127.0.0.1:8123", {}, 401),
             ("http://127.0.0.1:8123", {"Authorization": "Bearer wrong"}, 401),
             ("http://127.0.0.1:8123", {"Authorization": "secret"}, 401),
@@ -255,7 +256,17 @@ def test_loopback_needs_the_token_and_a_local_name():
         ):
             async with httpx.AsyncClient(transport=transport, base_url=base) as client:
                 assert (await client.post("/hook/plain", content="{}", headers=headers)).status_code == status
-                assert (await client.post("/stop", headers=headers)).status_code == 401
+                for path in (
+                    "/stop",
+                    "/listen",
+                    "/stop%0a",
+                    "/listen%0a",
+                    "/%73top",
+                    "/hook/%0a",
+                    "//stop",
+                    "/",
+                ):
+                    assert (await client.post(path, headers=headers)).status_code == 401, path
 
     ask(parts, talk)
 

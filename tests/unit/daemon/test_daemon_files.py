@@ -83,10 +83,10 @@ def test_facts_are_private_and_broken_ones_are_none(home):
 
 
 def test_health_of_nobody_is_none(home):
-    assert ask_health(home.socket, timeout_s=0.2) is None
+    assert ask_health(home, timeout_s=0.2) is None
     claimed = claim(home)
     assert claimed is not None
-    assert ask_health(home.socket, timeout_s=0.1) is None  # bound, but nobody answers
+    assert ask_health(home, timeout_s=0.1) is None  # bound, but nobody answers
     claimed.release()
 
 
@@ -305,3 +305,27 @@ def test_failures_of_hooks_are_told_by_reason(home):
     told = hook_failures(home)
     assert next(iter(told.items())) == ("no daemon in time", 3)
     assert sum(told.values()) == 5
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o1777])
+def test_nobody_talks_to_a_socket_in_an_open_folder_below_tmp(tmp_path, mode):
+    home = Home(tmp_path / ("long" * 30))
+    folder = home.socket.parent
+    assert folder.parent == Path("/tmp")
+    folder.mkdir(mode=0o700)
+    try:
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.bind(str(home.socket))
+            stranger.listen()
+            stranger.settimeout(0.2)
+            folder.chmod(mode)
+            assert ask_health(home, timeout_s=0.5) is None
+            client = DaemonClient(home)
+            for ask in (lambda: client.request("GET", "/health"), lambda: client.ensure_running(1.0)):
+                with pytest.raises(DaemonUnavailable, match="open to others"):
+                    ask()
+            with pytest.raises(TimeoutError):
+                stranger.accept()
+    finally:
+        home.socket.unlink(missing_ok=True)
+        folder.rmdir()

@@ -70,7 +70,7 @@ class Place:
         return facts.pid
 
     def health(self) -> dict[str, object]:
-        told = ask_health(self.home.socket, timeout_s=5)
+        told = ask_health(self.home, timeout_s=5)
         assert told is not None
         return dict(told)
 
@@ -277,7 +277,7 @@ def test_a_newer_client_replaces_the_daemon_once(place):
     place.hook(PROMPT)
     wait_for(lambda: not alive(first))
     wait_for(lambda: read_facts(place.home) is not None and place.pid() != first)
-    wait_for(lambda: ask_health(place.home.socket, timeout_s=2))
+    wait_for(lambda: ask_health(place.home, timeout_s=2))
     second = place.pid()
     place.hook(PROMPT)
     place.hook(PROMPT)
