@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal, cast
 
@@ -37,6 +38,8 @@ RULE_FOLDERS = (
 )
 _PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
 MAX_BYTES = 400_000
+MAX_FILES = 200
+"""Most rule files of one project; what lies behind them is not looked at."""
 CHANGED_OVERLAP = 0.4
 """Least overlap of content words at which a removed and an added statement are one that changed."""
 
@@ -71,16 +74,24 @@ class _State:
 def find_rule_files(root: Path) -> tuple[Path, ...]:
     """The rule files under `root`, in a fixed order; a file linked under two names, or from outside, counts once or not."""
     base = root.resolve()
-    paths = [root / name for name in RULE_FILES]
-    for folder, pattern in RULE_FOLDERS:
-        paths.extend(sorted((root / folder).glob(pattern)))
     found: dict[Path, Path] = {}
-    for path in paths:
+    for path in (*(root / name for name in RULE_FILES), *_in_folders(root, base)):
+        if len(found) >= MAX_FILES:
+            break
         if path.is_file():
             target = path.resolve()
             if target.is_relative_to(base):
                 found.setdefault(target, path)
     return tuple(found.values())
+
+
+def _in_folders(root: Path, base: Path) -> Iterator[Path]:
+    """Files of the rule folders, each folder in order. Never enters a link: it may lead to the whole disk."""
+    for name, pattern in RULE_FOLDERS:
+        folder = root / name
+        if folder.is_dir() and folder.resolve().is_relative_to(base):
+            # glob does not descend into links below its start; the bound holds for what one folder may yield.
+            yield from sorted(islice(folder.glob(pattern), MAX_FILES))
 
 
 def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[Draft, ...]:
@@ -108,7 +119,8 @@ def import_rule_files(
         path = file.relative_to(root).as_posix()
         present.append(path)
         try:
-            raw = file.read_bytes()[:MAX_BYTES]
+            with file.open("rb") as opened:
+                raw = opened.read(MAX_BYTES)
         except OSError:
             files.append(RuleFile(path=path, memories=len(run.ids(path)), status="unreadable"))
             continue

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from tacit.backends.fake import FakeStore
-from tacit.capture.bootstrap import find_rule_files, read_drafts
+from tacit.capture.bootstrap import MAX_FILES, find_rule_files, read_drafts
 from tacit.capture.markdown import read_rules
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.settings import CaptureSettings, PrivacySettings
@@ -203,3 +204,24 @@ def test_files_outside_the_project_are_not_followed(tmp_path: Path) -> None:
     (root / "AGENTS.md").write_text(FIRST)
     (root / "GEMINI.md").symlink_to(root / "AGENTS.md")
     assert [path.name for path in find_rule_files(root)] == ["AGENTS.md"]
+
+
+def test_a_rule_folder_that_is_a_link_to_the_outside_is_not_entered(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / ".cursor").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "a.mdc").write_text("- Always run the linter.\n")
+    (root / ".cursor" / "rules").symlink_to("/")
+    (root / ".claude").mkdir()
+    (root / ".claude" / "rules").symlink_to(outside)
+    began = time.monotonic()
+    assert find_rule_files(root) == ()
+    assert time.monotonic() - began < 0.5
+
+
+def test_the_number_of_rule_files_is_bounded(tmp_path: Path) -> None:
+    folder = tmp_path / ".cursor" / "rules"
+    folder.mkdir(parents=True)
+    for number in range(MAX_FILES + 20):
+        (folder / f"{number:03}.mdc").write_text("x")
+    assert len(find_rule_files(tmp_path)) == MAX_FILES

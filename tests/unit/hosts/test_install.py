@@ -324,3 +324,33 @@ def test_plans_for_several_hosts_can_be_shown_together_and_carried_out_one_by_on
     for each in [uninstall(host, user_home=place.user, home=place.home) for host in HOSTS]:
         apply(each)
     assert place.files() == {}
+
+
+@both
+def test_a_projects_links_never_choose_what_is_written_outside_it(place: Place, host: str) -> None:
+    outside = place.project.parent / "outside"
+    outside.mkdir()
+    names = (".claude", ".opencode") if host == "claude-code" else (".opencode", "opencode.json")
+    target = outside if host == "claude-code" else outside / "file.json"
+    for name in names:
+        (place.project / name).symlink_to(target)
+    with pytest.raises(HostError, match="leads out of the project"):
+        place.install(host, project_root=place.project)
+    assert list(outside.iterdir()) == []
+
+
+def test_a_users_link_is_named_with_its_target(place: Place) -> None:
+    kept = place.user / "dotfiles"
+    kept.mkdir()
+    (place.user / ".claude").symlink_to(kept)
+    notes = " ".join(place.plan("claude-code").notes)
+    assert str(kept / "settings.json") in notes
+
+
+@both
+def test_what_is_remembered_of_a_file_is_for_its_owner_alone(place: Place, host: str) -> None:
+    place.install(host)
+    book = place.home.root / "hosts" / host / "installs.json"
+    assert stat.S_IMODE(book.stat().st_mode) == 0o600
+    for folder in (book.parent, book.parent.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -19,12 +19,16 @@ from tacit.errors import HostError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEdit:
-    """One file: `before` None = it does not exist, `after` None = it goes away. `why` is for the person who is asked."""
+    """One file: `before` None = it does not exist, `after` None = it goes away. `why` is for the person who is asked.
+
+    `private` = for its owner alone, and so are the folders made for it.
+    """
 
     path: Path
     before: str | None
     after: str | None
     why: str
+    private: bool = False
 
     @property
     def changes(self) -> bool:
@@ -82,8 +86,9 @@ def apply(plan: InstallPlan) -> None:
     made: list[Path] = []
     try:
         for edit in edits:
-            made += _make_folders(edit.path.parent) if edit.after is not None else []
-            _write(edit.path, edit.after)
+            if edit.after is not None:
+                made += _make_folders(edit.path.parent, mode=0o700 if edit.private else 0o777)
+            _write(edit.path, edit.after, private=edit.private)
             done.append(edit)
     except OSError as error:
         _undo(done, made)
@@ -96,24 +101,24 @@ def apply(plan: InstallPlan) -> None:
 def _undo(done: Iterable[FileEdit], made: Iterable[Path]) -> None:
     for edit in reversed(list(done)):
         with contextlib.suppress(OSError):
-            _make_folders(edit.path.parent)
-            _write(edit.path, edit.before)
+            _make_folders(edit.path.parent, mode=0o700 if edit.private else 0o777)
+            _write(edit.path, edit.before, private=edit.private)
     for folder in reversed(list(made)):
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
-def _make_folders(folder: Path) -> list[Path]:
+def _make_folders(folder: Path, *, mode: int) -> list[Path]:
     missing: list[Path] = []
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
     for each in reversed(missing):
-        each.mkdir(exist_ok=True)
+        each.mkdir(mode=mode, exist_ok=True)
     return list(reversed(missing))
 
 
-def _write(path: Path, text: str | None) -> None:
+def _write(path: Path, text: str | None, *, private: bool) -> None:
     if text is None:
         path.unlink(missing_ok=True)
         with contextlib.suppress(
@@ -126,6 +131,7 @@ def _write(path: Path, text: str | None) -> None:
         mode = stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
         mode = 0o666 & ~_umask()
+    mode = 0o600 if private else mode
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

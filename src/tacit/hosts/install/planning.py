@@ -68,11 +68,12 @@ def plan(
     targets = _targets(
         host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
     )
+    linked = _check_links(targets, project_root)
     book = record.record_file(home, host)
     book_before = read_text(book)
     known = record.read(book_before)
     edits: list[FileEdit] = []
-    notes: list[str] = []
+    notes = list(linked)
     for target in targets:
         current = read_text(target.path)
         if current is not None and target.holds(current):
@@ -84,7 +85,9 @@ def plan(
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
-        edits.append(FileEdit(path=book, before=book_before, after=record.write(known), why=why))
+        edits.append(
+            FileEdit(path=book, before=book_before, after=record.write(known), why=why, private=True)
+        )
     return InstallPlan(host=host, edits=tuple(edits), notes=tuple(notes))
 
 
@@ -100,6 +103,7 @@ def uninstall(
     targets = _targets(
         host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
     )
+    linked = _check_links(targets, project_root)
     book = record.record_file(home, host)
     book_before = read_text(book)
     known = record.read(book_before)
@@ -112,9 +116,31 @@ def uninstall(
     book_after = record.write(known)
     if book_before is not None and record.read(book_before) != known:
         edits.append(
-            FileEdit(path=book, before=book_before, after=book_after, why="forgets what it restored")
+            FileEdit(
+                path=book, before=book_before, after=book_after, why="forgets what it restored", private=True
+            )
         )
-    return InstallPlan(host=host, edits=tuple(edits))
+    return InstallPlan(host=host, edits=tuple(edits), notes=linked)
+
+
+def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[str, ...]:
+    """Where links lead. A project is often somebody else's: its links must not choose what is written outside it.
+
+    Raises:
+        HostError: if a file of a project lies outside it.
+    """
+    notes: list[str] = []
+    for target in targets:
+        real = target.path.resolve()
+        if project_root is not None:
+            if not real.is_relative_to(project_root.resolve()):
+                raise HostError(
+                    f"{target.path} leads out of the project, to {real}. Nothing was written.",
+                    hint="Replace the link by a file or folder of the project, or install without --project.",
+                )
+        elif target.path.is_symlink() or target.path.parent.is_symlink():
+            notes.append(f"{target.path} is a link: {real} is what is written")
+    return tuple(notes)
 
 
 def _without_ours(target: Target, current: str | None, before: record.Before | None) -> str | None:
