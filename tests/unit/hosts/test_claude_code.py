@@ -168,3 +168,16 @@ def test_tool_input_as_text_is_what_mcp_tool_hooks_send() -> None:
     for wrong in ("make", "[1]", "{" * 5000):
         with pytest.raises(InvalidPayload, match="tool_input"):
             parse(hook_event_name="PostToolUse", tool_name="Bash", tool_input=wrong)
+
+
+@pytest.mark.parametrize(("more", "machine"), [({}, False), ({"agent_id": "a1"}, True)])
+def test_a_prompt_inside_a_subagent_is_no_users_word(more, machine):
+    payload = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "s1",
+        "cwd": "/w",
+        "prompt": "Remember: x is y.",
+    }
+    signal = ClaudeCode().parse(payload | more, at_ms=1)
+    assert isinstance(signal, PromptSubmitted)
+    assert signal.machine is machine

@@ -61,6 +61,7 @@ def test_what_an_agent_adds_is_unconfirmed_and_does_not_reach_prompts(engine):
         files=(),
     )
     assert "unconfirmed" in said
+    assert "tacit edit" not in said, "an agent with a shell would run it"
     assert re.search(r"mem_\w+", said)
     (memory,) = engine.list_memories(MemoryFilter(statuses=("quarantined",)))
     assert memory.provenance.tier is TrustTier.IMPORT

@@ -218,3 +218,26 @@ def test_entropy_by_hand() -> None:
 )
 def test_tool_output_and_code_stay(text: str) -> None:
     assert REDACTOR.redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(a+)+$", r"(?:\w*x)*y", r"((ab|a))+c", r"(x{1,}y?)+z", r"(([a-z])+.)+z"]
+)
+def test_a_pattern_whose_time_may_grow_without_bound_is_refused(pattern):
+    with pytest.raises(InvalidSetting, match="may never end"):
+        Redactor(PrivacySettings(deny=(pattern,)))
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"ACME-\d+", r"(?:foo|bar)-\w+", r"[(+*)]+x", r"\(a+\)+", r"(ab)+c", r"(a|b)?c"]
+)
+def test_ordinary_patterns_are_taken(pattern):
+    assert Redactor(PrivacySettings(deny=(pattern,))).redact("nothing here").clean
+
+
+def test_a_long_text_is_searched_piece_by_piece():
+    redactor = Redactor(PrivacySettings(deny=(r"ACME-\d+",)))
+    text = "word ACME-12 and more\n" * 5_000
+    done = redactor.redact(text).text
+    assert "ACME-12" not in done
+    assert len(done) == len(text.replace("ACME-12", "[redacted:denied]"))
