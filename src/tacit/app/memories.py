@@ -60,6 +60,11 @@ class Memories:
         place = scope or (project_scope(project.id) if project else UNIVERSAL)
         if project and place.project_id == project.id:
             self._projects.register(project)
+        elif place.project_id and all(known.id != place.project_id for known in self._parts.store.projects()):
+            raise InvalidInput(
+                f"No project {place.project_id!r} is known here.",
+                hint="`tacit list --all` shows the scopes; leave --scope out for the project of the folder.",
+            )
         paths = self._projects.relative(tuple(files), project, cwd)
         maker: TriggerMaker = "user" if tier is TrustTier.USER else "agent"
         draft = Draft(

@@ -12,6 +12,7 @@ from tacit.app.prerender import remove_blocks
 from tacit.app.redaction import Redactors
 from tacit.backends.sqlite import open_sqlite_store, quarantine, suspicion
 from tacit.backends.sqlite import restore as restore_backup
+from tacit.backends.sqlite.rescue import examine
 from tacit.config.environment import secret
 from tacit.config.home import Home
 from tacit.config.kinds import kind_registry
@@ -121,6 +122,15 @@ def _open_store(home: Home, clock: Clock) -> tuple[Store, Path | None]:
         return store, aside
     kept = store.get_value(DAMAGED_STORE)
     return store, Path(kept) if kept and Path(kept).exists() else None
+
+
+def examine_backup(source: Path) -> None:
+    """Say whether `source` can become the store, before anything is stopped for it.
+
+    Raises:
+        NotFound, StoreError: if it cannot.
+    """
+    examine(source)
 
 
 def restore_store(home: Home, source: Path) -> Path | None:

@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they read the same everywhere. Data only."""
+"""Options that several commands share, so that they read the same everywhere. Reads no more than whether a folder exists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Here = Annotated[Path, typer.Option("--cwd", help="Folder whose project is meant.", file_okay=False)]
+
+
+def _folder(path: Path) -> Path:
+    """Refuse a folder that is not there: what is stored for it would never be seen."""
+    from tacit.errors import InvalidInput
+
+    if not path.is_dir():
+        raise InvalidInput(f"There is no folder {path}.", hint="Name an existing folder with --cwd.")
+    return path
+
+
+Here = Annotated[Path, typer.Option("--cwd", help="Folder whose project is meant.", callback=_folder)]
 When = Annotated[
     str,
     typer.Option(

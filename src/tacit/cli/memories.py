@@ -12,6 +12,8 @@ import typer
 
 from tacit.cli.arguments import AsJson, Here, Kind, MemoryId, ScopeText, When, given
 
+STATUSES = ("active", "quarantined", "superseded", "retired", "all")
+
 
 def remember(
     content: Annotated[list[str], typer.Argument(help="The statement; quotes are optional.")],
@@ -93,7 +95,10 @@ def recall(
     from tacit.cli.connection import ask
     from tacit.cli.output import print_json, print_rows, shortened
 
-    asked = given(text=" ".join(text), cwd=str(cwd.absolute()), surface=surface, budget_tokens=budget or None)
+    wanted = " ".join(text).strip()
+    if not wanted:
+        raise typer.BadParameter("Say what to look for.")
+    asked = given(text=wanted, cwd=str(cwd.absolute()), surface=surface, budget_tokens=budget or None)
     answer = ask("POST", "/v1/recall", asked)
     if as_json:
         print_json(answer)
@@ -133,7 +138,11 @@ def list_(
     """List memories, newest first."""
     from tacit.cli.connection import ask
     from tacit.cli.output import day, print_json, print_line, print_rows, shortened
+    from tacit.errors import InvalidInput
 
+    unknown = [name for name in status or () if name not in STATUSES]
+    if unknown:
+        raise InvalidInput(f"There is no status {unknown[0]!r}.", hint=f"Known: {', '.join(STATUSES)}.")
     folder = "" if everywhere else str(cwd.absolute())
     answer = ask("GET", "/v1/memories", given(text=text, kind=kind, status=status, cwd=folder, limit=limit))
     if as_json:

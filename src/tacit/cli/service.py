@@ -235,17 +235,16 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Make a backup the store. The present one is put aside, not deleted."""
-    from tacit.app.wiring import restore_store
+    from tacit.app.wiring import examine_backup, restore_store
     from tacit.cli.asking import confirm
     from tacit.cli.output import print_json, print_line
     from tacit.cli.surroundings import current
     from tacit.daemon.lifecycle import claim
-    from tacit.errors import DaemonError, NotFound
+    from tacit.errors import DaemonError
 
     place = current()
     file = source.expanduser().absolute()
-    if not file.is_file():
-        raise NotFound(f"There is no backup {file}.", hint="Name a file that `tacit backup` wrote.")
+    examine_backup(file)
     confirm(f"Make {file} the store of {place.home.root}? The present one is put aside.", yes=yes)
     place.connect(place.home).stop()
     # While we hold the daemon's lock no hook can start one over the file that is being exchanged.

@@ -21,6 +21,13 @@ def why(
     from tacit.cli.output import print_json, print_line
 
     answer = ask("GET", "/v1/traces", given(limit=limit, session=session, surface=surface))
+    if session and not answer["traces"]:
+        from tacit.errors import NotFound
+
+        raise NotFound(
+            f"The session {session!r} did not ask the memory, or is not known.",
+            hint="Name it as host/id; `tacit why` without --session shows the last ones.",
+        )
     if as_json:
         print_json(answer)
         return

@@ -164,3 +164,37 @@ def test_a_page_that_is_not_all_says_so(tacit):
         remembered(tacit, statement)
     assert "There are more" in tacit("list", "-n", "2").out
     assert "There are more" not in tacit("list", "-n", "3").out
+
+
+def test_a_folder_that_is_not_there_is_said(tacit, tmp_path):
+    for arguments in (("remember", "keep this rule"), ("list",), ("context",), ("recall", "this")):
+        said = tacit(*arguments, "--cwd", tmp_path / "nowhere")
+        assert said.code == 3
+        assert "There is no folder" in said.err
+
+
+def test_an_unknown_session_is_said(tacit):
+    tacit("recall", "anything at all")
+    said = tacit("why", "--session", "bogus")
+    assert said.code == 4
+    assert "host/id" in said.err
+
+
+def test_an_unknown_status_names_the_known_ones(tacit):
+    said = tacit("list", "--status", "bogus")
+    assert said.code == 3
+    assert "active, quarantined, superseded, retired, all" in said.err
+    assert tacit("list", "--status", "all").code == 0
+
+
+def test_a_recall_of_nothing_is_wrong_usage_like_remembering_nothing(tacit):
+    assert (tacit("recall", "").code, tacit("remember", "").code) == (2, 2)
+
+
+def test_a_scope_of_an_unknown_project_is_refused(tacit):
+    tacit("remember", "keep this rule")
+    own = tacit("list", "--json").json["memories"][0]["scope"]
+    said = tacit("remember", "keep that rule", "--scope", "project:nonexist")
+    assert said.code == 3
+    assert "nonexist" in said.err
+    assert tacit("remember", "keep that rule", "--scope", own).code == 0

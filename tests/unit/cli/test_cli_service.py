@@ -114,7 +114,11 @@ def test_restoring_what_is_no_backup_leaves_the_store_alone(tacit, tmp_path):
     tacit("remember", RULE)
     source = tmp_path / "no.db"
     source.write_bytes(b"this is no database at all" * 100)
-    assert tacit("restore", source, "--yes").code == 6
+    said = tacit("restore", source, "--yes")
+    assert said.code == 6
+    assert "tacit backup" in said.err
+    assert "quarantine" not in said.err
+    assert tacit.daemon.engine is not None  # it was examined before anything was stopped
     assert tacit("restore", tmp_path / "nosuch.db", "--yes").code == 4
     assert tacit("list", "--json").json["memories"][0]["content"] == RULE
 

@@ -66,13 +66,11 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
         NotFound: if there is no such backup.
         StoreCorrupt, StoreNewer, StoreError: if the backup cannot serve; the present store is left alone.
     """
-    if not source.is_file():
-        raise NotFound(f"There is no backup {source}.")
+    examine(source)
     home.ensure()
     partial = home.root / f".{home.database.name}.{os.getpid()}.part"
     try:
         with closing(connect(source, read_only=True)) as backup:
-            _examine(backup, source)
             copy_database(backup, partial)
         with closing(connect(partial)) as copy:
             # Derived files belong to one store; the copy goes its own way from here.
@@ -88,6 +86,28 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
     finally:
         remove_database(partial)
     return aside
+
+
+def examine(source: Path) -> None:
+    """Say whether the backup `source` can become the store; touches nothing.
+
+    Raises:
+        NotFound: if there is no such file.
+        StoreCorrupt, StoreNewer, StoreError: if it cannot serve.
+    """
+    if not source.is_file():
+        raise NotFound(f"There is no backup {source}.", hint="Name a file that `tacit backup` wrote.")
+    try:
+        with closing(connect(source, read_only=True)) as backup:
+            _examine(backup, source)
+    except sqlite3.Error as error:  # the user's own file: nothing of the store's ways of rescue is for it
+        raise StoreCorrupt(
+            f"{source} cannot be read as a backup: {error}.", hint="Choose a file that `tacit backup` wrote."
+        ) from error
+    except StoreCorrupt as error:
+        raise StoreCorrupt(
+            f"{source} cannot be read as a backup.", hint="Choose a file that `tacit backup` wrote."
+        ) from error
 
 
 def _examine(backup: sqlite3.Connection, source: Path) -> None:
