@@ -136,7 +136,7 @@ def build_server(engine: Service) -> MCPServer:
     ) -> str:
         return _said(lambda: search(engine, query, max_tokens=max_tokens))
 
-    def memory_add(
+    def memory_add(  # noqa: PLR0917 - the SDK makes the tool's arguments of these, by name
         content: Annotated[
             str,
             Field(
