@@ -48,11 +48,15 @@ FileStatus = Literal["imported", "unchanged", "changed", "gone", "unreadable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleFile:
-    """One rule file: path relative to the project root, memories it stands for now, and what happened to it."""
+    """One rule file: path relative to the project root, memories it stands for now, and what happened to it.
+
+    `left_out` = why statements of it were not stored, one reason each; only where the file was read anew.
+    """
 
     path: str
     memories: int
     status: FileStatus
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +130,8 @@ def import_rule_files(
             continue
         status, made = run.follow(path, raw)
         changes.extend(made)
-        files.append(RuleFile(path=path, memories=len(run.ids(path)), status=status))
+        left_out = tuple(change.reason for change in made if isinstance(change, Skip))
+        files.append(RuleFile(path=path, memories=len(run.ids(path)), status=status, left_out=left_out))
     for path in known:
         if path not in present:
             changes.extend(run.forget(path))

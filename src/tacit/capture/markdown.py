@@ -25,6 +25,8 @@ _BADGE = re.compile(r"\[\s*\]\([^)]*\)")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)|\[([^\]]+)\]\[[^\]]*\]")
 _EMPHASIS = re.compile(r"(?<![\w*`])(\*\*\*|\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?![\w*`])")
 _TAG = re.compile(r"</?[a-zA-Z][^>\n]*>")
+_IMPORT = re.compile(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
+"""A line that has another file read in its place; a host does that, we do not."""
 _SYMBOLS = re.compile(r"[\U0001F000-\U0001FAFF\u2190-\u21FF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
 _SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-session"})
 _DULL = re.compile(
@@ -178,7 +180,13 @@ def _take_line(reader: _Reader, line: str, number: int) -> None:
     if not line.strip():
         _flush(reader)
         return
-    if _RULER.match(line) or _TABLE.match(line) or line.lstrip().startswith(">") or _hidden(reader):
+    if (
+        _IMPORT.match(line)
+        or _RULER.match(line)
+        or _TABLE.match(line)
+        or line.lstrip().startswith(">")
+        or _hidden(reader)
+    ):
         _flush(reader)
         return
     item = _ITEM.match(line)

@@ -218,6 +218,10 @@ def init(
             rows,
             empty="No rule files here (CLAUDE.md, AGENTS.md, ...).",
         )
+        for each in imported["files"]:
+            if each["left_out"]:
+                reasons = ", ".join(dict.fromkeys(each["left_out"]))
+                print_line(f"{len(each['left_out'])} left out: {reasons}, {each['path']}", style="yellow")
     report: dict[str, int] | None = None
     if past and backfill is not False:
         sessions, whole = sum(each["sessions"] for each in past), sum(each["size_bytes"] for each in past)

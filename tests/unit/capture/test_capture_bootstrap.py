@@ -225,3 +225,10 @@ def test_the_number_of_rule_files_is_bounded(tmp_path: Path) -> None:
     for number in range(MAX_FILES + 20):
         (folder / f"{number:03}.mdc").write_text("x")
     assert len(find_rule_files(tmp_path)) == MAX_FILES
+
+
+def test_a_line_that_imports_a_file_ends_a_statement_and_is_none() -> None:
+    rules = read_rules(
+        "- Always run the linter\n@docs/extra.md\n- @~/.claude/mine.md\n- Never use `@foo/bar` here\n"
+    )
+    assert [line.content for line in rules.lines] == ["Always run the linter", "Never use `@foo/bar` here"]

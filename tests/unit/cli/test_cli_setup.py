@@ -115,8 +115,20 @@ def test_init_imports_rule_files_with_their_counts(tacit):
     assert said.code == 0
     assert "CLAUDE.md  1         imported" in said.out
     assert tacit("init", "--json").json["files"] == [
-        {"path": "CLAUDE.md", "memories": 1, "status": "unchanged"}
+        {"path": "CLAUDE.md", "memories": 1, "status": "unchanged", "left_out": []}
     ]
+
+
+def test_init_says_what_it_left_out_and_why(tacit):
+    key = "sk-ant-api03-" + "Ab3dEf6hIj" * 9 + "AA"
+    (tacit.project / "CLAUDE.md").write_text(
+        f"- Always run `make lint` before a commit.\n- Always use the key {key} for tests.\n"
+    )
+    said = tacit("init")
+    assert "1 left out: holds a secret (anthropic_key)" in said.out
+    assert "CLAUDE.md" in said.out.split("1 left out")[1]
+    assert key not in said.out
+    assert "left out" not in tacit("init").out  # told once; the file is as it was
 
 
 def test_init_without_rule_files_says_so(tacit):
