@@ -63,7 +63,7 @@ _DOCUMENT = re.compile(
 _ONLY_URL = re.compile(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
 _ABOUT_IT = re.compile(
     r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|you agree)\b"
-    r"|what do you think|what'?s your (?:take|opinion)|should (?:we|i)\b|do (?:you agree|we (?:want|need|really))|any thoughts"
+    r"|what do you think\b(?! (?:of|about) (?!this|that|it\b))|what'?s your (?:take|opinion)|should (?:we|i)\b|do (?:you agree|we (?:want|need|really))|any thoughts"
     r"|thoughts\b|really\?|right\?|true\?|agreed?\?|good idea|how about (?:that|this)|why (?:is|would|do|does|should))",
     re.IGNORECASE,
 )

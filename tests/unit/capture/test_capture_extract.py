@@ -126,6 +126,7 @@ def test_somebody_elses_words_are_no_statement(text: str) -> None:
         f"Here are our rules:\n- {RULE}",
         f"https://example.org/issues/3\nplease fix this.\n\n{RULE}",
         f"{RULE} Can you fix the build now?",
+        f"{RULE} What do you think of the new parser?",
         f"Is that a good idea?\n\n{RULE}",
         f"{RULE}\n\nThe next part is done.\n\nIs that right?",
         f"I don't like it, it's slow. {RULE}",
