@@ -534,6 +534,13 @@ class TestSessions:
         with pytest.raises(NotFound, match="trc_2"):
             store.get_trace("trc_2")
 
+    def test_active_memories_are_counted_within_the_scope(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_1")), Add(memory=memory("mem_2", status="quarantined"))])
+        assert store.count_active(scope=store.scopes()) == 1
+        assert store.count_active(scope=ScopeFilter.of()) == 0
+        store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
+        assert store.count_active(scope=store.scopes()) == 0
+
     def test_a_trace_of_no_session_is_stored_alone(self, store: Store) -> None:
         store.save_trace(trace("trc_9", session=""))
         assert store.get_trace("trc_9") == trace("trc_9", session="")

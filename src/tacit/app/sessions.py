@@ -7,7 +7,7 @@ It begins a little later than it could: on a busy machine it would otherwise tak
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,6 +43,8 @@ class LiveSessions:
         self._states: dict[SessionKey, SessionState] = {}
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-sessions")
         self._last: Future[None] | None = None
+        self._waiting: Counter[SessionKey] = Counter()
+        self._deleted: OrderedDict[SessionKey, None] = OrderedDict()
         self._hurry = Event()
 
     @contextmanager
@@ -62,8 +64,8 @@ class LiveSessions:
     def _shrink(self) -> None:
         while len(self._locks) > MAX_LIVE:
             key, lock = next(iter(self._locks.items()))
-            if not lock.acquire(blocking=False):
-                break
+            if self._waiting[key] or not lock.acquire(blocking=False):
+                break  # what is not written yet must not be read from the store
             lock.release()
             del self._locks[key]
             self._states.pop(key, None)
@@ -71,13 +73,24 @@ class LiveSessions:
     def load(self, key: SessionKey) -> SessionState | None:
         """The newest record, from memory or the store."""
         state = self._states.get(key)
-        return state if state is not None else self._store.load_session(key)
+        if state is not None or key in self._deleted:
+            return state
+        return self._store.load_session(key)
 
-    def save(self, state: SessionState, *, trace: Trace | None = None, keep: bool = True) -> None:
-        """Make `state` the newest record and have it written; with `keep` False nothing reaches the store."""
+    def save(self, state: SessionState, *, trace: Trace | None = None) -> None:
+        """Make `state` the newest record and have it written; of an incognito session nothing reaches the store.
+
+        A late signal of a deleted session brings nothing back.
+        """
+        if state.key in self._deleted:
+            return
         self._states[state.key] = state
-        if keep:
-            self._submit(lambda: self._write(state, trace))
+        if not state.incognito:
+            self._submit(state.key, lambda: self._write(state, trace))
+
+    def later(self, key: SessionKey, write: Callable[[], None]) -> None:
+        """Have something else of this session written, in order, behind the answer."""
+        self._submit(key, write)
 
     def _write(self, state: SessionState, trace: Trace | None) -> None:
         clean = self._clean(state)
@@ -88,9 +101,13 @@ class LiveSessions:
     def forget(self, key: SessionKey) -> None:
         """Drop the record of a deleted session, in memory and in the store."""
         self._states.pop(key, None)
-        self._submit(lambda: self._store.delete_session(key))
+        self._deleted[key] = None
+        while len(self._deleted) > MAX_LIVE:
+            self._deleted.popitem(last=False)
+        self._submit(key, lambda: self._store.delete_session(key))
 
-    def _submit(self, write: Callable[[], None]) -> None:
+    def _submit(self, key: SessionKey, write: Callable[[], None]) -> None:
+        self._waiting[key] += 1
         due = monotonic() + BEHIND_S
 
         def run() -> None:
@@ -99,6 +116,10 @@ class LiveSessions:
                 write()
             except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already
                 self._on_error(error)
+            finally:
+                self._waiting[key] -= 1
+                if not self._waiting[key]:
+                    del self._waiting[key]
 
         self._last = self._writer.submit(run)
 

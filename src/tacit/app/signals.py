@@ -7,10 +7,12 @@ In: a signal and what its host can do. Out: a `Delivery`. One signal of a sessio
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from tacit.app.projects import Projects
 from tacit.app.redaction import Redactors
@@ -53,6 +55,16 @@ _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
 LATE_S = 30.0
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
+
+
+class _Known(TypedDict):
+    """What a delivery is made from, besides the signal and the record."""
+
+    capabilities: HostCapabilities
+    settings: Settings
+    project: ProjectRecord | None
+    files: tuple[str, ...]
+    remaining: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +110,7 @@ class SignalHandler:
         When its session is busy beyond the deadline it gets silence, and is handled later without injection, so that no
         turn, failure or statement is lost.
         """
-        signal = _of_its_agent(signal)
+        signal = _of_its_agent(_at_its_real_folder(signal))
         ends = self._clock.monotonic_ms() + deadline_ms
 
         def remaining() -> float:
@@ -136,18 +148,21 @@ class SignalHandler:
     ) -> Handled:
         state = self._record_of(signal)
         project = self._projects.of(signal.cwd or state.cwd)
-        if seen(state, signal):
-            return Handled(
-                delivery=self._again(signal, state, capabilities), state=state, project=project, repeated=True
-            )
+        repeated = seen(state, signal)
+        if repeated and not self._asks_again(signal, state, capabilities):
+            delivery = self._again(signal, state, capabilities)
+            return Handled(delivery=delivery, state=state, project=project, repeated=True)
         files = self._files_of(signal, project)
-        state = self._advance(signal, arrived(state, signal), project, files)
+        if not repeated:
+            state = self._advance(signal, arrived(state, signal), project, files)
+        if settings.privacy.incognito:
+            state = replace(state, incognito=True)
         if isinstance(signal, SessionEnded) and signal.deleted:
             self._sessions.forget(signal.session)
             return Handled(delivery=_silent(), state=state, project=project)
         if isinstance(signal, SessionStarted):
             state = self._expose_rule_files(state, capabilities, project, settings)
-        delivery, state = self._deliver(
+        delivery, state = self._answered(
             signal,
             state,
             capabilities=capabilities,
@@ -156,9 +171,22 @@ class SignalHandler:
             files=files,
             remaining=remaining,
         )
-        keep = not settings.privacy.incognito
-        self._sessions.save(state, trace=delivery.trace, keep=keep)
-        return Handled(delivery=delivery, state=state, project=project)
+        self._sessions.save(state, trace=delivery.trace)
+        return Handled(delivery=delivery, state=state, project=project, repeated=repeated)
+
+    def _answered(
+        self, signal: Signal, state: SessionState, **known: Unpack[_Known]
+    ) -> tuple[Delivery, SessionState]:
+        """The delivery; silence when asking the memory fails, so that the turn and what was said are kept all the same."""
+        try:
+            return self._deliver(signal, state, **known)
+        except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
+            _LOG.exception("recall failed")
+            reason = f"recall failed: {type(error).__name__}"
+            return Delivery(
+                block=Block(surface=Surface.PROMPT),
+                trace=self._silent_trace(signal, state, reason, known["settings"]),
+            ), state
 
     def replay(self, request: ReplayRequest) -> dict[str, str]:
         """The exact bytes handed over in this epoch, by message id. Changes nothing."""
@@ -173,7 +201,15 @@ class SignalHandler:
             return state
         parent = self._sessions.load(signal.parent) if signal.parent else None
         forked = isinstance(signal, SessionStarted) and signal.source == "fork"
-        return opened(signal, parent=parent if forked else None)
+        state = opened(signal, parent=parent if forked else None)
+        if parent is not None:
+            state = replace(state, muted=parent.muted, incognito=parent.incognito)
+        return state
+
+    def _asks_again(self, signal: Signal, state: SessionState, capabilities: HostCapabilities) -> bool:
+        """Whether a repeated start was never answered, because its first answer came too late or cannot be replayed."""
+        starts = isinstance(signal, SessionStarted | SubagentStarted)
+        return starts and not capabilities.stored and ledger.kept_block(state, _message_id(signal)) is None
 
     def _again(self, signal: Signal, state: SessionState, capabilities: HostCapabilities) -> Delivery:
         """The answer to a repeated signal: the same bytes where the host keeps none itself, else nothing."""
@@ -235,10 +271,12 @@ class SignalHandler:
         files: tuple[str, ...],
         remaining: Callable[[], float],
     ) -> tuple[Delivery, SessionState]:
-        message_id = _message_id(signal)
-        if not capabilities.stored and (kept := ledger.kept_block(state, message_id)) is not None:
-            return Delivery(block=Block(surface=Surface.START, text=kept)), state
+        # A host that keeps what it was given never asks for the bytes again.
+        message_id = "" if capabilities.stored else _message_id(signal)
         surface = surface_for(signal, state, settings.recall)
+        kept = ledger.kept_block(state, message_id)
+        if kept is not None and not isinstance(surface, Silence):
+            return Delivery(block=Block(surface=Surface.START, text=kept)), state
         if remaining() <= 0 and not isinstance(surface, Silence):
             surface = Silence(reason="the session was busy beyond the deadline")
         if isinstance(surface, Silence):
@@ -263,7 +301,8 @@ class SignalHandler:
             at_ms=self._clock.now_ms(),
             files=files,
         )
-        if settings.recall.placement == "system_every_call" and surface in _SYSTEM_SURFACES:
+        every_call = settings.recall.placement == "system_every_call" and capabilities.system_prompt
+        if every_call and surface in _SYSTEM_SURFACES:
             return self._refresh(asked.kept, state, settings, capabilities)
         context = Context(
             in_context=lambda memory: ledger.why_in_context(
@@ -276,6 +315,7 @@ class SignalHandler:
             preset=settings.preset,
             render=rendering(self._kinds, self._redactors.cleaner(settings)),
             notes=asked.notes,
+            first=ledger.dropped_by_compaction(state) if surface is Surface.COMPACTION else (),
         )
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
@@ -316,9 +356,10 @@ class SignalHandler:
         if not first and not settings.statusline:
             return ""
         if first and not settings.privacy.incognito:
-            self._store.put_value(name, str(self._clock.now_ms()))
+            now = str(self._clock.now_ms())
+            self._sessions.later(signal.session, lambda: self._store.put_value(name, now))
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
-        known = len(self._store.list_memories(MemoryFilter(), scope=scope, limit=10_000))
+        known = self._store.count_active(scope=scope)
         noun = "memory" if known == 1 else "memories"
         return f"Tacit on: {known} {noun}, {len(block.memory_ids)} in the start pack"
 
@@ -348,6 +389,12 @@ class SignalHandler:
 
 def _silent() -> Delivery:
     return Delivery(block=Block(surface=Surface.PROMPT))
+
+
+def _at_its_real_folder(signal: Signal) -> Signal:
+    """A folder reached through a link is the folder it leads to; the project's root is resolved the same way."""
+    real = os.path.realpath(signal.cwd) if signal.cwd else ""
+    return signal if real == signal.cwd else replace(signal, cwd=real)
 
 
 def _of_its_agent(signal: Signal) -> Signal:

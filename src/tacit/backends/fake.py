@@ -188,6 +188,12 @@ class FakeStore:
         return known
 
     @_locked
+    def count_active(self, *, scope: ScopeFilter) -> int:
+        """See the port."""
+        visible = set(clean_value(scope.scopes))
+        return sum(m.status == "active" and m.scope in visible for m in self._tables.memories.values())
+
+    @_locked
     def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
         """See the port."""
         wanted = clean_text(id_or_prefix)

@@ -72,6 +72,7 @@ class OpenCode:
             post_compaction=True,
             loads_rule_files=("AGENTS.md",),
             rule_file_fallbacks=("CLAUDE.md", "CONTEXT.md"),
+            system_prompt=True,
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:

@@ -23,6 +23,7 @@ class HostCapabilities:
         stored: whether handed-over text stays in the host's history (then the ledger sends only what is new).
         post_compaction: whether a signal comes after a compaction.
         loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
+        system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
     """
 
@@ -32,6 +33,7 @@ class HostCapabilities:
     post_compaction: bool
     loads_rule_files: tuple[str, ...] = ()
     rule_file_fallbacks: tuple[str, ...] = ()
+    system_prompt: bool = False
 
     def arrives(self, surface: Surface) -> Arrival:
         """When a block of `surface` reaches the model; `never` where not declared."""

@@ -103,6 +103,10 @@ class MemoryStore(Protocol):
         """Memories newest first (created_at_ms, then id), within `scope`."""
         ...
 
+    def count_active(self, *, scope: ScopeFilter) -> int:
+        """How many active memories `scope` shows; cheap."""
+        ...
+
     def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
         """The one memory whose id is or begins with `id_or_prefix`.
 

@@ -53,7 +53,12 @@ def dedupe(
     seen: set[str] = set()
     texts = tuple(candidate.memory.content for candidate in candidates)
     first_of = copies_among(texts)
-    by_text: dict[int, str] = {}
+    # A copy of what the context holds need not come either, wherever in the list it stands.
+    by_text = {
+        first_of[number]: candidate.memory.id
+        for number, candidate in enumerate(candidates)
+        if in_context.get(candidate.memory.id)
+    }
     for number, candidate in enumerate(candidates):
         memory = candidate.memory
         if memory.id in seen:

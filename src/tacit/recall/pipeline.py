@@ -64,6 +64,7 @@ class Context:
         preset: name of the preset, for the trace.
         render: from pack to text; the default block unless a preset brings its own.
         notes: what the signal and query stages noted.
+        first: ids of memories that a compaction took out of the context; they come before all others.
     """
 
     in_context: Callable[[Memory], str] = field(default=lambda _memory: "")
@@ -74,6 +75,7 @@ class Context:
     preset: str = "focused"
     render: Callable[[Pack], str] | None = None
     notes: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,7 +128,9 @@ class RecallPipeline:
         stages.note("query", notes=context.notes)
         from_start = query.surface in (Surface.START, Surface.COMPACTION)
         candidates = (
-            self._start_pool(query, stages) if from_start else self._search(query, settings, context, stages)
+            self._start_pool(query, context, stages)
+            if from_start
+            else self._search(query, settings, context, stages)
         )
         scored = self._scored(query, candidates, settings, from_start=from_start)
         stages.note("score", kept=_ids(scored))
@@ -244,12 +248,22 @@ class RecallPipeline:
                 scores.append((name, round(value, 4)))
         return tuple(scores)
 
-    def _start_pool(self, query: Query, stages: _Stages) -> tuple[Candidate, ...]:
-        """Memories that may stand in a start pack, ordered by expected need."""
+    def _start_pool(self, query: Query, context: Context, stages: _Stages) -> tuple[Candidate, ...]:
+        """Memories that may stand in a start pack, ordered by expected need; after a compaction what it dropped first."""
         pool = self._start_pools.of(query.scope, at_ms=query.at_ms)
         stages.note("retrieve", notes=pool.notes)
         stages.note("fuse", kept=_ids(pool.candidates), notes=("ordered by expected need",))
-        return pool.candidates
+        if not context.first:
+            return pool.candidates
+        dropped = self._store.get(context.first, scope=query.scope)
+        again = {memory.id for memory in dropped}
+        rest = (replace(c, relevance=c.relevance / 2) for c in pool.candidates if c.memory.id not in again)
+        return (*(self._brought_back(memory, query.at_ms) for memory in dropped), *rest)
+
+    def _brought_back(self, memory: Memory, at_ms: int) -> Candidate:
+        kind = self._kinds.get(memory.kind)
+        recent = freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kind)
+        return Candidate(memory=memory, scores=(("recent", round(recent, 4)),), fused=1.0, relevance=1.0)
 
     def _scored(
         self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, *, from_start: bool

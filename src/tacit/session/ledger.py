@@ -13,6 +13,9 @@ MAX_EXPOSURES = 4000
 MAX_BLOCKS = 400
 START_MESSAGE = "start"
 """Message id under which the start block of an epoch is kept."""
+CALL_PREFIX = "call:"
+"""Before the ids of tool calls."""
+LASTING = ("start", "refresh")
 
 
 def why_in_context(state: SessionState, memory: Memory, *, surface: Surface, reinject_after: int) -> str:
@@ -69,12 +72,31 @@ def record(
 
 
 def keep_block(state: SessionState, *, message_id: str, text: str) -> SessionState:
-    """Remember the exact bytes handed over for `message_id` in this epoch; "" as id keeps nothing."""
-    if not message_id:
+    """Remember the exact bytes handed over for `message_id` in this epoch; "" as id keeps nothing.
+
+    Silence for a tool call is not kept: there are too many, and nobody asks again. Of more than `MAX_BLOCKS` the oldest
+    go, silence first; what stands in the system prompt stays as long as its epoch.
+    """
+    if not message_id or (not text and message_id.startswith(CALL_PREFIX)):
         return state
-    others = tuple(b for b in state.blocks if not (b.message_id == message_id and b.epoch == state.epoch))
-    block = RenderedBlock(message_id=message_id, epoch=state.epoch, text=text)
-    return replace(state, blocks=(*others, block)[-MAX_BLOCKS:])
+    others = [
+        b
+        for b in state.blocks
+        if b.epoch >= state.epoch - 1 and (b.message_id, b.epoch) != (message_id, state.epoch)
+    ]
+    others.append(RenderedBlock(message_id=message_id, epoch=state.epoch, text=text))
+    surplus = len(others) - MAX_BLOCKS
+    if surplus > 0:
+        going = sorted(range(len(others)), key=lambda at: (_lasting(others[at]), bool(others[at].text), at))[
+            :surplus
+        ]
+        others = [block for at, block in enumerate(others) if at not in set(going)]
+    return replace(state, blocks=tuple(others))
+
+
+def _lasting(block: RenderedBlock) -> bool:
+    """Whether a block stands in the system prompt: the start block and the sections of the `refresh` preset."""
+    return not block.message_id.startswith(CALL_PREFIX) and block.message_id.partition(":")[0] in LASTING
 
 
 def kept_block(state: SessionState, message_id: str) -> str | None:

@@ -142,7 +142,10 @@ def test_yup_to_a_proposal_gets_the_rule(make_engine, place):
         ),
         ("We always run `make lint` before committing.", "Everything passes. Shall I commit it?"),
         ("Never commit without running the tests.", "Done. Want me to commit and push?"),
-        ("Use `make release` to tag and publish a release.", "All is green. Shall I tag and publish the release?"),
+        (
+            "Use `make release` to tag and publish a release.",
+            "All is green. Shall I tag and publish the release?",
+        ),
     ],
 )
 def test_yup_gets_a_rule_whose_trigger_was_read_from_its_words(make_engine, place, rule, proposal):
@@ -362,6 +365,7 @@ def test_the_first_session_says_one_line_and_later_ones_none(engine, place):
         return json.loads(engine.hook("claude-code", payload, deadline_ms=5000)).get("systemMessage", "")
 
     assert notice("s1") == "Tacit on: 1 memory, 1 in the start pack"
+    engine.flush()
     assert notice("s2") == ""
 
 
@@ -403,3 +407,63 @@ def test_what_is_unconfirmed_is_found_on_demand_only_and_marked(engine, place):
     assert engine.recall(
         "when is the staging database copied", cwd=str(place), surface=Surface.PROMPT
     ).block.empty
+
+
+def test_after_a_compaction_what_it_dropped_comes_first(make_engine, place):
+    engine = make_engine(recall={"budgets": {"start": 0, "compaction": 120}})
+    for number in range(12):
+        engine.remember(f"Always follow rule {number} of the house style in every file.", cwd=str(place))
+    engine.remember(
+        "The staging database is called heron.", kind="fact", cwd=str(place), when="about:staging, deploy"
+    )
+    agent = Agent(engine, place)
+    agent.start()
+    assert "heron" in agent.prompt("what is the staging database called? please deploy the staging database")
+    assert "heron" in agent.start("compact")
+
+
+def test_a_muted_session_mutes_its_subagents(make_engine, place):
+    engine = make_engine()
+    engine.remember(RULE, cwd=str(place))
+    agent = Agent(engine, place)
+    agent.start()
+    engine.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
+    assert agent.send("SubagentStart", agent_id="a1", agent_type="Explore") == ""
+
+
+def test_a_failing_recall_costs_neither_the_turn_nor_the_statement(make_engine, place):
+    make_engine(kinds={"house": {"label": "House", "prefix": "HOUSE"}}).remember(
+        "Houses are built on rock.", kind="house", cwd=str(place)
+    )
+    engine = make_engine()  # the kind is gone from the settings
+    agent = Agent(engine, place)
+    agent.start()
+    assert agent.prompt("Remember that we never build houses on sand.") == ""
+    assert engine.sessions()[0].turn == 1
+    assert any("sand" in m.content for m in engine.list_memories(MemoryFilter()))
+
+
+def test_a_folder_reached_through_a_link_is_the_folder(make_engine, place, tmp_path):
+    engine = make_engine()
+    engine.remember(RULE, cwd=str(place))
+    link = tmp_path / "link"
+    link.symlink_to(place)
+    assert RULE in Agent(engine, link).start()
+
+
+def test_a_deleted_session_stays_deleted(engine, place):
+    engine.remember(RULE, cwd=str(place))
+    base = {"sessionID": "ses_1", "directory": str(place)}
+    engine.hook("opencode", {"event": "session.start", **base}, deadline_ms=5000)
+    engine.hook("opencode", {"event": "deleted", **base}, deadline_ms=5000)
+    engine.hook("opencode", {"event": "idle", "text": "bye", **base}, deadline_ms=5000)
+    engine.flush()
+    assert engine.sessions() == ()
+
+
+def test_a_repeated_start_that_was_never_answered_is_answered(engine, place):
+    engine.remember(RULE, cwd=str(place))
+    start = {"event": "session.start", "sessionID": "ses_1", "directory": str(place)}
+    assert engine.hook("opencode", start, deadline_ms=0) == ""
+    assert RULE in engine.hook("opencode", start, deadline_ms=5000)
+    assert RULE in engine.hook("opencode", start, deadline_ms=5000)

@@ -14,6 +14,7 @@ from tacit.backends.sqlite import health, journal, memories, scopes, sessions, w
 from tacit.backends.sqlite.codec import encode
 from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, suspicion
 from tacit.backends.sqlite.memories import MemoryReader
+from tacit.backends.sqlite.scopes import stored_scopes
 from tacit.backends.sqlite.search import SqliteSearch
 from tacit.backends.sqlite.sessions import Ledgers
 from tacit.backends.text import clean_text
@@ -114,6 +115,11 @@ class SqliteStore:
         """See the port."""
         with self._database.read() as connection:
             return memories.list_memories(connection, where, scope=scope, limit=limit, offset=offset)
+
+    def count_active(self, *, scope: ScopeFilter) -> int:
+        """See the port."""
+        with self._database.read() as connection:
+            return sum(one.active for one in stored_scopes(connection, scope))
 
     def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
         """See the port."""
