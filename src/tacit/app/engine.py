@@ -30,7 +30,7 @@ from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CaptureReport
 from tacit.config.home import Home
 from tacit.config.settings import Settings
-from tacit.errors import InvalidInput, NotFound
+from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory, TrustTier
@@ -51,6 +51,7 @@ from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.recall.render import rendering
 from tacit.upkeep.reindex import reindex
+from tacit.upkeep.retention import apply_retention
 
 _LOG = logging.getLogger(__name__)
 RECENT_TRACES = 200
@@ -76,7 +77,7 @@ class Engine:
             embedder=parts.embedder,
             tokens=parts.estimate,
             kinds=parts.kinds,
-            executor=self._executor,
+            executor=self._executor if parts.remote_embedder else None,
         )
         self._learning = Learning(parts=parts, projects=self._projects, sessions=self._sessions)
         self._memories = Memories(parts=parts, projects=self._projects, capture=self._learning.capture)
@@ -246,7 +247,13 @@ class Engine:
         Raises:
             UnknownKind, InvalidInput: naming what is wrong.
             RefusedByRedaction: if only a secret was left.
+            RefusedByTrust: if an agent states something where incognito is on.
         """
+        if tier < TrustTier.USER and self._settings_at(cwd).privacy.incognito:
+            raise RefusedByTrust(
+                "Nothing is stored here: privacy.incognito is on.",
+                hint="Only the user's own commands store now.",
+            )
         if user_words and tier < TrustTier.USER and self._said_by_user(content, user_words, cwd, session):
             tier = TrustTier.USER
             scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
@@ -450,6 +457,10 @@ class Engine:
     def damaged(self) -> bool:
         """Whether damage was met in the store since it was opened; opening it again puts it aside."""
         return self._parts.suspect()
+
+    def upkeep(self) -> None:
+        """Let old traces and sessions go, as the retention settings say; memories are kept until someone forgets them."""
+        apply_retention(self._store, self.settings.retention, clock=self._parts.clock)
 
     def warm(self) -> None:
         """Load the model, so that the first prompt need not wait for it."""

@@ -38,6 +38,8 @@ class Learning:
         self._projects = projects
         self._sessions = sessions
         self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-learning")
+        # What the user says in so many words must not wait behind a long transcript, nor be dropped with it.
+        self._statements = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-statements")
         self._lock = Lock()
         self._running: set[Future[None]] = set()
         self.capture = CapturePipeline(
@@ -53,7 +55,7 @@ class Learning:
     def after(self, signal: Signal, handled: Handled) -> None:
         """Do what `signal` leaves to do once it is answered. Keeps a transcript durably before it returns."""
         settings = self._parts.settings.current(Path(handled.project.root) if handled.project else None)
-        if settings.privacy.incognito or not settings.capture.enabled:
+        if settings.privacy.incognito or handled.state.incognito or not settings.capture.enabled:
             return
         project = handled.project
         match signal:
@@ -61,13 +63,13 @@ class Learning:
                 if project is not None:
                     self._submit(lambda: self._meet(project, rule_files=settings.capture.rule_files))
             case PromptSubmitted() if not signal.machine and settings.capture.explicit:
-                self._submit(lambda: self._explicit(signal, handled))
+                self._submit(lambda: self._explicit(signal, handled), on=self._statements)
             case MessageEnded() | SessionEnded() if settings.capture.at_session_end and not signal.agent_id:
                 self._hand_over(signal, handled)
             case _:
                 pass
 
-    def _submit(self, job: Callable[[], None]) -> None:
+    def _submit(self, job: Callable[[], None], *, on: ThreadPoolExecutor | None = None) -> None:
         due = monotonic() + BEHIND_S
 
         def run() -> None:
@@ -80,7 +82,7 @@ class Learning:
                 _LOG.error("capture failed: %s", type(error).__name__, extra={"detail": str(error)})
 
         with self._lock:
-            future = self._jobs.submit(run)
+            future = (on or self._jobs).submit(run)
             self._running.add(future)
         future.add_done_callback(self._running.discard)
 
@@ -164,7 +166,8 @@ class Learning:
             future.result(timeout=60)
 
     def close(self) -> None:
-        """Finish the running job; what waits in the store stays there."""
+        """Finish the running job and every statement; transcripts that wait stay in the store."""
+        self._statements.shutdown(wait=True)
         self._jobs.shutdown(wait=True, cancel_futures=True)
 
 

@@ -158,11 +158,8 @@ class Memories:
         if useful:
             self._parts.store.add_use([memory.id])
             return
-        lowered = replace(
-            memory,
-            importance=max(0.0, memory.importance - IMPORTANCE_STEP),
-            updated_at_ms=self._parts.clock.now_ms(),
-        )
+        # Its time stays: what was not useful must not look fresher for it.
+        lowered = replace(memory, importance=max(0.0, memory.importance - IMPORTANCE_STEP))
         vectors = self._parts.embedder.embed([memory.content])
         self._parts.store.apply([Edit(memory=lowered, reason="feedback: not useful")], vectors=vectors,
                                 identity=self._parts.embedder.identity)  # fmt: skip

@@ -30,6 +30,7 @@ class Parts:
         estimate: counts while an agent waits; never loads a tokenizer.
         hosts: adapters by name.
         suspect: whether damage was met in the store since it was opened.
+        remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
         quarantined: where a damaged store was put aside while opening; None = it was sound.
     """
 
@@ -45,4 +46,5 @@ class Parts:
     kinds: KindRegistry
     hosts: Mapping[str, Host]
     quarantined: Path | None = None
+    remote_embedder: bool = False
     suspect: Callable[[], bool] = lambda: False

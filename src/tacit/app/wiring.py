@@ -30,6 +30,7 @@ from tacit.providers.embedding import make_embedder
 from tacit.providers.tokens import EstimateCounter, make_token_counter
 
 HOST_GROUP = "tacit.hosts"
+REMOTE_PROVIDERS = ("openai", "ollama")
 DAMAGED_STORE = "damaged_store"
 """Value of the store: where the one before it was put aside."""
 
@@ -106,6 +107,7 @@ def open_engine(
             redactor=redactor,
             kinds=kind_registry(settings),
             hosts=Hosts(),
+            remote_embedder=settings.embedder.provider in REMOTE_PROVIDERS,
             quarantined=quarantined,
             suspect=suspicion(place.database).exists,
         )

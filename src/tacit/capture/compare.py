@@ -50,7 +50,9 @@ _ORDINAL = re.compile(
     r"|rule|item|row|test|example|figure|table|team|group|shard|node|replica|worker)s?[ .#:-]*|#)(?P<number>\d[\w.]*)",
     re.IGNORECASE,
 )
-_ADDITIVE = frozenset({"support", "allow", "availabl", "test", "work", "compatibl", "run", "include", "includ"})
+_ADDITIVE = frozenset(
+    {"support", "allow", "availabl", "test", "work", "compatibl", "run", "include", "includ"}
+)
 """Stems of words after which several values may hold at once: "Python 3.11 is supported"."""
 
 
@@ -169,7 +171,12 @@ def _changed(new: Statement, old: Statement) -> Verdict:
         one_subject = frame_new <= frame_old or frame_old <= frame_new
         many_values = bool((frame_new | frame_old) & _ADDITIVE)
         numbered = bool((new.ordinals | old.ordinals) & (values_new ^ values_old))
-        if one_subject and not many_values and not numbered and overlap(frame_new, frame_old) >= SUBJECT_OVERLAP:
+        if (
+            one_subject
+            and not many_values
+            and not numbered
+            and overlap(frame_new, frame_old) >= SUBJECT_OVERLAP
+        ):
             return "value_changed" if frame_new & frame_old else "different"
         if numbered or many_values:
             return "different"

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 GRACE_S = 8
 TICK_S = 1.0
 SPOOL_EVERY_S = 15.0
+UPKEEP_EVERY_S = 86_400.0
+UPKEEP_IDLE_S = 60.0
 PRERENDER_EVERY_S = 20.0
 
 _LOG = logging.getLogger(__name__)
@@ -177,6 +179,7 @@ class DaemonProcess:
         """Background work, and the reasons to leave by itself."""
         engine, begun = None, False
         spooled_s = rendered_s = 0.0
+        kept_s = -UPKEEP_EVERY_S
         counters = self._parts.counters
         while not self._over.wait(TICK_S if begun else 0.05):
             now = time.monotonic()
@@ -197,6 +200,9 @@ class DaemonProcess:
                 if now - spooled_s > SPOOL_EVERY_S:
                     spooled_s = now
                     self._drain(engine)
+                if now - kept_s > UPKEEP_EVERY_S and counters.idle_s > UPKEEP_IDLE_S:
+                    kept_s = now
+                    engine.upkeep()
                 asked_s = now - counters.idle_s
                 due = now - rendered_s > PRERENDER_EVERY_S and asked_s > rendered_s
                 if (due or engine.starts_stale) and self._claim.holds():

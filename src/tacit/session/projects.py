@@ -86,7 +86,12 @@ def identify_project(cwd: str | Path) -> ProjectRecord:
         start = start.absolute()
     found = git_folders(start)
     root = found[0] if found else start
-    remote = normalise_remote(_remote_url(found[1])) if found else ""
+    url = _remote_url(found[1]) if found else ""
+    if found and url.startswith(
+        "."
+    ):  # a remote beside this folder: the same words elsewhere mean another repository
+        url = str((found[0] / url).resolve())
+    remote = normalise_remote(url)
     if found and not remote:
         # Worktrees of a repository without a remote share its main folder.
         shared = found[1]
