@@ -17,7 +17,7 @@ from tacit.ports.store import Store
 from tacit.recall.need import expected_need
 from tacit.recall.spaces.recent import freshness
 
-START_POOL = 300
+START_POOL = 120
 START_EXTRA_KINDS = ("digest", "goal", "todo")
 SPECIFIC_SHARE = 4
 KEPT_POOLS = 16
