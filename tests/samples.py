@@ -18,7 +18,7 @@ PROJECT = project_scope("shop-0123456789")
 def memory(
     content: str = "Run `make lint` before committing.",
     *,
-    id: str = "mem_1",
+    id: str = "mem_1",  # noqa: A002 - the field's own name
     kind: str = "preference",
     scope: Scope = PROJECT,
     tier: TrustTier = TrustTier.USER,

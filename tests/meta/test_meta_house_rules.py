@@ -84,7 +84,9 @@ def test_broad_excepts_stand_only_at_named_boundaries():
         if not relative(path).startswith("evals/")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ExceptHandler)
-        and not (isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None)  # cleans up and goes on raising
+        and not (
+            isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
+        )  # cleans up and goes on raising
         and (
             node.type is None
             or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
@@ -154,11 +156,12 @@ def test_the_version_is_said_once():
 
 def test_every_relative_link_of_the_docs_leads_somewhere():
     pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
-    broken = []
-    for page in pages:
-        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text()):
-            if not (page.parent / target).exists():
-                broken.append(f"{relative(page)}: {target}")
+    broken = [
+        f"{relative(page)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
     assert broken == []
 
 
