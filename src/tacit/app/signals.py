@@ -378,7 +378,7 @@ class SignalHandler:
             at_ms=self._clock.now_ms(),
             preset=settings.preset,
             text=signal.text[:240],
-            situation=Situation(nothing_coming=True),
+            situation=Situation(),
             stages=(StageRecord(stage="signal", took_ms=0.0, notes=(reason,)),),
             silence=reason,
         )

@@ -127,11 +127,13 @@ class RecallPipeline:
         stages.note("signal", notes=(query.surface.value,))
         stages.note("query", notes=context.notes)
         from_start = query.surface in (Surface.START, Surface.COMPACTION)
-        candidates = (
-            self._start_pool(query, context, stages)
-            if from_start
-            else self._search(query, settings, context, stages)
-        )
+        if from_start:
+            candidates = self._start_pool(query, context, stages)
+        elif query.surface is Surface.PROMPT and query.situation.nothing_coming:
+            stages.note("retrieve", notes=("nothing is asked: no action is coming",))
+            candidates = ()
+        else:
+            candidates = self._search(query, settings, context, stages)
         scored = self._scored(query, candidates, settings, from_start=from_start)
         stages.note("score", kept=_ids(scored))
         guarded = guard(scored, query=query, kinds=self._kinds, thresholds=settings.thresholds)
@@ -183,11 +185,11 @@ class RecallPipeline:
         """The delivery to use, and why it is silent ("" when it is not)."""
         delivered = done.kept
         if delivered.block.empty:
-            if not scored:
-                return delivered, "no candidate was found"
+            whole = next((d.reason for d in guarded.drops if not d.memory_id), "")
+            if whole or not scored:
+                return delivered, whole or "no candidate was found"
             if not guarded.kept:
-                whole = next((d.reason for d in guarded.drops if not d.memory_id), "")
-                return delivered, whole or "no candidate passed the gate"
+                return delivered, "no candidate passed the gate"
             return delivered, "everything that passed is in context already or does not fit"
         if settings.shadow:
             empty = Block(surface=delivered.block.surface)
