@@ -18,7 +18,7 @@ from tacit.backends.sqlite.scopes import StoredScope
 
 TextIndex = Literal["words", "code"]
 
-MAX_TERMS: dict[TextIndex, int] = {"words": 12, "code": 6}
+MAX_TERMS: dict[TextIndex, int] = {"words": 12, "code": 12}
 MAX_POSTINGS: dict[TextIndex, int] = {"words": 150, "code": 60}
 """Most documents, summed over the words, that one query may visit; the rarest word is always asked for.
 
