@@ -446,8 +446,6 @@ def full_state() -> SessionState:
         blocks=(RenderedBlock(message_id="m", epoch=1, text="<block>"),),
         seen_signal_keys=("k1", "k2"),
         host_rule_files=("CLAUDE.md",),
-        start_announced=True,
-        extra=(("a", "b"),),
     )
 
 

@@ -123,7 +123,6 @@ def clean_session(state: SessionState, clean: Clean) -> SessionState:
         recent_files=_all(state.recent_files, clean),
         recent_prompts=tuple(clean(_cut_end(prompt, PROMPT_CHARS)) for prompt in state.recent_prompts),
         pending_failures=tuple(_clean_failure(failure, clean) for failure in state.pending_failures),
-        extra=tuple((name, clean(value)) for name, value in state.extra),
     )
 
 

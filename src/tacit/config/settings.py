@@ -62,9 +62,9 @@ class RecallSettings(_Section):
     score: Literal["situation", "similarity"] = Field(
         default="situation", description="what relevance is judged from"
     )
-    renderer: Literal["block", "memory_sections"] = Field(default="block", description="form of the block")
     placement: Literal["default", "system_every_call"] = Field(
-        default="default", description="where the block goes in the request"
+        default="default",
+        description="system_every_call: sections in the system prompt, refreshed each turn, where the host has one",
     )
     refresh_similarity_first: float = Field(
         default=0.45,
@@ -78,7 +78,6 @@ class RecallSettings(_Section):
     refresh_top: int = Field(
         default=3, ge=0, le=50, description="most memories in that section; 0 turns the refresh off"
     )
-    recency_weight: float = Field(default=0.0, ge=0.0, le=1.0, description="share of age in the score")
     reinject_after: int = Field(
         default=0, ge=0, description="turns after which a memory may come again; 0 = never"
     )

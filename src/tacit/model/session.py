@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
@@ -89,5 +89,3 @@ class SessionState:
     blocks: tuple[RenderedBlock, ...] = ()
     seen_signal_keys: tuple[str, ...] = ()
     host_rule_files: tuple[str, ...] = ()
-    start_announced: bool = False
-    extra: tuple[tuple[str, str], ...] = field(default=())

@@ -31,10 +31,9 @@ def test_the_default_preset_names_every_recall_value_a_preset_decides():
 def test_refresh_is_its_design():
     recall = build({**default_values(), **flat("refresh")}).recall
     assert recall.placement == "system_every_call"
-    assert recall.renderer == "memory_sections"
     assert (recall.refresh_similarity_first, recall.refresh_similarity_later) == (0.45, 0.55)
     assert recall.refresh_top == 3
-    assert recall.recency_weight == 0.15
+    assert recall.score == "similarity"
     assert recall.budgets.start + recall.budgets.prompt == 3000
     assert (recall.budgets.action, recall.budgets.failure) == (0, 0)
 
