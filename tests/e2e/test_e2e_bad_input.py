@@ -424,7 +424,7 @@ def test_something_else_on_the_socket_is_replaced(machine, answer):
         assert time.monotonic() - began < 3.0
         wait_for(lambda: ask_health(machine.home, timeout_s=2))
         assert RULE in machine.start()
-        assert machine.hook_log()
+        assert text or machine.hook_log()  # a hook that was not answered in time says so
     machine.goes_on()
 
 

@@ -301,8 +301,11 @@ class SignalHandler:
             at_ms=self._clock.now_ms(),
             files=files,
         )
-        every_call = settings.recall.placement == "system_every_call" and capabilities.system_prompt
-        if every_call and surface in _SYSTEM_SURFACES:
+        # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
+        refreshed = surface in _SYSTEM_SURFACES and (
+            capabilities.system_prompt or surface is not Surface.PROMPT
+        )
+        if settings.recall.placement == "system_every_call" and refreshed:
             return self._refresh(asked.kept, state, settings, capabilities)
         context = Context(
             in_context=lambda memory: ledger.why_in_context(
