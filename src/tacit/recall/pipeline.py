@@ -13,7 +13,7 @@ from functools import lru_cache
 from time import perf_counter
 
 from tacit.config.settings import RecallSettings
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import Candidate, Ranking
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
@@ -46,6 +46,8 @@ FUSE_WEIGHTS: Mapping[str, float] = {
 }
 """Weights of the rankings in fusion; they order the short list and gate nothing."""
 
+HEADS = 3
+"""So many of the best of each space are always scored."""
 TRACED_CANDIDATES = 24
 TRACED_CHARS = 240
 KEPT_LINES = 8192
@@ -215,7 +217,7 @@ class RecallPipeline:
             rankings = (*rankings, unconfirmed(query, store=self._store, embedder=self._embedder))
         counts = tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings)
         stages.note("retrieve", notes=(*counts, *found.notes))
-        fused = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS)[: settings.shortlist]
+        fused = _shortlist(FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), rankings, settings.shortlist)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
             by_space.setdefault(ranking.space, {}).update({h.memory_id: h.score for h in ranking.hits})
@@ -314,6 +316,19 @@ class RecallPipeline:
         if text == memory.content and memory.tokens and escape_text(text) == text:
             return self._line_tokens(line_text(candidate, "", self._kinds)) + memory.tokens + 1
         return self._line_tokens(line_text(candidate, text, self._kinds)) + 1
+
+
+def _shortlist(
+    fused: tuple[tuple[str, float], ...], rankings: Sequence[Ranking], size: int
+) -> tuple[tuple[str, float], ...]:
+    """The first `size` in the fused order, with the best of every space among them.
+
+    A memory that one space alone finds, and finds best, must not be crowded out by many that two spaces find somehow.
+    """
+    heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:HEADS]}
+    chosen = [entry for entry in fused if entry[0] in heads]
+    chosen += [entry for entry in fused if entry[0] not in heads]
+    return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], entry[0])))
 
 
 def _ids(candidates: Sequence[Candidate]) -> tuple[str, ...]:
