@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -88,8 +90,27 @@ class FakeDaemon:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "h"
+def home(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "h"
+    yield place
+    while pids := daemons_of(
+        place
+    ):  # a hook that meets a stranger starts a daemon; it must not outlive the test
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def daemons_of(home: Path) -> list[int]:
+    """Running daemons of `home`, by their environment, and hooks that are about to become one."""
+    found: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            own = f"TACIT_HOME={home}".encode() in (folder / "environ").read_bytes().split(b"\0")
+            if own and b"tacit" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
 
 
 @pytest.fixture
