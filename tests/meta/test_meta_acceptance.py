@@ -1,0 +1,22 @@
+"""Every numbered item of the seeds has its test, or a reason; the page that lists them is up to date."""
+
+from __future__ import annotations
+
+import pytest
+
+from presets.acceptance import PAGE, items_of, page, presets, shown_by
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_every_item_has_a_test_or_a_reason(preset):
+    listed, shown = items_of(preset), shown_by(preset)
+    assert sorted(set(shown) - set(listed.items)) == [], "tests name items that the list does not have"
+    assert sorted(set(listed.elsewhere) - set(listed.items)) == [], "reasons for items that are not listed"
+    assert sorted(set(listed.items) - set(shown) - set(listed.elsewhere)) == [], "items without a test"
+    assert sorted(set(shown) & set(listed.elsewhere)) == [], (
+        "items with both a test and a reason for having none"
+    )
+
+
+def test_the_page_of_presets_is_up_to_date():
+    assert PAGE.read_text("utf-8") == page(), "run: python tests/presets/acceptance.py"
