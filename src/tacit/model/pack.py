@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
+from tacit.model.sections import NO_SECTIONS, Sections
+
 if TYPE_CHECKING:
     from tacit.model.evidence import Candidate
 
@@ -26,12 +28,16 @@ class Surface(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackItem:
-    """One memory as it will stand in the block: `text` may be shortened at a sentence end."""
+    """One memory as it will stand in the block: `text` may be shortened at a sentence end.
+
+    `category` names the part of the block it stands in, where the layout has parts.
+    """
 
     candidate: Candidate
     text: str
     tokens: int
     shortened: bool = False
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +47,12 @@ class Pack:
     surface: Surface
     items: tuple[PackItem, ...] = ()
     budget_tokens: int = 0
+    sections: Sections = NO_SECTIONS
 
     @property
     def tokens(self) -> int:
-        """Tokens of all items, without the frame of the block."""
-        return sum(item.tokens for item in self.items)
+        """Tokens of all items and sections, without the frame of the block."""
+        return sum(item.tokens for item in self.items) + self.sections.tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,10 @@ from enum import StrEnum
 from tacit.errors import InvalidScope
 
 
+TASK_MARK = ":task:"
+"""Between a project's id and a task's name: `project:shop:task:debugging` is seen only where that task is at hand."""
+
+
 class ScopeKind(StrEnum):
     """The six kinds of scope, widest first."""
 
@@ -24,7 +28,7 @@ class ScopeKind(StrEnum):
 class Scope:
     """One scope, written `kind:key` (`universal` has no key).
 
-    Keys: language name; project id; `<project id>/<relative folder>` for a path; agent name; `<host>/<session id>`.
+    Keys: language name; project id, maybe with `:task:<name>`; `<project id>/<relative folder>` for a path; agent name; `<host>/<session id>`.
     """
 
     kind: ScopeKind
@@ -37,10 +41,15 @@ class Scope:
     def project_id(self) -> str | None:
         """The project this scope belongs to, for project and path scopes."""
         if self.kind is ScopeKind.PROJECT:
-            return self.key
+            return self.key.split(TASK_MARK, 1)[0]
         if self.kind is ScopeKind.PATH:
             return self.key.split("/", 1)[0]
         return None
+
+    @property
+    def task(self) -> str:
+        """The task that a project scope is narrowed to, or empty."""
+        return self.key.partition(TASK_MARK)[2] if self.kind is ScopeKind.PROJECT else ""
 
     @classmethod
     def parse(cls, text: str) -> Scope:

@@ -64,7 +64,10 @@ class PendingFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
-    """All that is known of one session. Replaced as a whole, never changed in place."""
+    """All that is known of one session. Replaced as a whole, never changed in place.
+
+    `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order.
+    """
 
     key: SessionKey
     project_id: str = ""
@@ -89,3 +92,5 @@ class SessionState:
     blocks: tuple[RenderedBlock, ...] = ()
     seen_signal_keys: tuple[str, ...] = ()
     host_rule_files: tuple[str, ...] = ()
+    announced_empty: bool = False
+    answers: tuple[int, ...] = ()
