@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from tacit import __version__
-from tacit.cli import demo, doctor, memories, service, setup, status, traces
+from tacit.cli import demo, doctor, evaluate, memories, service, setup, status, traces
 
 if TYPE_CHECKING:
     from tacit.cli.surroundings import Surroundings
@@ -91,6 +91,12 @@ for _panel, _commands in (
 ):
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
+# What another package brings may take options that only it knows.
+app.command(
+    evaluate.NAME,
+    rich_help_panel=RUNNING,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(evaluate.evaluate)
 
 
 def run(arguments: Sequence[str], *, surroundings: Surroundings | None = None) -> int:

@@ -1,0 +1,123 @@
+"""`tacit eval`: measure how well the memory does on judged data. In: arguments. Out: a scorecard, printed and in files.
+
+`tacit` finds it as an entry point of the group `tacit.commands`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tacit.config.settings import EmbedderSettings
+from tacit.errors import InvalidInput
+from tacit.providers.embedding import make_embedder
+from tacit_evals.data.recognise import NEEDS
+from tacit_evals.report.page import write_page
+from tacit_evals.report.scorecard import Scorecard
+from tacit_evals.report.tables import print_card
+from tacit_evals.suites.inject import run_inject
+from tacit_evals.suites.running import Run, shipped_settings
+
+SUITES: dict[str, Callable[[Run], Scorecard]] = {"inject": run_inject}
+LATENCY = "latency"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `tacit eval`."""
+    made = argparse.ArgumentParser(
+        prog="tacit eval",
+        description="Measure how well the memory does on judged data, beside simpler methods.",
+        epilog="Suites: "
+        + "; ".join(f"{name} needs {needs}" for name, needs in NEEDS.items())
+        + f"; {LATENCY} needs no data. See docs/guide/benchmarks.md.",
+    )
+    made.add_argument("suite", choices=(*SUITES, LATENCY), help="what to measure")
+    made.add_argument("--data", type=Path, help="folder of the data, or one above it; known by its files")
+    fitting = made.add_mutually_exclusive_group()
+    fitting.add_argument(
+        "--fit", type=Path, action="append", default=[], metavar="DIR",
+        help="fit on the rows of this folder, without those of the evaluated project; may be repeated",
+    )  # fmt: skip
+    fitting.add_argument("--no-fit", action="store_true", help="use what ships (the default)")
+    triggers = made.add_mutually_exclusive_group()
+    triggers.add_argument(
+        "--triggers",
+        type=Path,
+        metavar="DIR",
+        help="use the labelled triggers of this folder, as a storing agent makes them",
+    )
+    triggers.add_argument(
+        "--local-triggers", action="store_true", help="make triggers from words (the default)"
+    )
+    made.add_argument(
+        "--pool", type=Path, metavar="FILE", help="memories.jsonl, or its folder, for the suite action"
+    )
+    made.add_argument(
+        "--embedder", choices=("minilm", "fake"), default="minilm", help="who makes the vectors"
+    )
+    made.add_argument(
+        "--without", action="append", default=[], metavar="SPACE", help="switch a space off; repeatable"
+    )
+    made.add_argument("--json", type=Path, metavar="FILE", help="write the scorecard as JSON")
+    made.add_argument("--html", type=Path, metavar="FILE", help="write the report with plots as one page")
+    return made
+
+
+def evaluate(arguments: Sequence[str]) -> int:
+    """Run one suite and return the exit code.
+
+    Raises:
+        InvalidInput: for data that cannot be read, naming file and line.
+    """
+    arguments = list(arguments)
+    if arguments[:1] == [LATENCY]:
+        return _latency(arguments[1:])
+    given = parser().parse_args(arguments)
+    if given.data is None:
+        raise InvalidInput("--data is missing.", hint=f"The suite {given.suite} needs {NEEDS[given.suite]}.")
+    for folder in (*given.fit, *([given.triggers] if given.triggers else [])):
+        if not folder.is_dir():
+            raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
+    settings = shipped_settings()
+    unknown = sorted(set(given.without) - set(settings.spaces))
+    if unknown:
+        raise InvalidInput(
+            f"{unknown[0]!r} is no space that is on.", hint=f"On: {', '.join(settings.spaces)}."
+        )
+    run = Run(
+        data=given.data,
+        settings=settings.model_copy(
+            update={"spaces": tuple(space for space in settings.spaces if space not in given.without)}
+        ),
+        embedder=make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000)),
+        fit=tuple(given.fit),
+        triggers=given.triggers,
+        pool=given.pool,
+        say=lambda line: print(line, file=sys.stderr),
+    )
+    card = SUITES[given.suite](run)
+    print_card(card)
+    if given.json:
+        card.write(given.json)
+    if given.html:
+        write_page(card, given.html)
+    return 0
+
+
+def _latency(arguments: list[str]) -> int:
+    from tacit_evals import latency
+
+    before, sys.argv = sys.argv, ["tacit eval latency", *arguments]
+    try:
+        latency.main()
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+    finally:
+        sys.argv = before
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(evaluate(sys.argv[1:]))

@@ -1,0 +1,69 @@
+"""Whether predicted relevance means what it says. In: pairs (predicted, was needed). Out: the expected calibration error.
+
+    ECE = sum over bins of (pairs in bin / pairs) * |mean prediction - share needed|
+
+with bins of equal mass (Nguyen and O'Connor, 2015; Roelofs et al., 2022). Pairs predicted below `LEAST` are left out: nearly
+all pairs are irrelevant and predicted so, and would hide every error. Ties of the prediction are broken by the pair's key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.resample import SEED, Interval, percentile_interval
+
+LEAST = 0.1
+BINS = 10
+RESAMPLES = 500
+Pairs = Sequence[tuple[float, bool]]
+
+
+def pairs_of(one: Handed, *, least: float = LEAST) -> list[tuple[float, bool]]:
+    """Predictions of one item with their truth; marginal pairs are left out."""
+    return [
+        (value, memory in one.judgment.needed)
+        for memory, value in sorted(one.predicted.items())
+        if value >= least and memory not in one.judgment.marginal
+    ]
+
+
+def calibration_bins(pairs: Pairs, *, bins: int = BINS) -> list[tuple[int, float, float]]:
+    """(pairs, mean prediction, share needed) of each bin, lowest predictions first; no more bins than pairs."""
+    if not pairs:
+        return []
+    ordered = sorted(range(len(pairs)), key=lambda at: (pairs[at][0], at))
+    parts = np.array_split(np.array(ordered), min(bins, len(pairs)))
+    values = np.array([value for value, _ in pairs])
+    truth = np.array([float(hit) for _, hit in pairs])
+    return [(len(part), float(values[part].mean()), float(truth[part].mean())) for part in parts]
+
+
+def calibration_error(pairs: Pairs, *, bins: int = BINS) -> float:
+    """Expected calibration error; 0 without pairs."""
+    size = len(pairs)
+    return sum(n / size * abs(mean - share) for n, mean, share in calibration_bins(pairs, bins=bins))
+
+
+def constant_error(pairs: Pairs, constant: float) -> float:
+    """The same for one that always predicts `constant`: it has a single bin."""
+    return abs(constant - share_needed(pairs)) if pairs else 0.0
+
+
+def share_needed(pairs: Pairs) -> float:
+    """Share of pairs that were needed; 0 without pairs."""
+    return sum(hit for _, hit in pairs) / len(pairs) if pairs else 0.0
+
+
+def calibration_interval(items: Sequence[Pairs]) -> Interval:
+    """95 % interval by resampling items with all their pairs."""
+    if not items:
+        return 0.0, 0.0
+    chance = np.random.default_rng(SEED)
+    values = [
+        calibration_error([pair for at in chance.integers(len(items), size=len(items)) for pair in items[at]])
+        for _ in range(RESAMPLES)
+    ]
+    return percentile_interval(np.array(values))

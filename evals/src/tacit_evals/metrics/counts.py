@@ -1,0 +1,129 @@
+"""Coverage, precision and silence from counts per item. In: what each item was handed. Out: named figures.
+
+Every figure is a ratio of two sums over items, so that resampling items needs only their counts.
+
+    coverage            needed memories in context / needed memories
+    prompt precision    right ones of what was handed / what was handed, marginal ones in neither
+    wrongful rate       items that need nothing and got anything / items that need nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit_evals.data.judged import Judgment
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """What one item was handed.
+
+    Attributes:
+        item: id of the prompt or call.
+        session: its session; the start pack is paid once for each.
+        judgment: what it needed.
+        start: memory ids of the start pack.
+        start_tokens: what that cost.
+        pack: memory ids handed at the item, in order.
+        tokens: what they cost.
+        predicted: relevance by memory id of everything that was scored, in context or not.
+    """
+
+    item: str
+    session: str
+    judgment: Judgment
+    start: frozenset[str]
+    start_tokens: int = 0
+    pack: tuple[str, ...] = ()
+    tokens: int = 0
+    predicted: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """What was handed, without the marginal ones."""
+        return tuple(m for m in self.pack if m not in self.judgment.marginal)
+
+    @property
+    def right(self) -> int:
+        """How many of what was handed were needed."""
+        return sum(m in self.judgment.needed for m in self.pack)
+
+
+COLUMNS = (
+    "needed", "needed2", "needed_learned", "start", "start2", "start_learned", "both", "both2", "both_learned",
+    "pack_only", "counted", "right", "handed", "tokens", "items", "nothing", "wrongful", "start_tokens",
+)  # fmt: skip
+RATIOS: dict[str, tuple[str, str]] = {
+    "coverage_all": ("both", "needed"),
+    "coverage_grade2": ("both2", "needed2"),
+    "coverage_learned": ("both_learned", "needed_learned"),
+    "start_coverage_all": ("start", "needed"),
+    "start_coverage_grade2": ("start2", "needed2"),
+    "start_coverage_learned": ("start_learned", "needed_learned"),
+    "prompt_coverage_all": ("pack_only", "needed"),
+    "start_tokens": ("start_tokens", "items"),
+    "prompt_tokens": ("tokens", "items"),
+    "prompt_precision": ("right", "counted"),
+    "wrongful_rate": ("wrongful", "nothing"),
+    "injections_per_prompt": ("handed", "items"),
+}
+"""Figure -> (numerator, denominator), both sums of columns over items."""
+
+
+def count(handed: Sequence[Handed], *, learned: frozenset[str]) -> Array:
+    """Counts, one row per item, in the order of `COLUMNS`."""
+    rows: list[tuple[float, ...]] = []
+    for one in handed:
+        needed = one.judgment.needed
+        grade2 = {m for m, grade in needed.items() if grade == 2}
+        own = set(needed) & learned
+        given = one.start | set(one.pack)
+        rows.append(
+            (
+                len(needed),
+                len(grade2),
+                len(own),
+                len(one.start & needed.keys()),
+                len(one.start & grade2),
+                len(one.start & own),
+                len(given & needed.keys()),
+                len(given & grade2),
+                len(given & own),
+                len((given - one.start) & needed.keys()),
+                len(one.counted),
+                one.right,
+                len(one.pack),
+                one.tokens,
+                1,
+                float(one.judgment.nothing),
+                float(one.judgment.nothing and bool(one.pack)),
+                one.start_tokens,
+            )
+        )
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
+
+
+def figure(sums: Array, name: str) -> Array:
+    """The figure `name` from sums of columns (last axis in the order of `COLUMNS`); 0 where nothing could be counted."""
+    top, bottom = (sums[..., COLUMNS.index(column)] for column in RATIOS[name])
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
+def figures(counts: Array) -> dict[str, float]:
+    """All figures of a set of items."""
+    sums = counts.sum(axis=0)
+    return {name: float(figure(sums, name)) for name in RATIOS}
+
+
+def tokens_per_need(handed: Sequence[Handed]) -> float:
+    """Tokens paid for each needed memory that was in context: start packs once a session, prompt packs each time."""
+    starts = {one.session: one.start_tokens for one in handed}
+    covered = sum(len((one.start | set(one.pack)) & one.judgment.needed.keys()) for one in handed)
+    paid = sum(starts.values()) + sum(one.tokens for one in handed)
+    return paid / covered if covered else 0.0

@@ -1,0 +1,103 @@
+"""A scorecard: what one run of one suite found. In: figures. Out: a value that becomes JSON, a table or a page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tacit
+
+MACRO = "macro"
+POOLED = "pooled"
+Figures = Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One row group of a scorecard: a project, or all of them together.
+
+    Attributes:
+        name: the project, `macro` (mean over projects) or `pooled` (all items as one set).
+        metrics: figure by name; None = could not be measured.
+        intervals: 95 % interval by figure.
+        baselines: figures of simpler methods by their name.
+        p_values: chance that a baseline differs from Tacit by luck, by baseline and figure.
+        curves: lists behind plots, and figures at other budgets.
+    """
+
+    name: str
+    metrics: Figures
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    baselines: Mapping[str, Figures] = field(default_factory=dict[str, Figures])
+    p_values: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    curves: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorecard:
+    """What one run found. `total` is what the JSON document calls `metrics`; `parts` stand beside it by name."""
+
+    suite: str
+    dataset: str
+    settings: Mapping[str, Any]
+    total: Part
+    parts: tuple[Part, ...] = ()
+    columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document."""
+        return {
+            "suite": self.suite,
+            "dataset": self.dataset,
+            "commit": commit(),
+            "version": tacit.__version__,
+            "settings": dict(self.settings),
+            "metrics": _plain(self.total.metrics),
+            "intervals": _plain(self.total.intervals),
+            "baselines": _plain(self.total.baselines),
+            "p_values": _plain(self.total.p_values),
+            "curves": _plain(self.total.curves),
+            "parts": {
+                part.name: {
+                    "metrics": _plain(part.metrics),
+                    "intervals": _plain(part.intervals),
+                    "baselines": _plain(part.baselines),
+                    "p_values": _plain(part.p_values),
+                    "curves": _plain(part.curves),
+                }
+                for part in self.parts
+            },
+            "notes": list(self.notes),
+        }
+
+    def write(self, path: Path) -> None:
+        """Write the JSON document."""
+        path.write_text(json.dumps(self.document(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return round(value, 6)
+    return value
+
+
+def commit() -> str:
+    """The commit of the checkout that is measured, with `+` when it has changes; "" outside of one."""
+    place = Path(tacit.__file__).parent
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"],
+            cwd=place, capture_output=True, text=True, check=False, timeout=20,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

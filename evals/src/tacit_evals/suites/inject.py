@@ -1,0 +1,169 @@
+"""What the memory hands over on real prompts. In: projects with judged prompts. Out: a scorecard.
+
+Per project: start packs of several budgets, each followed by every prompt on its own; prompts of the other projects against
+this store; simpler methods beside it, from the same pool. Figures of the scorecard are those after 1,000 tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tacit.model.evidence import Candidate
+from tacit.model.memory import Memory
+from tacit.model.pack import Surface
+from tacit.recall.render import frame_text, line_text
+from tacit_evals.data.judged import Project, load_inject
+from tacit_evals.data.recognise import folders_of
+from tacit_evals.metrics.counts import Handed
+from tacit_evals.report.scorecard import Scorecard
+from tacit_evals.suites.baselines import (
+    Dense,
+    Lexical,
+    as_many_each,
+    as_many_in_all,
+    filled,
+    fused,
+    plain_cost,
+    start_orders,
+    top,
+)
+from tacit_evals.suites.handed import Measured, scorecard
+from tacit_evals.suites.pool import Pool, Start
+from tacit_evals.suites.running import Run
+
+MAIN_BUDGET = 1_000
+START_BUDGETS = (0, 500, 1_000, 2_000)
+ALWAYS_TOP = 3
+
+
+@dataclass(slots=True)
+class _Texts:
+    """Words of prompts by item id, for the baselines."""
+
+    by_item: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def run_inject(run: Run) -> Scorecard:
+    """Measure every project below the run's folder."""
+    projects = [
+        _labelled(load_inject(folder, triggers=run.labels_of(folder.name)), run)
+        for folder in folders_of("inject", run.data)
+    ]
+    measured = [_measure(project, projects, run) for project in projects]
+    return scorecard(measured, suite="inject", dataset=str(run.data), settings=run.described())
+
+
+def _labelled(project: Project, run: Run) -> Project:
+    """Refuse a run with given triggers whose project has none."""
+    run.triggers_of(project.name)
+    return project
+
+
+def _measure(project: Project, projects: Sequence[Project], run: Run) -> Measured:
+    run.say(f"{project.name}: {len(project.memories)} memories, {len(project.prompts)} prompts")
+    pool = _pool(project, run, project.name)
+    try:
+        handed = {
+            budget: [
+                pool.prompt(prompt, pool.start(tokens=budget, at_ms=prompt.at_ms))
+                for prompt in project.prompts
+            ]
+            for budget in START_BUDGETS
+        }
+        texts = {f"{project.name}/{prompt.id}": prompt.text for prompt in project.prompts}
+        return Measured(
+            name=project.name,
+            learned=project.learned,
+            handed=handed,
+            main=MAIN_BUDGET,
+            baselines=prompt_baselines(pool, handed[MAIN_BUDGET], texts, run),
+            start_baselines=start_baselines(pool, handed),
+            cross=[
+                verdict
+                for other in projects
+                if other is not project
+                for verdict in _cross(project, other, run)
+            ],
+        )
+    finally:
+        pool.close()
+
+
+def _pool(project: Project, run: Run, *evaluated: str) -> Pool:
+    return Pool(
+        project,
+        embedder=run.embedder,
+        settings=run.settings,
+        given=run.triggers is not None,
+        fitted=run.fitted(*evaluated),
+    )
+
+
+def _cross(project: Project, other: Project, run: Run) -> list[tuple[bool, bool]]:
+    """For every prompt of `other` against the store of `project`: (got anything, got anything that is not generic)."""
+    pool = _pool(project, run, project.name, other.name)
+    try:
+        generic = pool.generic()
+        start = pool.start(tokens=MAIN_BUDGET, at_ms=max(prompt.at_ms for prompt in project.prompts))
+        packs = [pool.prompt(prompt, start, pool_of=other.name).pack for prompt in other.prompts]
+        return [(bool(pack), not generic.issuperset(pack)) for pack in packs]
+    finally:
+        pool.close()
+
+
+def prompt_baselines(
+    pool: Pool, handed: Sequence[Handed], texts: dict[str, str], run: Run
+) -> dict[str, list[Handed]]:
+    """Simpler methods after the same start packs: as many in all, as many for each item, and always three."""
+    contents = {name: memory.content for name, memory in pool.memories.items()}
+    lexical, dense = Lexical(contents), Dense(contents, embedder=run.embedder)
+    words = [texts[one.item] for one in handed]
+    by_words = [lexical.scores(text) for text in words]
+    by_sense = [dense.scores(text) for text in words]
+    methods = {
+        "BM25": by_words,
+        "dense": by_sense,
+        "RRF": [fused(pair) for pair in zip(by_words, by_sense, strict=True)],
+    }
+    found: dict[str, list[Handed]] = {}
+    for name, scores in methods.items():
+        found[f"{name}, as many"] = as_many_in_all(handed, scores)
+        found[f"{name}, as many each"] = as_many_each(handed, scores)
+        found[f"{name}, top 3"] = [
+            replace(one, pack=top(own, without=one.start, size=ALWAYS_TOP), tokens=0, predicted={})
+            for one, own in zip(handed, scores, strict=True)
+        ]
+    return found
+
+
+def start_baselines(pool: Pool, handed: dict[int, list[Handed]]) -> dict[str, dict[int, list[list[Handed]]]]:
+    """Start packs in simpler orders, by name and budget; each with one list of items per order.
+
+    A line costs what it costs in Tacit's block; with `plain cost` 6 + characters / 4, as in the data's own table.
+    """
+    memories = list(pool.memories.values())
+    frame = pool.estimate.count("\n".join(frame_text(Surface.START))) + 1
+
+    def line_cost(memory: Memory) -> float:
+        empty = line_text(Candidate(memory=memory, scores=(), fused=0.0), "", pool.kinds)
+        return pool.estimate.count(empty) + memory.tokens + 1
+
+    costs: dict[str, tuple[Callable[[Memory], float], int]] = {
+        "": (line_cost, frame),
+        ", plain cost": (plain_cost, 0),
+    }
+    found: dict[str, dict[int, list[list[Handed]]]] = {}
+    for name, orders in start_orders(memories).items():
+        for suffix, (cost, taken) in costs.items():
+            found[f"{name}{suffix}"] = {
+                budget: [_started(items, filled(order, tokens=budget - taken, cost=cost)) for order in orders]
+                for budget, items in handed.items()
+                if budget
+            }
+    return found
+
+
+def _started(items: Sequence[Handed], ids: frozenset[str]) -> list[Handed]:
+    start = Start(ids=ids)
+    return [replace(one, start=start.ids, start_tokens=0, pack=(), tokens=0, predicted={}) for one in items]

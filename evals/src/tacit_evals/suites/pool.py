@@ -1,0 +1,285 @@
+"""A pool in a store, asked as the engine asks. In: a project's rows, prompts, calls. Out: what each was handed.
+
+The read path is the shipped one, stage by stage, over a real store in a throw-away folder; only its models may be
+others (`Fitted`). Dates: every memory may be used whatever its date (the judges saw the whole pool), but nothing is
+asked for at a moment later than its prompt. Every prompt is asked with a context that holds the start pack and nothing else.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.config.home import Home
+from tacit.config.settings import Budgets, RecallSettings
+from tacit.hosts.claude_code import ClaudeCode
+from tacit.model.changes import Add
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.pack import Surface
+from tacit.model.scope import ScopeFilter, project_scope
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.signal import (
+    MessageEnded,
+    PromptSubmitted,
+    SessionStarted,
+    Signal,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.model.trace import Trace
+from tacit.model.trigger import Trigger
+from tacit.ports.models import Embedder
+from tacit.providers.clock import FakeClock
+from tacit.providers.tokens import EstimateCounter, make_token_counter
+from tacit.reading.entities import find_entities
+from tacit.reading.errors import error_signature
+from tacit.reading.situation import read_situation
+from tacit.reading.trigger import make_trigger
+from tacit.recall.outcome import Silence
+from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.query import build_query
+from tacit.recall.signal import surface_for
+from tacit.session.transitions import advanced
+from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
+from tacit_evals.fit.fitted import SHIPPED, Fitted
+from tacit_evals.metrics.counts import Handed
+
+DAY_MS = 86_400_000
+ALL_BREADTH = 3.0
+_KEY = SessionKey(host="plain", session_id="evaluation")
+_CHUNK = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A start pack: the same for every prompt of a session."""
+
+    ids: frozenset[str] = frozenset()
+    tokens: int = 0
+
+
+def stored_memory(row: PoolRow, *, project: str, given: bool, fitted: Fitted = SHIPPED) -> Memory:
+    """The memory as the write path would have stored it; with the annotator's trigger where `given`."""
+    del fitted
+    trigger = row.given if given and row.given is not None else _local_trigger(row)
+    return Memory(
+        id=row.id,
+        kind=row.kind,
+        content=row.content,
+        scope=project_scope(project),
+        provenance=Provenance(tier=TrustTier.USER, source=row.source.split("#", 1)[0]),
+        validity=Validity(valid_from_ms=0),
+        created_at_ms=row.created_ms,
+        updated_at_ms=row.created_ms,
+        importance=KindRegistry().get(row.kind).importance,
+        trigger=trigger,
+        entities=find_entities(" ".join((row.content, *row.files))),
+        files=row.files,
+        tokens=_EXACT.count(row.content),
+    )
+
+
+_EXACT = make_token_counter()
+
+
+def _local_trigger(row: PoolRow) -> Trigger:
+    return make_trigger(row.content, kind=row.kind, files=row.files)
+
+
+class Pool:
+    """One project's memories in a store, with the read path over it. Close it when done."""
+
+    def __init__(
+        self,
+        project: Project,
+        *,
+        embedder: Embedder,
+        settings: RecallSettings,
+        given: bool = False,
+        fitted: Fitted = SHIPPED,
+    ) -> None:
+        self.project = project
+        self.settings = settings.model_copy(update={"deadline_ms": 60_000})
+        self._folder = tempfile.TemporaryDirectory(prefix="tacit-eval-")
+        home = Home(Path(self._folder.name))
+        home.ensure()
+        newest = max((row.created_ms for row in project.memories), default=0)
+        self.store = open_sqlite_store(home, clock=FakeClock(now_ms=newest + DAY_MS))
+        self.memories = {
+            row.id: stored_memory(row, project=project.name, given=given, fitted=fitted)
+            for row in project.memories
+        }
+        rows = list(self.memories.values())
+        for at in range(0, len(rows), _CHUNK):
+            part = rows[at : at + _CHUNK]
+            vectors = embedder.embed([memory.content for memory in part])
+            self.store.apply(
+                [Add(memory=memory) for memory in part], vectors=vectors, identity=embedder.identity
+            )
+        self.store.settle()
+        self.scope = ScopeFilter.of(project_scope(project.name))
+        self.kinds = KindRegistry()
+        self.estimate = EstimateCounter()
+        self._pipeline = RecallPipeline(
+            store=self.store, embedder=embedder, tokens=self.estimate, kinds=self.kinds, executor=None
+        )
+        self._starts: dict[tuple[int, int], Start] = {}
+
+    def close(self) -> None:
+        """Release the store and its folder."""
+        self.store.close()
+        self._folder.cleanup()
+
+    def generic(self) -> frozenset[str]:
+        """Memories that apply everywhere: always, or of the greatest breadth, by label where there is one."""
+        return frozenset(
+            row.id
+            for row in self.project.memories
+            if self.memories[row.id].trigger.always
+            or (row.given or self.memories[row.id].trigger).breadth >= ALL_BREADTH
+        )
+
+    def start(self, *, tokens: int, at_ms: int) -> Start:
+        """The start pack of a session that begins at `at_ms`, within `tokens`; 0 = none."""
+        if tokens == 0:
+            return Start()
+        kept = self._starts.get((tokens, at_ms))
+        if kept is None:
+            signal = SessionStarted(session=_KEY, key="start", at_ms=at_ms)
+            budgets = self.settings.budgets.model_copy(update={"start": tokens})
+            trace = self._run(
+                signal, Surface.START, SessionState(key=_KEY), Start(), at_ms=at_ms, budgets=budgets
+            )
+            kept = Start(ids=frozenset(trace.injected), tokens=trace.tokens)
+            self._starts[tokens, at_ms] = kept
+        return kept
+
+    def prompt(self, prompt: Prompt, start: Start, *, pool_of: str = "") -> Handed:
+        """What the prompt surface hands over into a context that holds `start`."""
+        state = self._state(prompt.previous, prompt.files)
+        signal = PromptSubmitted(session=_KEY, key=prompt.id, at_ms=prompt.at_ms, text=prompt.text)
+        state = advanced(state, signal)
+        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms)
+        return self._handed(prompt, traces, start, prefix=pool_of or self.project.name)
+
+    def call(self, call: Call, start: Start, *, at_ms: int) -> Handed:
+        """What is handed over at a tool call: before it, and after it where the host reports a failure."""
+        state = self._state(call.previous, ())
+        asked = PromptSubmitted(session=_KEY, key="prompt", at_ms=at_ms, text=call.prompt)
+        state = advanced(state, asked)
+        steps: list[tuple[Signal, SessionState, tuple[str, ...]]] = []
+        for signal in call_signals(call, at_ms=at_ms):
+            files = tuple(inside_project(path, self.project.name) for path in signal.call.paths)
+            signature = (
+                error_signature(signal.error, command=signal.call.command)
+                if isinstance(signal, ToolFailed)
+                else ""
+            )
+            state = advanced(state, signal, paths=files, signature=signature)
+            steps.append((signal, state, files))
+        traces = self._asked(steps, start, at_ms=at_ms)
+        return self._handed(call, traces, start, prefix=self.project.name)
+
+    def _state(self, previous: str, files: tuple[str, ...]) -> SessionState:
+        state = SessionState(key=_KEY, turn=1, recent_files=files)
+        if not previous:
+            return state
+        signal = MessageEnded(session=_KEY, key="message", at_ms=0, text=previous)
+        situation = read_situation("yes", previous_end=previous, recent_files=files)
+        return advanced(state, signal, situation=situation)
+
+    def _asked(
+        self,
+        steps: list[tuple[Signal, SessionState, tuple[str, ...]]],
+        start: Start,
+        *,
+        at_ms: int,
+    ) -> list[Trace]:
+        traces: list[Trace] = []
+        held = start
+        for signal, state, files in steps:
+            surface = surface_for(signal, state, self.settings)
+            if isinstance(surface, Silence):
+                continue
+            trace = self._run(signal, surface, state, held, at_ms=at_ms, files=files)
+            held = replace(held, ids=held.ids | set(trace.injected))
+            traces.append(trace)
+        return traces
+
+    def _run(
+        self,
+        signal: Signal,
+        surface: Surface,
+        state: SessionState,
+        held: Start,
+        *,
+        at_ms: int,
+        budgets: Budgets | None = None,
+        files: tuple[str, ...] = (),
+    ) -> Trace:
+        asked = build_query(
+            signal,
+            surface=surface,
+            state=state,
+            scope=self.scope,
+            budgets=budgets or self.settings.budgets,
+            at_ms=at_ms,
+            files=files,
+        )
+        context = Context(in_context=_holding(held.ids), turn=state.turn, notes=asked.notes)
+        _, trace = self._pipeline.run(asked.kept, settings=self.settings, context=context, trace_id="t")
+        return trace
+
+    def _handed(self, item: Prompt | Call, traces: list[Trace], start: Start, *, prefix: str) -> Handed:
+        predicted: dict[str, float] = {}
+        for trace in traces:
+            for candidate in trace.candidates:
+                best = max(candidate.relevance, predicted.get(candidate.memory_id, 0.0))
+                predicted[candidate.memory_id] = best
+        return Handed(
+            item=f"{prefix}/{item.id}",
+            session=f"{prefix}/{item.session}",
+            judgment=item.judgment,
+            start=start.ids,
+            start_tokens=start.tokens,
+            pack=tuple(dict.fromkeys(one for trace in traces for one in trace.injected)),
+            tokens=sum(trace.tokens for trace in traces if trace.injected),
+            predicted=predicted,
+        )
+
+
+def _holding(ids: frozenset[str]) -> Callable[[Memory], str]:
+    return lambda memory: "in the start pack" if memory.id in ids else ""
+
+
+def call_signals(call: Call, *, at_ms: int) -> tuple[ToolStarting | ToolFinished | ToolFailed, ...]:
+    """The call as Claude Code reports it: before it runs, and again when it failed."""
+    payload: dict[str, object] = {
+        "hook_event_name": "PreToolUse",
+        "session_id": call.session,
+        "tool_name": call.tool,
+        "tool_input": call.input,
+        "tool_use_id": call.id,
+    }
+    host = ClaudeCode()
+    events = [payload]
+    if call.error:
+        events.append({**payload, "hook_event_name": "PostToolUseFailure", "error": call.error})
+    signals = (host.parse(event, at_ms=at_ms) for event in events)
+    return tuple(
+        replace(signal, session=_KEY)
+        for signal in signals
+        if isinstance(signal, ToolStarting | ToolFinished | ToolFailed)
+    )
+
+
+def inside_project(path: str, project: str) -> str:
+    """`path` relative to the project's root, as far as its name tells where that is."""
+    head, mark, tail = path.replace("\\", "/").rpartition(f"/{project}/")
+    del head
+    return tail if mark else path.removeprefix("./")

@@ -1,0 +1,71 @@
+"""`tacit eval`: found as an entry point, so that the engine never depends on what measures it.
+
+In: arguments. Out: what the package `tacit-evals` prints, its exit code. Where it is not installed: how to install it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+COMMAND_GROUP = "tacit.commands"
+"""Entry points of this group are commands that other packages bring: a function from arguments to an exit code."""
+NAME = "eval"
+
+
+def evaluate(
+    ctx: typer.Context,
+    suite: Annotated[str, typer.Argument(help="inject, action, retrieval, placement or latency.")],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Folder of judged data, or one above it; known by its files."),
+    ] = None,
+    fit: Annotated[
+        list[Path] | None,
+        typer.Option("--fit", help="Fit on this folder, without rows of the evaluated project; repeatable."),
+    ] = None,
+    no_fit: Annotated[bool, typer.Option("--no-fit", help="Use what ships, as without --fit.")] = False,
+    triggers: Annotated[
+        Path | None,
+        typer.Option("--triggers", help="Folder of labelled triggers to store the memories with."),
+    ] = None,
+    local_triggers: Annotated[
+        bool, typer.Option("--local-triggers", help="Make triggers from words, as without --triggers.")
+    ] = False,
+    pool: Annotated[
+        Path | None,
+        typer.Option("--pool", help="The memories.jsonl of the suite action, where it stands elsewhere."),
+    ] = None,
+    embedder: Annotated[str, typer.Option("--embedder", help="minilm, or fake for a quick try.")] = "minilm",
+    as_json: Annotated[Path | None, typer.Option("--json", help="Write the scorecard to this file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a report with plots to this file.")
+    ] = None,
+) -> None:
+    """Measure how well the memory does on judged data. Needs the package tacit-evals; see docs/guide/benchmarks.md."""
+    words = [suite]
+    named = {
+        "--data": data, "--triggers": triggers, "--pool": pool, "--json": as_json, "--html": html,
+        "--embedder": embedder if embedder != "minilm" else None,
+    }  # fmt: skip
+    for name, value in named.items():
+        words += [name, str(value)] if value is not None else []
+    for folder in fit or []:
+        words += ["--fit", str(folder)]
+    words += [name for name, on in {"--no-fit": no_fit, "--local-triggers": local_triggers}.items() if on]
+    raise typer.Exit(_run(NAME, [*words, *ctx.args]))
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    from importlib.metadata import entry_points
+
+    from tacit.errors import NotFound
+
+    for point in entry_points(group=COMMAND_GROUP, name=name):
+        return int(point.load()(arguments))
+    raise NotFound(
+        f"`tacit {name}` needs the package tacit-evals, which is not installed here.",
+        hint="In a checkout: `uv sync --all-packages`, then `uv run tacit eval ...`; elsewhere: `pip install ./evals` from it.",
+    )
