@@ -11,14 +11,26 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.wiring import open_engine
     from tacit.errors import TacitError
+    from tacit.session.history import is_block, prune_blocks, without_blocks
 
 __version__ = "0.1.0"
-__all__ = ["Engine", "TacitError", "__version__", "open_engine"]
+__all__ = [
+    "Engine",
+    "TacitError",
+    "__version__",
+    "is_block",
+    "open_engine",
+    "prune_blocks",
+    "without_blocks",
+]
 
 _WHERE = {
     "Engine": "tacit.app.engine",
     "open_engine": "tacit.app.wiring",
     "TacitError": "tacit.errors",
+    "is_block": "tacit.session.history",
+    "prune_blocks": "tacit.session.history",
+    "without_blocks": "tacit.session.history",
 }
 
 

@@ -114,16 +114,27 @@ class Engine:
         """
         adapter = self._host(host)
         if isinstance(adapter, ReplayingHost) and (request := adapter.parse_replay(payload)) is not None:
-            return adapter.encode_replay(self._signals.replay(request))
+            return adapter.encode_replay(self._signals.replay(request, settings_of=self._settings_of))
         signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())
         if signal is None:
             return ""
         delivery = self.handle(signal, capabilities=adapter.capabilities, deadline_ms=deadline_ms)
         return adapter.encode(payload, delivery.block, notice=delivery.notice)
 
-    def handle(self, signal: Signal, *, capabilities: HostCapabilities, deadline_ms: float) -> Delivery:
-        """Handle one signal: update its session, ask the memory, record what is handed over."""
+    def handle(
+        self,
+        signal: Signal,
+        *,
+        capabilities: HostCapabilities,
+        deadline_ms: float,
+        adjust: Callable[[Settings], Settings] | None = None,
+    ) -> Delivery:
+        """Handle one signal: update its session, ask the memory, record what is handed over.
+
+        `adjust` changes the settings for this signal alone.
+        """
         settings = self._settings_at(signal.cwd, signal.agent)
+        settings = adjust(settings) if adjust else settings
         budget_ms = min(deadline_ms, settings.recall.deadline_ms)
         return self._signals.handle(
             signal, capabilities=capabilities, settings=settings, deadline_ms=budget_ms
@@ -135,6 +146,9 @@ class Engine:
             known = ", ".join(sorted(self._parts.hosts))
             raise NotFound(f"No host is called {name!r}.", hint=f"Known hosts: {known}.")
         return host
+
+    def _settings_of(self, state: SessionState) -> Settings:
+        return self._settings_at(state.cwd, state.agent)
 
     def _settings_at(self, cwd: str, agent: str = "") -> Settings:
         project = self._projects.of(cwd)
@@ -179,7 +193,7 @@ class Engine:
         )
         clean = self._parts.redactor.cleaner(settings)
         context = Context(
-            preset=settings.preset, render=rendering(self._parts.kinds, clean), notes=situation.why
+            preset=settings.preset, render=rendering(self._parts.kinds, clean, settings.recall.render), notes=situation.why
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         delivered, trace = self._pipeline.run(

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from tacit.app.extras import announced, failure_of_error, failure_of_trace, other_sessions
 from tacit.app.projects import Projects
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Delivery
-from tacit.config.settings import Settings
+from tacit.config.settings import RecallSettings, Settings
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Block, Surface
@@ -42,6 +43,7 @@ from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_situation
+from tacit.recall.budget import adjusted_budget
 from tacit.recall.outcome import Silence
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import build_query
@@ -54,6 +56,8 @@ from tacit.session.transitions import advanced, arrived, opened, seen
 _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
 LATE_S = 30.0
+CHARS_PER_TOKEN = 4
+"""Good enough to tell a long prompt from a short one."""
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
 
 
@@ -186,14 +190,20 @@ class SignalHandler:
             return Delivery(
                 block=Block(surface=Surface.PROMPT),
                 trace=self._silent_trace(signal, state, reason, known["settings"]),
+                failure=failure_of_error(error),
             ), state
 
-    def replay(self, request: ReplayRequest) -> dict[str, str]:
-        """The exact bytes handed over in this epoch, by message id. Changes nothing."""
+    def replay(
+        self, request: ReplayRequest, *, settings_of: Callable[[SessionState], Settings]
+    ) -> dict[str, str]:
+        """The exact bytes handed over in this epoch, by message id, as many as the settings let stay. Changes nothing."""
         state = self._sessions.load(request.session)
         if state is None:
             return {}
-        return {name: ledger.kept_block(state, name) or "" for name in request.message_ids}
+        stays = ledger.bounded(state, most=settings_of(state).recall.history_blocks)
+        return {
+            name: (ledger.kept_block(state, name) or "") if stays(name) else "" for name in request.message_ids
+        }
 
     def _record_of(self, signal: Signal) -> SessionState:
         state = self._sessions.load(signal.session)
@@ -281,7 +291,8 @@ class SignalHandler:
             surface = Silence(reason="the session was busy beyond the deadline")
         if isinstance(surface, Silence):
             trace = self._silent_trace(signal, state, surface.reason, settings)
-            return Delivery(block=Block(surface=Surface.PROMPT), trace=trace), state
+            failure = failure_of_trace(trace, settings.recall) if trace else None
+            return Delivery(block=Block(surface=Surface.PROMPT), trace=trace, failure=failure), state
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
         scope = self._projects.visible(
@@ -301,6 +312,7 @@ class SignalHandler:
             at_ms=self._clock.now_ms(),
             files=files,
         )
+        asked = replace(asked, kept=_within_budget(asked.kept, signal, state, settings.recall))
         # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
         refreshed = surface in _SYSTEM_SURFACES and (
             capabilities.system_prompt or surface is not Surface.PROMPT
@@ -316,9 +328,11 @@ class SignalHandler:
             turn=state.turn,
             epoch=state.epoch,
             preset=settings.preset,
-            render=rendering(self._kinds, self._redactors.cleaner(settings)),
+            render=rendering(self._kinds, self._redactors.cleaner(settings), settings.recall.render),
             notes=asked.notes,
             first=ledger.dropped_by_compaction(state) if surface is Surface.COMPACTION else (),
+            window=ledger.held(state, reinject_after=settings.recall.reinject_after),
+            sessions=other_sessions(self._store, state, settings.recall),
         )
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
@@ -330,9 +344,15 @@ class SignalHandler:
             message_id=message_id,
             at_ms=asked.kept.at_ms,
         )
-        notice = self._notice(signal, delivered.block, project, settings)
-        kept_trace = trace if _worth_keeping(trace) else None
-        return Delivery(block=delivered.block, notice=notice, trace=kept_trace), state
+        block, state = announced(delivered.block, trace, state, settings.recall)
+        notice = self._notice(signal, block, project, settings)
+        return Delivery(
+            block=block,
+            notice=notice,
+            trace=trace if _worth_keeping(trace) else None,
+            pack=delivered.pack,
+            failure=failure_of_trace(trace, settings.recall),
+        ), state
 
     def _refresh(
         self, query: Query, state: SessionState, settings: Settings, capabilities: HostCapabilities
@@ -388,6 +408,20 @@ class SignalHandler:
 
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
+
+
+def _within_budget(query: Query, signal: Signal, state: SessionState, settings: RecallSettings) -> Query:
+    """The query with the budget that prompt, context window and use so far leave it."""
+    prompt = signal.text if isinstance(signal, PromptSubmitted) else ""
+    budget = adjusted_budget(
+        query.budget_tokens,
+        by=settings.adjust_budget,
+        least=settings.min_budget,
+        prompt_tokens=len(prompt) // CHARS_PER_TOKEN,
+        window_tokens=settings.context_window,
+        recent_share=ledger.recent_share(state, surface=query.surface, budget=query.budget_tokens),
+    )
+    return query if budget == query.budget_tokens else replace(query, budget_tokens=budget)
 
 
 def _silent() -> Delivery:

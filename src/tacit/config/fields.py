@@ -146,7 +146,7 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[Setting]:
         section = section_of(field.annotation)
         if section is not None:
             yield from _walk(section, f"{prefix}{name}.")
-        elif name != "kinds":
+        elif prefix + name != "kinds":
             yield Setting(key=prefix + name, field=field, section=model)
 
 

@@ -36,6 +36,13 @@ from tacit.errors import InvalidSetting, TacitError, UnknownKind
 LayerName = Literal["default", "preset", "user", "project", "agent", "safety", "environment", "call"]
 AGENT_SECTIONS = ("preset", "recall", "capture", "privacy", "project")
 """What a section `agents.<name>` of the user's file may hold; the rest belongs to the process, not to an agent."""
+KIND_LISTS = (
+    ("recall", "pinned_kinds"),
+    ("recall", "kinds"),
+    ("recall", "failure_kinds"),
+    ("capture", "kinds"),
+)
+"""Settings that name kinds; what they name must exist."""
 PROJECT_FILE = Path(".tacit") / "config.yaml"
 
 
@@ -82,8 +89,11 @@ class SettingsReport:
 
     @property
     def user_sound(self) -> bool:
-        """Whether the user's own layers were read whole, whatever a project's file says."""
-        return all(warning.note or warning.layer == "project" for warning in self.warnings)
+        """Whether the user's own layers were read whole, but for kinds that do not exist, whatever a project's file says."""
+        return all(
+            warning.note or warning.layer == "project" or isinstance(warning.error, UnknownKind)
+            for warning in self.warnings
+        )
 
     def explain(self, key: str) -> tuple[Origin, ...]:
         """Every layer that gives `key` a value, lowest first; the last one holds.
@@ -268,18 +278,22 @@ class _Reading:
 
     def without_unknown_kinds(self, settings: Settings) -> Settings:
         registry = kind_registry(settings)
-        pinned = settings.recall.pinned_kinds
-        for name in pinned:
-            try:
-                registry.get(name)
-            except UnknownKind as error:
-                text = f"`recall.pinned_kinds` names a kind that does not exist: {name!r}."
-                self.note("user", "recall.pinned_kinds", UnknownKind(text, hint=error.hint))
-        known = tuple(name for name in pinned if name in registry)
-        if known == pinned:
+        held: dict[str, dict[str, tuple[str, ...]]] = {}
+        for section, name in KIND_LISTS:
+            given: tuple[str, ...] = getattr(getattr(settings, section), name)
+            for kind in given:
+                try:
+                    registry.get(kind)
+                except UnknownKind as error:
+                    text = f"`{section}.{name}` names a kind that does not exist: {kind!r}."
+                    self.note("user", f"{section}.{name}", UnknownKind(text, hint=error.hint))
+            known = tuple(kind for kind in given if kind in registry)
+            if known != given:
+                held.setdefault(section, {})[name] = known
+        if not held:
             return settings
-        recall = settings.recall.model_copy(update={"pinned_kinds": known})
-        return settings.model_copy(update={"recall": recall})
+        sections = {name: getattr(settings, name).model_copy(update=update) for name, update in held.items()}
+        return settings.model_copy(update=sections)
 
 
 def _refused(key: str, place: str, reason: str) -> InvalidSetting:

@@ -159,6 +159,8 @@ def _default(field: Any) -> str:
 
 def _values(field: Any) -> str:
     annotation = field.annotation
+    if get_origin(annotation) is dict:
+        return "mapping of names to numbers"
     if get_origin(annotation) is tuple:
         return f"list of {_words(get_args(annotation)[0])}"
     limits = [

@@ -10,7 +10,9 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-SpaceName = Literal["semantic", "lexical", "code", "entity", "character", "recent", "intent"]
+SpaceName = Literal[
+    "semantic", "lexical", "code", "entity", "character", "recent", "intent", "periodic", "sequence", "causal", "graph", "late", "expanded"
+]  # fmt: skip
 """The spaces that are built; a further one is added here together with its module in `recall/spaces/`."""
 
 
@@ -42,6 +44,109 @@ class Thresholds(_Section):
     on_demand: float = Field(default=0.05, ge=0.0, le=1.0, description="when somebody asks")
 
 
+Shares = dict[str, float]
+"""Name of a slot -> its share of the budget (0-1)."""
+
+
+class Allotments(_Section):
+    """Shares of a surface's budget that are kept for kinds (`decision`), scopes (`project`) or bands of relevance
+    (`high` from 0.7, `medium` from 0.5). An empty mapping shares nothing out."""
+
+    start: Shares = Field(default_factory=dict, description="of the start pack")
+    prompt: Shares = Field(default_factory=dict, description="of the prompt pack")
+    failure: Shares = Field(default_factory=dict, description="of the pack after a failure")
+    subagent: Shares = Field(default_factory=dict, description="of a subagent's pack")
+    on_demand: Shares = Field(default_factory=dict, description="of an answer")
+    hand_on: bool = Field(
+        default=True,
+        description="what a slot leaves unused goes to the others; else only the unallotted rest does",
+    )
+
+    @field_validator("start", "prompt", "failure", "subagent", "on_demand")
+    @classmethod
+    def _are_shares(cls, shares: Shares) -> Shares:
+        for name, share in shares.items():
+            if not 0.0 <= share <= 1.0:
+                raise ValueError(f"shares between 0 and 1; {name} has {share}")
+        return shares
+
+
+class TypedScore(_Section):
+    """Weights of the `typed` score; each part is 0 to 1."""
+
+    semantic: float = Field(default=0.40, ge=0.0, le=1.0, description="similarity of meaning")
+    recency: float = Field(default=0.20, ge=0.0, le=1.0, description="age under the kind's half-life")
+    importance: float = Field(default=0.15, ge=0.0, le=1.0, description="importance of the memory")
+    access: float = Field(default=0.10, ge=0.0, le=1.0, description="how often it was used")
+    kind: float = Field(default=0.15, ge=0.0, le=1.0, description="priority of its kind for the task")
+
+
+class Floors(_Section):
+    """What a candidate must reach before its relevance is looked at. 0 = nothing."""
+
+    similarity: Shares = Field(
+        default_factory=dict, description="kind -> least cosine; `*` = kinds that are not named"
+    )
+    certain: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=1.0,
+        description="cosine from which a memory passes whatever its relevance; 0 = none",
+    )
+    ratio: float = Field(
+        default=0.0, ge=0.0, le=1.0, description="least share of the best candidate's cosine"
+    )
+    cosine: float = Field(default=0.0, ge=0.0, le=1.0, description="least cosine besides that share")
+    importance: float = Field(default=0.0, ge=0.0, le=1.0, description="least importance of a memory")
+    by_task: bool = Field(default=False, description="only kinds that the `typed` design names for the task")
+
+    @field_validator("similarity")
+    @classmethod
+    def _are_cosines(cls, floors: Shares) -> Shares:
+        for name, floor in floors.items():
+            if not 0.0 <= floor <= 1.0:
+                raise ValueError(f"cosines between 0 and 1; {name} has {floor}")
+        return floors
+
+
+class Categories(_Section):
+    """Tokens per section of a `multispace` pack, in this order; what a section leaves flows to the next."""
+
+    divergence: int = Field(default=200, ge=0, le=20_000, description="alerts that the work has shifted")
+    cluster: int = Field(default=400, ge=0, le=20_000, description="memories that many spaces agree on")
+    single: int = Field(default=300, ge=0, le=20_000, description="memories that few spaces find")
+    session: int = Field(default=200, ge=0, le=20_000, description="what the last session was about")
+    badges: int = Field(default=50, ge=0, le=20_000, description="hints of time")
+
+
+class RecencyWeights(_Section):
+    """Factors on a memory's priority by its age, in `multispace`."""
+
+    hour: float = Field(default=1.3, ge=0.0, le=10.0, description="younger than an hour")
+    day: float = Field(default=1.2, ge=0.0, le=10.0, description="younger than a day")
+    week: float = Field(default=1.1, ge=0.0, le=10.0, description="younger than 7 days")
+    month: float = Field(default=1.0, ge=0.0, le=10.0, description="younger than 30 days")
+    quarter: float = Field(default=0.9, ge=0.0, le=10.0, description="younger than 90 days")
+    older: float = Field(default=0.8, ge=0.0, le=10.0, description="older")
+
+
+class ScopeBudgets(_Section):
+    """Tokens per part of a `scoped` pack."""
+
+    universal: int = Field(default=300, ge=0, le=20_000, description="at start: memories for everywhere")
+    language: int = Field(default=300, ge=0, le=20_000, description="at start: rules of a language")
+    project: int = Field(default=400, ge=0, le=20_000, description="at start: memories of the project")
+    reserve: int = Field(default=200, ge=0, le=20_000, description="at start: the best of what did not fit")
+    done: int = Field(default=300, ge=0, le=20_000, description="at start: `impl` lines of digests")
+    decided: int = Field(default=200, ge=0, le=20_000, description="at start: `dec` lines of digests")
+    open: int = Field(
+        default=300, ge=0, le=20_000, description="at start: `block` and `next` lines of digests"
+    )
+    asked_universal: int = Field(default=150, ge=0, le=20_000, description="of an answer, for everywhere")
+    asked_language: int = Field(default=150, ge=0, le=20_000, description="of an answer, of a language")
+    asked_project: int = Field(default=200, ge=0, le=20_000, description="of an answer, of the project")
+
+
 class RecallSettings(_Section):
     """The read path. `preset` names the complete configuration these values came from."""
 
@@ -56,11 +161,27 @@ class RecallSettings(_Section):
     )
     shortlist: int = Field(default=20, ge=1, le=1000, description="most candidates that are scored")
     max_items: int = Field(default=8, ge=1, le=200, description="most memories in one prompt pack")
-    fuse: Literal["rrf", "weighted", "convex"] = Field(
+    kinds: tuple[str, ...] = Field(
+        default=(), description="kinds that are handed over unasked; empty = all of them"
+    )
+    failure_kinds: tuple[str, ...] = Field(
+        default=(), description="kinds that are handed over after a failure; empty = all of them"
+    )
+    fuse: Literal["rrf", "rrf_equal", "weighted", "convex"] = Field(
         default="rrf", description="how the rankings of the spaces become one order"
     )
-    score: Literal["situation", "similarity"] = Field(
+    score: Literal["situation", "similarity", "typed", "ambient", "multispace", "scoped"] = Field(
         default="situation", description="what relevance is judged from"
+    )
+    start_pool: Literal["need", "typed", "score"] = Field(
+        default="need", description="what a start pack is chosen from, and in what order"
+    )
+    order: Literal["diverse", "one_of_each", "value"] = Field(
+        default="diverse",
+        description="in what order memories are packed: a kind's further ones count less, one of each kind first, or by value alone",
+    )
+    render: Literal["lines", "typed", "ambient", "multispace", "scoped"] = Field(
+        default="lines", description="how a block is written"
     )
     placement: Literal["default", "system_every_call"] = Field(
         default="default",
@@ -81,7 +202,67 @@ class RecallSettings(_Section):
     reinject_after: int = Field(
         default=0, ge=0, description="turns after which a memory may come again; 0 = never"
     )
+    semantic_threshold: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=1.0,
+        description="cosine from which two memories say the same; 0 = by their words alone",
+    )
+    history_blocks: int | None = Field(
+        default=None,
+        ge=0,
+        description="newest blocks that stay in the history; 0 = only the current one; null = all",
+    )
     pinned_kinds: tuple[str, ...] = Field(default=(), description="kinds that are packed first")
+    ambient_enabled: bool = Field(
+        default=False, description="hand over the pinned kinds before every prompt, whatever it says"
+    )
+    pinned_limit: int = Field(default=3, ge=1, le=20, description="most memories of one pinned kind")
+    pinned_sort: Literal["recent", "importance"] = Field(
+        default="recent", description="which memories of a pinned kind come first"
+    )
+    min_prompt_chars: int = Field(
+        default=0, ge=0, description="shorter prompts get nothing; 0 = a prompt's length decides nothing"
+    )
+    max_session_memories: int = Field(
+        default=0,
+        ge=0,
+        description="a session whose context holds more gets nothing with its prompts; 0 = no limit",
+    )
+    adjust_budget: tuple[Literal["prompt", "window", "usage"], ...] = Field(
+        default=("prompt", "window"),
+        description="what makes a budget smaller: a long prompt, a small context window, much handed over lately",
+    )
+    min_budget: int = Field(default=200, ge=0, description="tokens that such a budget keeps at least")
+    context_window: int = Field(
+        default=200_000, ge=1000, description="tokens that the agent's model reads at once"
+    )
+    sections: tuple[Literal["divergence", "session", "badges"], ...] = Field(
+        default=(),
+        description="what a prompt pack says besides memories: a shift of the work, the last session, hints of time",
+    )
+    categories: Categories = Categories()
+    recency: RecencyWeights = RecencyWeights()
+    scopes: ScopeBudgets = ScopeBudgets()
+    shorten_above: int = Field(
+        default=0,
+        ge=0,
+        le=20_000,
+        description="a memory of more tokens is shortened; 0 = only what does not fit",
+    )
+    shorten_to: int = Field(default=80, ge=10, le=20_000, description="tokens that are left of it")
+    announce_empty: bool = Field(
+        default=False, description="say once a session that nothing is on record, instead of silence"
+    )
+    embedding_required: bool = Field(
+        default=False, description="nothing at all where the prompt cannot be embedded"
+    )
+    answers_per_session: int = Field(
+        default=0, ge=0, description="most answers on demand in one session; 0 = no limit"
+    )
+    session_tokens: int = Field(
+        default=0, ge=0, description="most tokens of one session, start and answers together; 0 = no limit"
+    )
     opt_out_token: str = Field(
         default="#notacit", min_length=2, description="in a prompt: no injection for it"
     )
@@ -92,6 +273,9 @@ class RecallSettings(_Section):
         description="milliseconds for one recall; what missed it is named in the trace",
     )
     budgets: Budgets = Budgets()
+    allot: Allotments = Allotments()
+    typed: TypedScore = TypedScore()
+    floors: Floors = Floors()
     thresholds: Thresholds = Thresholds()
 
 
@@ -105,6 +289,12 @@ class CaptureSettings(_Section):
     at_session_end: bool = Field(default=True, description="learn from the transcript when a session ends")
     subagents: bool = Field(default=False, description="also learn from subagent transcripts")
     rule_files: bool = Field(default=True, description="import and follow the project's rule files")
+    kinds: tuple[str, ...] = Field(
+        default=(), description="kinds that are learned unasked; empty = all of them"
+    )
+    importance: Literal["kind", "typed", "ambient"] = Field(
+        default="kind", description="what a statement's importance comes from; see docs/reference/presets.md"
+    )
     near_duplicate_cosine: float = Field(
         default=0.93, ge=0.0, le=1.0, description="cosine from which two statements of one kind are the same"
     )

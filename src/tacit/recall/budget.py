@@ -1,24 +1,32 @@
 """Stage 8: what fits. In: candidates, a budget. Out: a pack that never exceeds it. Pure.
 
-Greedy by value with diversity over kinds: the value of the n-th memory of one kind is multiplied by 0.85 ** n, pinned
-kinds come first. A memory that does not fit is shortened at a sentence end, else left out; smaller ones after it may
-still fit.
+Greedy in one of three orders. A preset may keep shares of the budget for kinds, scopes or bands of relevance; what a slot
+leaves unused is handed on. A memory that does not fit is shortened at a sentence end, else left out; smaller ones after
+it may still fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.trace import Drop
 from tacit.reading.sentences import shorten_at_sentence
-from tacit.recall.outcome import Outcome
+from tacit.recall.outcome import PINNED, Outcome
 
 DIVERSITY = 0.85
 PATIENCE = 24
 """After so many in a row that did not fit, what is left of the budget is taken for full."""
+BAND_HIGH, BAND_MEDIUM = 0.7, 0.5
+"""Bands of relevance; source: the typed seed, section 5.1."""
+LONG_PROMPT_TOKENS, PROMPT_SPAN_TOKENS, MOST_PROMPT_CUT = 5000, 20_000, 0.5
+"""A prompt of 5,000 tokens begins to make the budget smaller; source: the typed seed, section 5.2."""
+USUAL_WINDOW_TOKENS = 200_000
+MOST_USAGE_CUT = 0.25
+
+Order = Callable[[Sequence[Candidate], Collection[str]], tuple[Candidate, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +38,38 @@ class Allowance:
         frame_tokens: what the frame of the block costs.
         max_items: most memories.
         pinned_kinds: kinds that come first.
+        order: name in `ORDERS`.
+        shares: slot (a kind, a scope's kind, a band) -> share of `tokens` kept for it; empty = nothing is shared out.
+        hand_on: whether what slots leave unused goes to the others; else they get the unallotted rest only.
     """
 
     tokens: int
     frame_tokens: int
     max_items: int
     pinned_kinds: tuple[str, ...] = ()
+    order: str = "diverse"
+    shares: Mapping[str, float] = field(default_factory=dict[str, float])
+    hand_on: bool = True
+
+
+@dataclass(slots=True, kw_only=True)
+class _Room:
+    """What is left of the budget and of every slot, in tokens."""
+
+    left: int
+    slots: dict[str, int]
+
+    def of(self, slots: Sequence[str]) -> int:
+        return min([self.left, *(self.slots[slot] for slot in slots)])
+
+    def take(self, tokens: int, slots: Sequence[str]) -> None:
+        self.left -= tokens
+        for slot in slots:
+            self.slots[slot] = max(0, self.slots[slot] - tokens)
+
+    @property
+    def unallotted(self) -> int:
+        return max(0, self.left - sum(self.slots.values()))
 
 
 def pack(
@@ -53,44 +87,149 @@ def pack(
         allowance: what it may cost.
         cost: tokens of one rendered line for (candidate, text).
     """
-    left = allowance.tokens - allowance.frame_tokens
-    chosen: list[PackItem] = []
+    ordered = ORDERS[allowance.order](candidates, allowance.pinned_kinds)
+    room = _Room(
+        left=allowance.tokens - allowance.frame_tokens,
+        slots={slot: int(share * allowance.tokens) for slot, share in allowance.shares.items()},
+    )
+    chosen: dict[int, PackItem] = {}
+    if room.slots:
+        _fill_slots(ordered, room, chosen, allowance.max_items, cost)
     drops: list[Drop] = []
     misses = 0
-    for candidate in diversified(candidates, pinned_kinds=allowance.pinned_kinds):
+    for rank, candidate in enumerate(ordered):
+        if rank in chosen:
+            continue
         memory = candidate.memory
         if len(chosen) >= allowance.max_items:
             drops.append(Drop(memory_id=memory.id, reason=f"more than {allowance.max_items} memories"))
             continue
+        left = room.left if allowance.hand_on else room.unallotted
         item = _fitted(candidate, left, cost) if misses < PATIENCE else None
         if item is None:
             misses += 1
             drops.append(Drop(memory_id=memory.id, reason=f"does not fit the {max(0, left)} tokens left"))
             continue
         misses = 0
-        chosen.append(item)
-        left -= item.tokens
-    result = Pack(surface=surface, items=tuple(chosen), budget_tokens=allowance.tokens)
-    return Outcome(kept=result, drops=tuple(drops))
+        chosen[rank] = item
+        room.take(item.tokens, ())
+    items = tuple(chosen[rank] for rank in sorted(chosen))
+    return Outcome(
+        kept=Pack(surface=surface, items=items, budget_tokens=allowance.tokens), drops=tuple(drops)
+    )
 
 
-def diversified(
-    candidates: Sequence[Candidate], *, pinned_kinds: Sequence[str] = ()
-) -> tuple[Candidate, ...]:
+def _fill_slots(
+    ordered: Sequence[Candidate],
+    room: _Room,
+    chosen: dict[int, PackItem],
+    max_items: int,
+    cost: Callable[[Candidate, str], int],
+) -> None:
+    """Give every slot its share first: a memory must fit into all slots that it belongs to, whole."""
+    for rank, candidate in enumerate(ordered):
+        if len(chosen) >= max_items:
+            return
+        slots = [slot for slot in slots_of(candidate) if slot in room.slots]
+        if not slots or room.of(slots) <= 0:
+            continue
+        text = candidate.memory.content
+        tokens = cost(candidate, text)
+        if tokens <= room.of(slots):
+            chosen[rank] = PackItem(candidate=candidate, text=text, tokens=tokens)
+            room.take(tokens, slots)
+
+
+def slots_of(candidate: Candidate) -> tuple[str, ...]:
+    """The slots a memory may draw from: its kind, its scope's kind, its band of relevance."""
+    memory = candidate.memory
+    return (memory.kind, memory.scope.kind.value, band_of(candidate.relevance))
+
+
+def band_of(relevance: float) -> str:
+    """`high` from 0.7, `medium` from 0.5, else `low`."""
+    return "high" if relevance >= BAND_HIGH else "medium" if relevance >= BAND_MEDIUM else "low"
+
+
+def adjusted_budget(
+    base: int,
+    *,
+    by: Collection[str],
+    least: int,
+    prompt_tokens: int = 0,
+    window_tokens: int = USUAL_WINDOW_TOKENS,
+    recent_share: float = 0.0,
+) -> int:
+    """Tokens that a surface may hand over here, at most `base`.
+
+        base * (1 - p) * w * (1 - u)
+
+    with p = min(0.5, (prompt_tokens - 5000) / 20000) for longer prompts (source: the typed seed, section 5.2),
+    w = window_tokens / 200000 for smaller context windows, u = recent_share / 4; each only where `by` names it
+    (`prompt`, `window`, `usage`). The seed names context window and usage without a formula; these two are ours.
+
+    Args:
+        base: the surface's own budget.
+        by: what may make it smaller.
+        least: never below this, nor above `base`.
+        prompt_tokens: size of the prompt.
+        window_tokens: what the model reads at once.
+        recent_share: how full the packs of the last turns were on average, 0-1.
+    """
+    budget = float(base)
+    if "prompt" in by and prompt_tokens > LONG_PROMPT_TOKENS:
+        budget *= 1 - min(MOST_PROMPT_CUT, (prompt_tokens - LONG_PROMPT_TOKENS) / PROMPT_SPAN_TOKENS)
+    if "window" in by:
+        budget *= min(1.0, window_tokens / USUAL_WINDOW_TOKENS)
+    if "usage" in by:
+        budget *= 1 - MOST_USAGE_CUT * min(1.0, max(0.0, recent_share))
+    return min(base, max(least, int(budget)))
+
+
+def diversified(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
     """Order by value with diversity: pinned first, then relevance * 0.85 ** (how many of its kind came before)."""
-    rest = sorted(candidates, key=lambda c: (-c.relevance, -c.fused, c.memory.id))
     seen: dict[str, int] = {}
     valued: list[tuple[bool, float, float, str, Candidate]] = []
-    for candidate in rest:
+    for candidate in _by_relevance(candidates):
         memory = candidate.memory
         count = seen.get(memory.kind, 0)
         seen[memory.kind] = count + 1
-        first = memory.pinned or memory.kind in pinned_kinds
-        valued.append(
-            (not first, -candidate.relevance * DIVERSITY**count, -candidate.fused, memory.id, candidate)
-        )
+        value = candidate.relevance * DIVERSITY**count
+        valued.append((not _first(candidate, pinned_kinds), -value, -candidate.fused, memory.id, candidate))
     valued.sort(key=lambda entry: entry[:4])
     return tuple(entry[4] for entry in valued)
+
+
+def one_of_each(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
+    """Order for breadth: pinned first, then the best of every kind, then the rest by relevance.
+
+    Source: the typed seed, section 5.3 (at least one from each type, if possible).
+    """
+    seen: set[str] = set()
+    ranked: list[tuple[bool, bool, int, Candidate]] = []
+    for rank, candidate in enumerate(_by_relevance(candidates)):
+        kind = candidate.memory.kind
+        ranked.append((not _first(candidate, pinned_kinds), kind in seen, rank, candidate))
+        seen.add(kind)
+    ranked.sort(key=lambda entry: entry[:3])
+    return tuple(entry[3] for entry in ranked)
+
+
+def by_value(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
+    """Order by relevance alone, pinned first."""
+    return tuple(sorted(_by_relevance(candidates), key=lambda c: not _first(c, pinned_kinds)))
+
+
+ORDERS: dict[str, Order] = {"diverse": diversified, "one_of_each": one_of_each, "value": by_value}
+
+
+def _by_relevance(candidates: Sequence[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda c: (-c.relevance, -c.fused, c.memory.id))
+
+
+def _first(candidate: Candidate, pinned_kinds: Collection[str]) -> bool:
+    memory = candidate.memory
+    return memory.pinned or memory.kind in pinned_kinds or PINNED in candidate.reasons
 
 
 def _fitted(candidate: Candidate, left: int, cost: Callable[[Candidate, str], int]) -> PackItem | None:

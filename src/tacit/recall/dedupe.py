@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tacit.model.evidence import Candidate
 from tacit.model.trace import Drop
-from tacit.recall.outcome import Outcome
+from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.spaces.character import closeness
 
 SAME_WORDS = 0.8
@@ -74,6 +77,40 @@ def dedupe(
             drops.append(Drop(memory_id=memory.id, reason=f"says what {by_text[first]} says"))
             continue
         by_text[first] = memory.id
+        kept.append(candidate)
+    return Outcome(kept=tuple(kept), drops=tuple(drops))
+
+
+def without_similar(
+    candidates: Sequence[Candidate],
+    *,
+    vectors: Mapping[str, NDArray[np.float32]],
+    window: Sequence[str],
+    threshold: float,
+) -> Outcome[tuple[Candidate, ...]]:
+    """Drop what lies nearer than `threshold` (cosine) to a better candidate or to what the context holds.
+
+    Args:
+        candidates: best first.
+        vectors: memory id -> unit vector, of the candidates and of the window; one without is kept.
+        window: ids of memories that the context holds. Pinned memories are compared with the pack alone.
+        threshold: above it two memories say the same. Source: the ambient seed's third stage of deduplication.
+    """
+    kept: list[Candidate] = []
+    drops: list[Drop] = []
+    held = [name for name in window if name in vectors]
+    for candidate in candidates:
+        memory_id = candidate.memory.id
+        others = [c.memory.id for c in kept if c.memory.id in vectors]
+        if PINNED not in candidate.reasons:
+            others += [name for name in held if name != memory_id]
+        if memory_id in vectors and others:
+            cosines = np.stack([vectors[name] for name in others]) @ vectors[memory_id]
+            nearest = int(np.argmax(cosines))
+            if float(cosines[nearest]) > threshold:
+                reason = f"cosine {float(cosines[nearest]):.2f} with {others[nearest]}"
+                drops.append(Drop(memory_id=memory_id, reason=reason))
+                continue
         kept.append(candidate)
     return Outcome(kept=tuple(kept), drops=tuple(drops))
 

@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 from tacit.model.trace import Drop
 
 T = TypeVar("T")
+PINNED = "pinned"
+"""Reason of a candidate that is handed over because its kind is pinned, not because of what was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,36 +6,45 @@ does the I/O (search, embedding, loading memories) and reads the time; the stage
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import perf_counter
 
 from tacit.config.settings import RecallSettings
+from tacit.errors import ProviderError
 from tacit.model.evidence import Candidate, Ranking
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
+from tacit.model.session import SessionState
 from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.store import Store
 from tacit.recall.budget import Allowance, pack
-from tacit.recall.dedupe import dedupe
+from tacit.recall.dedupe import dedupe, without_similar
 from tacit.recall.deliver import Delivered, deliver
 from tacit.recall.fuse import FUSIONS
 from tacit.recall.guard import guard, threshold_for
-from tacit.recall.outcome import Outcome
-from tacit.recall.render import frame_text, line_text, render_block
-from tacit.recall.retrieve import retrieve
-from tacit.recall.score import SCORES
+from tacit.recall.outcome import PINNED, Outcome
+from tacit.recall.pools.pinned import pinned_candidates
+from tacit.recall.render import LAYOUTS, Layout, rendering
+from tacit.recall.retrieve import QUERY_CHARS, retrieve
+from tacit.recall.score import score_for
+from tacit.recall.score.floors import reach_floors
+from tacit.recall.sections.counting import surely
+from tacit.recall.sections.packing import SECTIONED, Around, pack_sections, sections_costs, shifts
+from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.recent import freshness
 from tacit.recall.start_pool import StartPools
 from tacit.recall.unconfirmed import unconfirmed
 from tacit.safety.escape import escape_text
 
+_LOG = logging.getLogger(__name__)
 FUSE_WEIGHTS: Mapping[str, float] = {
     "semantic": 1.0,
     "lexical": 1.0,
@@ -46,8 +55,13 @@ FUSE_WEIGHTS: Mapping[str, float] = {
 }
 """Weights of the rankings in fusion; they order the short list and gate nothing."""
 
+ACTION_SPACES = ("lexical", "entity", "recent", "intent")
+ACTION_CANDIDATES = 64
+ACTION_ITEMS = 2
+"""A tool call gets at most so many memories: what governs exactly this, no more."""
 HEADS = 3
 """So many of the best of each space are always scored."""
+_NO_SHARES: Mapping[str, float] = {}
 TRACED_CANDIDATES = 24
 TRACED_CHARS = 240
 KEPT_LINES = 8192
@@ -67,6 +81,8 @@ class Context:
         render: from pack to text; the default block unless a preset brings its own.
         notes: what the signal and query stages noted.
         first: ids of memories that a compaction took out of the context; they come before all others.
+        window: ids of memories that the context holds, for similarity with what may come.
+        sessions: records of other sessions of this project, newest first, where hints of time are wanted.
     """
 
     in_context: Callable[[Memory], str] = field(default=lambda _memory: "")
@@ -78,6 +94,8 @@ class Context:
     render: Callable[[Pack], str] | None = None
     notes: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
+    window: tuple[str, ...] = ()
+    sessions: tuple[SessionState, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,6 +103,7 @@ class _Stages:
     """Collects what every stage kept and dropped, with its time."""
 
     records: list[StageRecord] = field(default_factory=list[StageRecord])
+    answered: tuple[str, ...] = ()
     since: float = field(default_factory=perf_counter)
 
     def note(
@@ -115,7 +134,7 @@ class RecallPipeline:
         self._store = store
         self._embedder = embedder
         self._tokens = tokens
-        self._line_tokens = lru_cache(maxsize=KEPT_LINES)(tokens.count)
+        self._line_tokens = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
         self._start_pools = StartPools(store=store, kinds=kinds)
         self._kinds = kinds
         self._executor = executor
@@ -126,27 +145,42 @@ class RecallPipeline:
         """Answer `query`: the block (empty = silence), what it holds, and the trace."""
         stages = _Stages()
         started = perf_counter()
+        if query.surface is Surface.ACTION:
+            settings = at_action(settings)
         stages.note("signal", notes=(query.surface.value,))
         stages.note("query", notes=context.notes)
         from_start = query.surface in (Surface.START, Surface.COMPACTION)
         if from_start:
-            candidates = self._start_pool(query, context, stages)
+            candidates = self._start_pool(query, context, settings, stages)
         elif query.surface is Surface.PROMPT and query.situation.nothing_coming:
             stages.note("retrieve", notes=("nothing is asked: no action is coming",))
             candidates = ()
         else:
             candidates = self._search(query, settings, context, stages)
         scored = self._scored(query, candidates, settings, from_start=from_start)
-        stages.note("score", kept=_ids(scored))
-        guarded = guard(scored, query=query, kinds=self._kinds, thresholds=settings.thresholds)
+        floored = reach_floors(scored, query=query, settings=settings)
+        stages.note("score", kept=_ids(floored.kept), drops=floored.drops)
+        guarded = guard(floored.kept, query=query, kinds=self._kinds, thresholds=settings.thresholds)
+        pinned = pinned_candidates(query, store=self._store, settings=settings)
+        guarded = replace(guarded, kept=(*pinned, *guarded.kept))
         stages.note("guard", kept=_ids(guarded.kept), drops=guarded.drops)
-        held = {c.memory.id: why for c in guarded.kept if (why := context.in_context(c.memory))}
+        held = {
+            c.memory.id: why
+            for c in guarded.kept
+            if PINNED not in c.reasons and (why := context.in_context(c.memory))
+        }
         fresh = dedupe(guarded.kept, in_context=held)
+        if settings.semantic_threshold:
+            fresh = self._dissimilar(fresh, query, settings, context)
         stages.note("dedupe", kept=_ids(fresh.kept), drops=fresh.drops)
-        packed = self._packed(query, fresh.kept, settings)
-        stages.note("budget", kept=_pack_ids(packed.kept), drops=packed.drops)
-        render = context.render or self._render
-        frame = self._frame_tokens(query.surface)
+        if settings.render in SECTIONED:
+            alerts = shifts(query, scored, settings=settings, answered=stages.answered)
+            packed = self._sectioned(query, fresh.kept, settings, Around(alerts=alerts, sessions=context.sessions))
+        else:
+            packed = self._packed(query, fresh.kept, settings)
+        stages.note("budget", kept=_pack_ids(packed.kept), drops=packed.drops, notes=packed.notes)
+        render = context.render or rendering(self._kinds, str, settings.render)
+        frame = self._frame_tokens(query.surface, settings.render)
         done = deliver(packed.kept, render=render, frame_tokens=frame, cap_chars=context.cap_chars)
         stages.note("render", kept=_pack_ids(done.kept.pack))
         delivered, silence = self._silence(done, guarded, scored, settings)
@@ -174,8 +208,27 @@ class RecallPipeline:
         )
         return delivered, trace
 
-    def _render(self, pack: Pack) -> str:
-        return render_block(pack, self._kinds)
+    def _dissimilar(
+        self,
+        fresh: Outcome[tuple[Candidate, ...]],
+        query: Query,
+        settings: RecallSettings,
+        context: Context,
+    ) -> Outcome[tuple[Candidate, ...]]:
+        """What is not as good as said by another candidate or by the context; all of it where nothing can be embedded."""
+        held = {memory.id: memory.content for memory in self._store.get(context.window, scope=query.scope)}
+        texts = held | {c.memory.id: c.memory.content for c in fresh.kept}
+        if not fresh.kept or context.remaining_ms() <= 0:
+            return fresh
+        try:
+            rows = self._embedder.embed([text[:QUERY_CHARS] for text in texts.values()])
+        except ProviderError as error:
+            return replace(fresh, notes=(*fresh.notes, f"not compared by meaning: {error}"))
+        vectors = dict(zip(texts, rows, strict=True))
+        apart = without_similar(
+            fresh.kept, vectors=vectors, window=tuple(held), threshold=settings.semantic_threshold
+        )
+        return Outcome(kept=apart.kept, drops=(*fresh.drops, *apart.drops), notes=fresh.notes)
 
     def _silence(
         self,
@@ -217,22 +270,44 @@ class RecallPipeline:
             rankings = (*rankings, unconfirmed(query, store=self._store, embedder=self._embedder))
         counts = tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings)
         stages.note("retrieve", notes=(*counts, *found.notes))
+        if settings.embedding_required and query.surface is Surface.PROMPT:
+            for note in found.notes:
+                if note.startswith("semantic failed: "):
+                    raise ProviderError(f"Failed to embed query: {note.removeprefix('semantic failed: ')}")
         fused = _shortlist(FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), rankings, settings.shortlist)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
             by_space.setdefault(ranking.space, {}).update({h.memory_id: h.score for h in ranking.hits})
+        stages.answered = tuple(by_space)
+        probed = self._probed(query, settings, by_space)
+        known = {memory_id for memory_id, _ in fused}
+        fused = (*fused, *((memory_id, 0.0) for memory_id in probed.ids if memory_id not in known))
         memories = {m.id: m for m in self._store.get([i for i, _ in fused], scope=query.scope)}
         candidates = tuple(
             Candidate(
                 memory=memories[memory_id],
                 scores=self._measured(query, memories[memory_id], by_space, settings),
                 fused=score,
+                reasons=(LAST_SESSION,) if memory_id == probed.last_id else (),
             )
             for memory_id, score in fused
             if memory_id in memories
         )
         stages.note("fuse", kept=_ids(candidates))
         return candidates
+
+    def _probed(
+        self, query: Query, settings: RecallSettings, found: Mapping[str, dict[str, float]]
+    ) -> Probed:
+        """What the sections need; recent memories that the semantic ranking left out get their cosine into `found`."""
+        if not settings.sections or query.surface is not Surface.PROMPT:
+            return Probed()
+        probed = probe(query, store=self._store, sections=settings.sections)
+        ranked = found.get("semantic")
+        if ranked is not None:
+            missing = [memory for name, memory in probed.recent.items() if name not in ranked]
+            ranked.update(cosines(query, missing, embedder=self._embedder, chars=QUERY_CHARS))
+        return probed
 
     def _measured(
         self, query: Query, memory: Memory, found: Mapping[str, Mapping[str, float]], settings: RecallSettings
@@ -252,9 +327,11 @@ class RecallPipeline:
                 scores.append((name, round(value, 4)))
         return tuple(scores)
 
-    def _start_pool(self, query: Query, context: Context, stages: _Stages) -> tuple[Candidate, ...]:
+    def _start_pool(
+        self, query: Query, context: Context, settings: RecallSettings, stages: _Stages
+    ) -> tuple[Candidate, ...]:
         """Memories that may stand in a start pack, ordered by expected need; after a compaction what it dropped first."""
-        pool = self._start_pools.of(query.scope, at_ms=query.at_ms)
+        pool = self._start_pools.of(query.scope, at_ms=query.at_ms, settings=settings)
         stages.note("retrieve", notes=pool.notes)
         stages.note("fuse", kept=_ids(pool.candidates), notes=("ordered by expected need",))
         if not context.first:
@@ -272,12 +349,14 @@ class RecallPipeline:
     def _scored(
         self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, *, from_start: bool
     ) -> tuple[Candidate, ...]:
-        if from_start:
+        if from_start and settings.start_pool != "score":
             return tuple(candidates)
-        score = SCORES[settings.score]
+        score = score_for(settings)
         scored: list[Candidate] = []
         for candidate in candidates:
             value, reasons = score(query, candidate, self._kinds.get(candidate.memory.kind))
+            if LAST_SESSION in candidate.reasons:
+                value, reasons = 1.0, candidate.reasons
             scored.append(
                 Candidate(
                     memory=candidate.memory,
@@ -296,26 +375,54 @@ class RecallPipeline:
         unlimited = query.surface in (Surface.START, Surface.COMPACTION)
         allowance = Allowance(
             tokens=query.budget_tokens,
-            frame_tokens=self._frame_tokens(query.surface),
+            frame_tokens=self._frame_tokens(query.surface, settings.render),
             max_items=len(candidates) if unlimited else settings.max_items,
             pinned_kinds=settings.pinned_kinds,
+            order=settings.order,
+            shares=getattr(settings.allot, query.surface.value, _NO_SHARES),
+            hand_on=settings.allot.hand_on,
         )
         return pack(
             candidates,
             surface=query.surface,
             allowance=allowance,
-            cost=self._line_cost,
+            cost=partial(self._line_cost, layout=LAYOUTS[settings.render]),
         )
 
-    def _frame_tokens(self, surface: Surface) -> int:
-        return self._line_tokens("\n".join(frame_text(surface))) + 1
+    def _sectioned(
+        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, around: Around
+    ) -> Outcome[Pack]:
+        line = partial(self._line_cost, layout=LAYOUTS[settings.render])
+        costs = sections_costs(line=line, count=self._line_tokens)
+        around = replace(around, frame_tokens=self._frame_tokens(query.surface, settings.render))
+        packed = pack_sections(query, candidates, settings=settings, costs=costs, around=around)
+        for note in packed.notes:
+            _LOG.info("%s", note)
+        return packed
 
-    def _line_cost(self, candidate: Candidate, text: str) -> int:
+    def _frame_tokens(self, surface: Surface, layout: str) -> int:
+        return self._line_tokens(LAYOUTS[layout].frame(surface)) + 1
+
+    def _line_cost(self, candidate: Candidate, text: str, *, layout: Layout) -> int:
         """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
         memory = candidate.memory
         if text == memory.content and memory.tokens and escape_text(text) == text:
-            return self._line_tokens(line_text(candidate, "", self._kinds)) + memory.tokens + 1
-        return self._line_tokens(line_text(candidate, text, self._kinds)) + 1
+            return self._line_tokens(layout.line(candidate, "", self._kinds)) + memory.tokens + 1
+        return self._line_tokens(layout.line(candidate, text, self._kinds)) + 1
+
+
+def at_action(settings: RecallSettings) -> RecallSettings:
+    """Settings for a tool call: there the trigger decides, so nothing is embedded, more is looked at and less handed over."""
+    if settings.score != "situation":
+        return settings
+    return settings.model_copy(
+        update={
+            "spaces": tuple(name for name in settings.spaces if name in ACTION_SPACES),
+            "candidates_per_space": max(settings.candidates_per_space, ACTION_CANDIDATES),
+            "shortlist": max(settings.shortlist, ACTION_CANDIDATES),
+            "max_items": min(settings.max_items, ACTION_ITEMS),
+        }
+    )
 
 
 def _shortlist(

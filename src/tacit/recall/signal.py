@@ -39,7 +39,7 @@ def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -
         case SessionStarted():
             return Surface.COMPACTION if signal.source == "compact" else Surface.START
         case PromptSubmitted():
-            return _prompt(signal, settings)
+            return _prompt(signal, state, settings)
         case ToolStarting() | ToolFinished():
             return _tool(signal)
         case ToolFailed():
@@ -56,14 +56,23 @@ def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -
             assert_never(signal)
 
 
-def _prompt(signal: PromptSubmitted, settings: RecallSettings) -> Surface | Silence:
+def _prompt(signal: PromptSubmitted, state: SessionState, settings: RecallSettings) -> Surface | Silence:
     if signal.machine or _MACHINE_MADE.search(signal.text[:400]):
         return Silence(reason="machine-made prompt")
     if not signal.text.strip():
         return Silence(reason="empty prompt")
     if settings.opt_out_token in signal.text:
         return Silence(reason=f"the prompt carries the opt-out token {settings.opt_out_token}")
+    if len(signal.text.strip()) < settings.min_prompt_chars:
+        return Silence(reason=f"the prompt is shorter than {settings.min_prompt_chars} characters")
+    if settings.max_session_memories and memories_held(state) > settings.max_session_memories:
+        return Silence(reason=f"the context holds more than {settings.max_session_memories} memories already")
     return Surface.PROMPT
+
+
+def memories_held(state: SessionState) -> int:
+    """How many different memories were handed over in this epoch."""
+    return len({e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is not Surface.HOST})
 
 
 def _tool(signal: ToolStarting | ToolFinished) -> Surface | Silence:

@@ -10,11 +10,13 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
 
+from tacit.config.settings import RecallSettings, TypedScore
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import Store
 from tacit.recall.need import expected_need
+from tacit.recall.pools.typed_start import typed_start
 from tacit.recall.spaces.recent import freshness
 
 START_POOL = 120
@@ -22,6 +24,7 @@ START_EXTRA_KINDS = ("digest", "goal", "todo")
 SPECIFIC_SHARE = 4
 KEPT_POOLS = 16
 KEPT_MS = 15 * 60_000
+_PLAIN = RecallSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,26 +44,27 @@ class StartPools:
         self._store = store
         self._kinds = kinds
         self._lock = Lock()
-        self._pools: OrderedDict[ScopeFilter, StartPool] = OrderedDict()
+        self._pools: OrderedDict[tuple[ScopeFilter, str, TypedScore], StartPool] = OrderedDict()
 
-    def of(self, scope: ScopeFilter, *, at_ms: int) -> StartPool:
-        """The pool of `scope` at `at_ms`, as the store is now."""
+    def of(self, scope: ScopeFilter, *, at_ms: int, settings: RecallSettings = _PLAIN) -> StartPool:
+        """The pool of `scope` at `at_ms`, as the store is now and `settings.start_pool` wants it."""
         # Asked before reading: a write in between makes the pool look older than it is, never newer.
         change = self._store.change()
         own = tuple(one for one in scope.scopes if one.kind is ScopeKind.SESSION)
         if own:
             # Every session has a scope of its own, nearly always empty: then it shares the pool of the others.
             if self._holds_any(ScopeFilter.of(*own)):
-                return self._made(scope, change=change, at_ms=at_ms)
+                return self._made(scope, settings, change=change, at_ms=at_ms)
             scope = ScopeFilter.of(*(one for one in scope.scopes if one.kind is not ScopeKind.SESSION))
         with self._lock:
-            pool = self._pools.get(scope)
+            pool = self._pools.get((scope, settings.start_pool, settings.typed))
         if pool is not None and pool.change == change and 0 <= at_ms - pool.at_ms < KEPT_MS:
             return pool
-        pool = self._made(scope, change=change, at_ms=at_ms)
+        pool = self._made(scope, settings, change=change, at_ms=at_ms)
         with self._lock:
-            self._pools[scope] = pool
-            self._pools.move_to_end(scope)
+            key = (scope, settings.start_pool, settings.typed)
+            self._pools[key] = pool
+            self._pools.move_to_end(key)
             while len(self._pools) > KEPT_POOLS:
                 self._pools.popitem(last=False)
         return pool
@@ -70,7 +74,13 @@ class StartPools:
             self._store.search.standing([kind.name for kind in self._kinds], scope=scope, limit=1).hits
         )
 
-    def _made(self, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool:
+    def _made(self, scope: ScopeFilter, settings: RecallSettings, *, change: int, at_ms: int) -> StartPool:
+        if settings.start_pool == "typed":
+            candidates, notes = typed_start(self._store, scope, at_ms=at_ms, weights=settings.typed)
+            return StartPool(candidates=candidates, notes=notes, change=change, at_ms=at_ms)
+        return self._by_need(scope, change=change, at_ms=at_ms)
+
+    def _by_need(self, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool:
         kinds = [kind.name for kind in self._kinds if kind.standing or kind.name in START_EXTRA_KINDS]
         rest = [kind.name for kind in self._kinds if kind.name not in kinds]
         search = self._store.search

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tacit.model.memory import Memory
@@ -11,6 +11,7 @@ from tacit.model.session import Exposure, RenderedBlock, SessionState
 
 MAX_EXPOSURES = 4000
 MAX_BLOCKS = 400
+RECENT_TURNS = 5
 START_MESSAGE = "start"
 """Message id under which the start block of an epoch is kept."""
 CALL_PREFIX = "call:"
@@ -35,6 +36,31 @@ def why_in_context(state: SessionState, memory: Memory, *, surface: Surface, rei
             return ""
         return f"already in context (turn {entry.turn}, {entry.surface.value})"
     return ""
+
+
+def held(state: SessionState, *, reinject_after: int) -> tuple[str, ...]:
+    """Ids of memories that this epoch's context holds and that may not come again yet, oldest exposure first."""
+    return tuple(
+        dict.fromkeys(
+            e.memory_id
+            for e in state.ledger
+            if e.epoch == state.epoch
+            and e.surface is not Surface.HOST
+            and (not reinject_after or state.turn - e.turn < reinject_after)
+        )
+    )
+
+
+def recent_share(state: SessionState, *, surface: Surface, budget: int) -> float:
+    """How full the packs of `surface` were on average over the last five turns, 0-1; 0 where there was no budget."""
+    if budget <= 0:
+        return 0.0
+    spent = sum(
+        e.tokens
+        for e in state.ledger
+        if e.epoch == state.epoch and e.surface is surface and 0 < state.turn - e.turn <= RECENT_TURNS
+    )
+    return min(1.0, spent / (budget * RECENT_TURNS))
 
 
 def dropped_by_compaction(state: SessionState) -> tuple[str, ...]:
@@ -97,6 +123,23 @@ def keep_block(state: SessionState, *, message_id: str, text: str) -> SessionSta
 def _lasting(block: RenderedBlock) -> bool:
     """Whether a block stands in the system prompt: the start block and the sections of the `refresh` preset."""
     return not block.message_id.startswith(CALL_PREFIX) and block.message_id.partition(":")[0] in LASTING
+
+
+def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
+    """Tells by message id which blocks stay in the history: the newest `most` of this epoch, and what lasts.
+
+    None = all; 0 = only the one of the current prompt. Source: the ambient seed's bounded persistence.
+    """
+    passing = [b for b in state.blocks if b.epoch == state.epoch and not _lasting(b)]
+    if most is None:
+        return lambda _message_id: True
+    if most == 0:
+        prompts = [b for b in passing if not b.message_id.startswith(CALL_PREFIX)]
+        staying = {b.message_id for b in prompts[-1:]}
+    else:
+        staying = {b.message_id for b in [b for b in passing if b.text][-most:]}
+    going = {b.message_id for b in passing} - staying
+    return lambda message_id: message_id not in going
 
 
 def kept_block(state: SessionState, message_id: str) -> str | None:

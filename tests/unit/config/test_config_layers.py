@@ -325,11 +325,11 @@ def test_every_default_survives_a_round_trip_through_a_file():
 
 
 def test_presets_are_complete_and_valid(home):
-    assert preset_names() == ("focused", "refresh")
+    assert {"ambient", "focused", "refresh", "typed"} <= set(preset_names())
     for name in preset_names():
         checked = check_layer(load_preset(name), place=str)
         assert checked.problems == ()
-        assert all(key.startswith("recall.") for key in checked.values)
+        assert all(key.startswith(("recall.", "capture.")) for key in checked.values)
         assert read(home, overrides={"preset": name}).settings.preset == name
-    with pytest.raises(InvalidSetting, match="focused, refresh"):
+    with pytest.raises(InvalidSetting, match="ambient, focused"):
         load_preset("turbo")

@@ -11,6 +11,7 @@ import pytest
 from tacit.config.fields import settings_by_key
 from tacit.config.layers import read_settings
 from tacit.config.project_rules import ALLOWED
+from tacit.config.preset_files import preset_names
 from tacit.config.reference import settings_page, settings_schema
 from tacit.config.settings import KindSettings
 
@@ -43,7 +44,7 @@ def test_the_schema_knows_every_section():
         "kinds",
         "agents",
     }
-    assert schema["properties"]["preset"]["enum"] == ["focused", "refresh"]
+    assert schema["properties"]["preset"]["enum"] == list(preset_names())
     assert schema["$defs"]["Budgets"]["properties"]["start"]["maximum"] == 20_000
 
 

@@ -21,6 +21,12 @@ def test_the_default_preset_is_the_shipped_defaults():
 
 def test_the_default_preset_names_every_recall_value_a_preset_decides():
     left_out = {"enabled", "shadow", "opt_out_token", "deadline_ms"}
+    formulas = ("typed", "categories", "recency", "scopes")
+    left_out |= {
+        key.removeprefix("recall.")
+        for key in settings_by_key()
+        if key.startswith(tuple(f"recall.{f}." for f in formulas))
+    }
     left_out |= {key.rpartition(".")[2] for key in settings_by_key() if "refresh_" in key}
     decided = {key for key in settings_by_key() if key.startswith("recall.")} - {
         f"recall.{k}" for k in left_out

@@ -11,4 +11,17 @@ from tacit.recall.fuse.weighted import weighted_sum
 
 Fuse = Callable[[Sequence[Ranking], Mapping[str, float]], tuple[tuple[str, float], ...]]
 
-FUSIONS: dict[str, Fuse] = {"rrf": reciprocal_rank, "weighted": weighted_sum, "convex": convex_min_max}
+
+
+def rrf_equal(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """Reciprocal rank fusion in which every ranking counts 1, as its authors have it."""
+    del weights
+    return reciprocal_rank(rankings, {})
+
+
+FUSIONS: dict[str, Fuse] = {
+    "rrf": reciprocal_rank,
+    "rrf_equal": rrf_equal,
+    "weighted": weighted_sum,
+    "convex": convex_min_max,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.recall.render.block import frame_text, line_text, render_block, rendering
+from tacit.recall.render.block import frame_text, line_text, render_block
+from tacit.recall.render.layout import LAYOUTS, Layout, rendering
 
-__all__ = ["frame_text", "line_text", "render_block", "rendering"]
+__all__ = ["LAYOUTS", "Layout", "frame_text", "line_text", "render_block", "rendering"]

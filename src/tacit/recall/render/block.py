@@ -90,12 +90,3 @@ def render_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = 
 def cleaned(pack: Pack, clean: Callable[[str], str]) -> Pack:
     """The pack with every text as `clean` gives it: what was stored under other settings is redacted once more."""
     return replace(pack, items=tuple(replace(item, text=clean(item.text)) for item in pack.items))
-
-
-def rendering(kinds: KindRegistry, clean: Callable[[str], str]) -> Callable[[Pack], str]:
-    """The default rendering, with `clean` applied to every line before it is escaped."""
-
-    def render(pack: Pack) -> str:
-        return render_block(pack, kinds, clean)
-
-    return render

@@ -1,0 +1,39 @@
+"""Ambient awareness: memories of pinned kinds, handed over whatever is asked. Reads the store; scores nothing.
+
+Source: the ambient seed, "opt-in pinned types": so many of each pinned kind, the newest or the most important first.
+Validity and trust apply; thresholds, age and the re-injection delay do not.
+"""
+
+from __future__ import annotations
+
+from tacit.config.settings import RecallSettings
+from tacit.model.evidence import Candidate
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.ports.store import MemoryFilter, Store
+from tacit.recall.outcome import PINNED
+from tacit.safety.trust import may_appear
+
+PINNED_SURFACES = (Surface.START, Surface.PROMPT)
+_SPARE = 4
+"""Asked for beyond the limit, for those that trust or validity takes out."""
+
+
+def pinned_candidates(query: Query, *, store: Store, settings: RecallSettings) -> tuple[Candidate, ...]:
+    """At most `pinned_limit` memories of every pinned kind, kinds in the order of the settings; () where it is off."""
+    if not settings.ambient_enabled or query.surface not in PINNED_SURFACES:
+        return ()
+    found: list[Candidate] = []
+    for kind in settings.pinned_kinds:
+        asked = settings.pinned_limit + _SPARE
+        if settings.pinned_sort == "recent":
+            memories = store.list_memories(MemoryFilter(kinds=(kind,)), scope=query.scope, limit=asked)
+        else:
+            hits = store.search.standing([kind], scope=query.scope, limit=asked).hits
+            memories = store.get([hit.memory_id for hit in hits], scope=query.scope)
+        fit = [m for m in memories if m.validity.holds_at(query.at_ms) and may_appear(m, query.surface)]
+        found += [
+            Candidate(memory=memory, fused=1.0, relevance=1.0, reasons=(PINNED,))
+            for memory in fit[: settings.pinned_limit]
+        ]
+    return tuple(found)

@@ -1,0 +1,59 @@
+"""The start pool of the `typed` preset: fixed lists per kind. In: store, scope, time. Out: candidates, best first.
+
+Source: the typed seed, section 8.1: preferences (20), decisions of the last 30 days (10), file contexts (10, the most
+used), error patterns of the last 60 days (5). Ties are broken by memory id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.config.settings import TypedScore
+from tacit.model.evidence import Candidate
+from tacit.model.memory import Memory
+from tacit.model.scope import ScopeFilter
+from tacit.ports.store import MemoryFilter, Store
+from tacit.recall.score.typed import DAY_MS, RULES, start_relevance
+
+MOST_READ = 400
+"""Memories of one list that are looked at, newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _List:
+    name: str
+    kinds: tuple[str, ...]
+    limit: int
+    days: int | None = None
+
+
+LISTS: tuple[_List, ...] = (
+    _List(name="preferences", kinds=tuple(sorted(RULES)), limit=20),
+    _List(name="decisions", kinds=("decision",), limit=10, days=30),
+    _List(name="files", kinds=("file_context",), limit=10),
+    _List(name="errors", kinds=("error_pattern",), limit=5, days=60),
+)
+
+
+def typed_start(
+    store: Store, scope: ScopeFilter, *, at_ms: int, weights: TypedScore
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Candidates of the four lists with their scores, and a note per list."""
+    found: list[Candidate] = []
+    notes: list[str] = []
+    for wanted in LISTS:
+        memories = store.list_memories(MemoryFilter(kinds=wanted.kinds), scope=scope, limit=MOST_READ)
+        fit = [m for m in memories if m.validity.holds_at(at_ms) and _within(m, at_ms, wanted.days)]
+        scored = [(start_relevance(m, at_ms=at_ms, weights=weights), m) for m in fit]
+        scored.sort(key=lambda entry: (-entry[0], -entry[1].importance, -entry[1].use_count, entry[1].id))
+        found += [
+            Candidate(memory=m, scores=(("recent", 1.0),), fused=s, relevance=s)
+            for s, m in scored[: wanted.limit]
+        ]
+        notes.append(f"{wanted.name}: {min(len(scored), wanted.limit)} of {len(scored)}")
+    found.sort(key=lambda c: (-c.relevance, c.memory.id))
+    return tuple(found), tuple(notes)
+
+
+def _within(memory: Memory, at_ms: int, days: int | None) -> bool:
+    return days is None or at_ms - memory.validity.valid_from_ms <= days * DAY_MS

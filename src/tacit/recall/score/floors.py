@@ -1,0 +1,92 @@
+"""What a candidate must reach besides its relevance: its kind, its similarity, its importance. Part of stage 5. Pure.
+
+In: scored candidates, the query, the settings. Out: those that reach the floors, with reasons for the others. Answers on
+demand are not held to them: somebody asked. Without any floor set nothing is looked at.
+
+Sources: the typed seed, sections 2.2 (kinds of a task, least importance), 2.3 (least similarity by type, what is certain),
+6.1 (enabled types); the ambient seed's `contextual_min_score`, read as a ratio to the best cosine with an absolute floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tacit.config.settings import Floors, RecallSettings
+from tacit.model.evidence import Candidate
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.trace import Drop
+from tacit.recall.outcome import Outcome
+from tacit.recall.score.typed import TASK_TYPES, similarity_of, task_of, type_of
+
+_REST = "*"
+REAL_HITS = ("lexical", "entity", "error")
+"""Spaces whose find stands for itself where no cosine was measured."""
+
+
+def reach_floors(
+    scored: Sequence[Candidate], *, query: Query, settings: RecallSettings
+) -> Outcome[tuple[Candidate, ...]]:
+    """Keep what reaches every floor; what is certain passes the threshold of its surface too."""
+    floors = settings.floors
+    kinds = _kinds(query, settings)
+    if query.surface is Surface.ON_DEMAND or (not kinds and floors == Floors()):
+        return Outcome(kept=tuple(scored))
+    searched = query.surface not in (Surface.START, Surface.COMPACTION)
+    best = max((similarity_of(query, c) for c in scored), default=0.0)
+    kept: list[Candidate] = []
+    drops: list[Drop] = []
+    for candidate in scored:
+        reason = _kind_objection(candidate, query, kinds, by_task=floors.by_task and searched)
+        if not reason and searched:
+            reason = _objection(candidate, query, floors, best)
+        if reason:
+            drops.append(Drop(memory_id=candidate.memory.id, reason=reason))
+        else:
+            kept.append(_made_certain(candidate, query, settings) if searched else candidate)
+    return Outcome(kept=tuple(kept), drops=tuple(drops))
+
+
+def _kinds(query: Query, settings: RecallSettings) -> tuple[str, ...]:
+    if query.surface is Surface.FAILURE and settings.failure_kinds:
+        return settings.failure_kinds
+    return settings.kinds
+
+
+def _kind_objection(candidate: Candidate, query: Query, kinds: Sequence[str], *, by_task: bool) -> str:
+    kind = candidate.memory.kind
+    if kinds and kind not in kinds:
+        return f"kind {kind} is not handed over unasked"
+    if by_task and query.surface is not Surface.FAILURE:
+        task = task_of(query)
+        if type_of(kind) not in TASK_TYPES[task]:
+            return f"kind {kind} is not looked at for a task of sort {task}"
+    return ""
+
+
+def _objection(candidate: Candidate, query: Query, floors: Floors, best: float) -> str:
+    memory = candidate.memory
+    if memory.importance < floors.importance:
+        return f"importance {memory.importance:.2f} below {floors.importance:.2f}"
+    unmeasured = candidate.score("semantic") is None
+    similar = similarity_of(query, candidate)
+    least = floors.similarity.get(memory.kind, floors.similarity.get(_REST, 0.0))
+    if similar < least:
+        return f"similarity {similar:.2f} below {least:.2f} for kind {memory.kind}"
+    if not floors.ratio and not floors.cosine:
+        return ""
+    if unmeasured and similar == 0.0:
+        real = any((candidate.score(space) or 0.0) > 0 for space in REAL_HITS)
+        return "" if real else "neither meaning nor words nor entities were found"
+    least = max(floors.ratio * best, floors.cosine)
+    return f"similarity {similar:.2f} below {least:.2f}" if similar < least else ""
+
+
+def _made_certain(candidate: Candidate, query: Query, settings: RecallSettings) -> Candidate:
+    certain = settings.floors.certain
+    if not certain or similarity_of(query, candidate) < certain:
+        return candidate
+    threshold = float(getattr(settings.thresholds, query.surface.value, 0.0))
+    reasons = (*candidate.reasons, "certain")
+    return replace(candidate, relevance=max(candidate.relevance, threshold), reasons=reasons)

@@ -1,0 +1,132 @@
+"""The formula of the `typed` seed: five parts with fixed weights. Sources: its sections 2.1, 2.2, 2.4, 2.5, 3.1.
+
+    0.40 semantic + 0.20 recency + 0.15 importance + 0.10 access + 0.15 kind
+
+semantic = cosine (below 0 counts 0; the same error signature counts 1); recency = 2 ** (-age in days / half-life);
+importance 0-1; access = min(uses / 10, 1); kind = priority of the kind for the task. Weights come from the settings.
+The tables are the seed's; kinds that it does not have stand under the one they are a case of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tacit.config.settings import TypedScore
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import Kind
+from tacit.model.memory import Memory
+from tacit.model.query import Query
+
+DAY_MS = 86_400_000
+RULES = frozenset({"identity", "preference", "correction", "anti_pattern", "guideline"})
+"""Kinds that the seed's one type for rules, `preference`, stands for."""
+HALF_LIFE_DAYS: Mapping[str, float | None] = {
+    "preference": None,
+    "decision": 180,
+    "file_context": 90,
+    "error_pattern": 30,
+    "research": 45,
+    "outcome": 14,
+}
+OTHER_HALF_LIFE_DAYS = 60
+PRIORITY: Mapping[str, float] = {
+    "preference": 1.0,
+    "decision": 0.9,
+    "error_pattern": 0.8,
+    "file_context": 0.7,
+    "research": 0.6,
+    "outcome": 0.5,
+}
+PRIORITY_FIX: Mapping[str, float] = {
+    "error_pattern": 1.0,
+    "file_context": 0.9,
+    "preference": 0.8,
+    "decision": 0.7,
+    "outcome": 0.6,
+    "research": 0.5,
+}
+OTHER_PRIORITY = 0.5
+USES = 10
+TASK_WORDS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("fix", frozenset({"fix", "bug", "error", "broken"})),
+    ("feature", frozenset({"add", "create", "new", "implement"})),
+    ("refactor", frozenset({"refactor", "clean", "improve"})),
+    ("test", frozenset({"test", "testing", "coverage"})),
+)
+"""The first row with a word of the prompt names the task; whole words and their endings, so that `address` is no `add`."""
+_ENDINGS = ("", "s", "es", "d", "ed", "ing")
+TASK_TYPES: Mapping[str, tuple[str, ...]] = {
+    "fix": ("error_pattern", "file_context", "decision", "preference"),
+    "feature": ("decision", "preference", "file_context", "research"),
+    "refactor": ("preference", "decision", "file_context"),
+    "test": ("preference", "file_context", "error_pattern"),
+    "general": ("preference", "decision", "file_context", "error_pattern"),
+}
+_WORD = re.compile(r"[a-z]+")
+
+
+def typed_relevance(
+    query: Query, candidate: Candidate, kind: Kind, *, weights: TypedScore
+) -> tuple[float, tuple[str, ...]]:
+    """The five parts, weighted, 0 to 1; reasons name task and similarity."""
+    task = task_of(query)
+    memory = candidate.memory
+    similar = similarity_of(query, candidate)
+    value = weights.semantic * similar + _rest(memory, kind.name, task, query.at_ms, weights)
+    return min(1.0, value), (f"task {task}", f"similarity {similar:.2f}")
+
+
+def start_relevance(memory: Memory, *, at_ms: int, weights: TypedScore) -> float:
+    """The same without a query: the four other parts over the sum of their weights. Rules score 1.
+
+    The seed gives rules the highest score at session start and leaves the formula of the others open.
+    """
+    if memory.kind in RULES:
+        return 1.0
+    whole = weights.recency + weights.importance + weights.access + weights.kind
+    return _rest(memory, memory.kind, "general", at_ms, weights) / whole if whole > 0 else 0.0
+
+
+def similarity_of(query: Query, candidate: Candidate) -> float:
+    """Cosine of 0 to 1; 1 for the very error that is asked for; 0 where none was measured."""
+    if query.error_signature and candidate.memory.error_signature == query.error_signature:
+        return 1.0
+    return min(1.0, max(0.0, candidate.score("semantic") or 0.0))
+
+
+def type_of(kind: str) -> str:
+    """The seed's type that `kind` is a case of."""
+    return "preference" if kind in RULES else kind
+
+
+def recency(memory: Memory, *, at_ms: int) -> float:
+    """2 ** (-age / half-life of its type), 0 to 1. The age is counted from when it was said; the future counts as new."""
+    half_life = HALF_LIFE_DAYS.get(type_of(memory.kind), OTHER_HALF_LIFE_DAYS)
+    if half_life is None:
+        return 1.0
+    return 2.0 ** (-max(0, at_ms - memory.validity.valid_from_ms) / DAY_MS / half_life)
+
+
+def priority(kind: str, task: str) -> float:
+    """How much a memory of `kind` matters for `task`, 0 to 1."""
+    table = PRIORITY_FIX if task == "fix" else PRIORITY
+    return table.get(type_of(kind), OTHER_PRIORITY)
+
+
+def task_of(query: Query) -> str:
+    """`fix`, `feature`, `refactor`, `test` or `general`: by the seed's words, else as the situation was read."""
+    words = set(_WORD.findall(query.raw_text.lower()))
+    for task, known in TASK_WORDS:
+        if any(f"{word}{ending}" in words for word in known for ending in _ENDINGS):
+            return task
+    return query.task if query.task in TASK_TYPES else "general"
+
+
+def _rest(memory: Memory, kind: str, task: str, at_ms: int, weights: TypedScore) -> float:
+    return (
+        weights.recency * recency(memory, at_ms=at_ms)
+        + weights.importance * memory.importance
+        + weights.access * min(memory.use_count / USES, 1.0)
+        + weights.kind * priority(kind, task)
+    )
