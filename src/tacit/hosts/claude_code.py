@@ -233,7 +233,7 @@ def _call(fields: Fields) -> ToolCall:
     paths = [_loose(given, key) for key in ("file_path", "notebook_path", "path")]
     words = [
         _loose(given, key)
-        for key in ("new_string", "new_source", "content", "prompt", "pattern", "query", "url")
+        for key in ("new_string", "new_source", "content", "description", "prompt", "pattern", "query", "url")
     ]
     if isinstance(given.raw("edits"), list):
         words += [_loose(edit, "new_string") for edit in given.children("edits")]

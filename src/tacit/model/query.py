@@ -28,6 +28,8 @@ class Query:
         session: `host/id` the query belongs to, or empty for on-demand.
         task: parent task type of the most probable action, or empty.
         tool: host-neutral name of the tool that is called, or empty.
+        turn: of the session, from 1; 0 = on demand.
+        goal: reading of the prompt that led to this tool call, or None.
     """
 
     surface: Surface
@@ -43,3 +45,5 @@ class Query:
     session: str = ""
     task: str = ""
     tool: str = ""
+    turn: int = 0
+    goal: Situation | None = None

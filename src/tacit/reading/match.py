@@ -112,7 +112,7 @@ class Matcher:
         best = 0.0
         if trigger.paths:
             hit = next(
-                (p for glob in trigger.paths for p in self._paths if _glob(glob.lower()).search(p)), ""
+                (p for glob in trigger.paths for p in self._paths if glob_pattern(glob.lower()).search(p)), ""
             )
             if hit:
                 reasons.append(f"path: {hit}")
@@ -163,7 +163,7 @@ def _forms(item: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _glob(pattern: str) -> re.Pattern[str]:
+def glob_pattern(pattern: str) -> re.Pattern[str]:
     """A glob as a pattern: `**` any folders, `*` and `?` within one name; a bare name matches in any folder."""
     pattern = pattern.replace("\\", "/").removeprefix("./")
     out: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import assert_never
 
 from tacit.config.settings import Budgets
@@ -43,6 +44,7 @@ class Asked:
     situation: Situation
     files: tuple[str, ...] = ()
     signature: str = ""
+    goal: Situation | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -92,6 +94,8 @@ def build_query(
         session=str(state.key),
         task=ACTION_PARENTS.get(top, ""),
         tool=signal.call.tool if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else "",
+        turn=state.turn,
+        goal=asked.goal,
     )
     return Outcome(kept=query, notes=(*asked.notes, *asked.situation.why))
 
@@ -130,18 +134,30 @@ def _ask(signal: Signal, state: SessionState, files: tuple[str, ...]) -> Asked:
         case PromptSubmitted():
             return _ask_prompt(signal, state)
         case ToolStarting() | ToolFinished():
-            return Asked(text=_call_words(signal.call), situation=read_call(signal.call), files=files)
+            return Asked(
+                text=_call_words(signal.call), situation=read_call(signal.call), files=files, goal=_goal(state)
+            )
         case ToolFailed():
             signature = error_signature(signal.error, command=signal.call.command)
             situation = read_call(signal.call)
             text = f"{_call_words(signal.call)}\n{signal.error[-1500:]}"
-            return Asked(text=text, situation=situation, files=files, signature=signature)
+            return Asked(text=text, situation=situation, files=files, signature=signature, goal=_goal(state))
         case SubagentStarted():
             return Asked(text=signal.task, situation=read_situation(signal.task), files=files)
         case SessionStarted() | Compacting() | MessageEnded() | SessionEnded():
             return Asked(text="", situation=Situation(), files=state.recent_files)
         case _:
             assert_never(signal)
+
+
+def _goal(state: SessionState) -> Situation | None:
+    """What the prompt that governs the calls of this turn asks for; a prompt has many calls and is read once."""
+    return _read_goal(state.recent_prompts[-1], state.last_message_end) if state.recent_prompts else None
+
+
+@lru_cache(maxsize=64)
+def _read_goal(prompt: str, previous_end: str) -> Situation:
+    return read_situation(prompt, previous_end=previous_end)
 
 
 def _ask_prompt(signal: PromptSubmitted, state: SessionState) -> Asked:
