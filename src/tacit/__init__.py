@@ -9,24 +9,33 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
-    from tacit.app.wiring import open_engine
+    from tacit.app.injection import Injection, InjectionFailed, InjectionResult
+    from tacit.app.wiring import open_engine, open_injection
     from tacit.errors import TacitError
     from tacit.session.history import is_block, prune_blocks, without_blocks
 
 __version__ = "0.1.0"
 __all__ = [
     "Engine",
+    "Injection",
+    "InjectionFailed",
+    "InjectionResult",
     "TacitError",
     "__version__",
     "is_block",
     "open_engine",
+    "open_injection",
     "prune_blocks",
     "without_blocks",
 ]
 
 _WHERE = {
     "Engine": "tacit.app.engine",
+    "Injection": "tacit.app.injection",
+    "InjectionFailed": "tacit.app.injection",
+    "InjectionResult": "tacit.app.injection",
     "open_engine": "tacit.app.wiring",
+    "open_injection": "tacit.app.wiring",
     "TacitError": "tacit.errors",
     "is_block": "tacit.session.history",
     "prune_blocks": "tacit.session.history",

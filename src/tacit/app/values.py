@@ -10,6 +10,15 @@ from tacit.ports.store import StoreStats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What broke while the memory was asked. `reason` is embedding, store or timeout; `detail` is for the log."""
+
+    reason: str
+    message: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
     """What one signal gets.
 
@@ -17,11 +26,15 @@ class Delivery:
         block: the text for the model; empty = silence.
         notice: one line for the person, or empty.
         trace: how it came about; None when nothing was asked of the memory.
+        pack: what the block was written from, where a memory was asked.
+        failure: what broke; None = nothing.
     """
 
     block: Block
     notice: str = ""
     trace: Trace | None = None
+    pack: Pack | None = None
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from tacit.app.engine import Engine
+from tacit.app.injection import Injection
 from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
 from tacit.app.redaction import Redactors
@@ -112,6 +113,11 @@ def open_engine(
             suspect=suspicion(place.database).exists,
         )
     )
+
+
+def open_injection(engine: Engine, *, clock: Clock | None = None, host: str = "library") -> Injection:
+    """Injection as a library call over `engine`; `host` names the program that asks."""
+    return Injection(engine, clock=clock or SystemClock(), host=host)
 
 
 def _open_store(home: Home, clock: Clock) -> tuple[Store, Path | None]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tacit.model.pack import Block, Pack
+from tacit.model.sections import NO_SECTIONS
 from tacit.model.trace import Drop
 from tacit.recall.outcome import Outcome
 
@@ -30,12 +31,17 @@ def deliver(
     drops: list[Drop] = []
     while True:
         text = render(pack)
-        if not pack.items or not cap_chars or len(text) <= cap_chars:
+        if not cap_chars or len(text) <= cap_chars:
             break
+        if not pack.items:
+            if pack.sections.empty:
+                break
+            pack = replace(pack, sections=NO_SECTIONS)
+            continue
         reason = f"over the host's cap of {cap_chars} characters"
         drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, reason=reason))
         pack = replace(pack, items=pack.items[:-1])
     tokens = frame_tokens + pack.tokens if text else 0
-    ids = tuple(item.candidate.memory.id for item in pack.items) if text else ()
+    ids = tuple(dict.fromkeys(item.candidate.memory.id for item in pack.items)) if text else ()
     block = Block(surface=pack.surface, text=text, tokens=tokens, memory_ids=ids)
     return Outcome(kept=Delivered(pack=pack, block=block), drops=tuple(drops))

@@ -1,0 +1,66 @@
+"""What a delivery says besides memories: what broke, that nothing is on record, which sessions came before.
+
+In: traces, errors, session records. Out: values. Source: the error states and EC-P5-01 of the multispace seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.app.values import Failure
+from tacit.config.settings import RecallSettings
+from tacit.errors import ProviderError
+from tacit.model.pack import Block, Surface
+from tacit.model.session import SessionState
+from tacit.model.trace import Trace
+from tacit.ports.store import Store
+from tacit.recall.render.multispace import nothing_text
+
+SESSIONS_READ = 20
+NOTHING_FOUND = ("no candidate was found", "no candidate passed the gate")
+MISSED = "missed the deadline"
+BUSY = "the session was busy beyond the deadline"
+
+
+def failure_of_error(error: Exception) -> Failure:
+    """What an exception of recall means to whoever asked."""
+    if isinstance(error, ProviderError):
+        text = str(error)
+        prefix = "" if text.startswith("Failed to embed query") else "Failed to embed query: "
+        return Failure(reason="embedding", message=f"{prefix}{text}")
+    return Failure(reason="store", message=f"Failed to retrieve memories: {error}")
+
+
+def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
+    """The timeout that a trace tells of, with the spaces that came too late; None when all came in time."""
+    late = tuple(note for stage in trace.stages for note in stage.notes if note.endswith(MISSED))
+    if not late and trace.silence != BUSY:
+        return None
+    message = f"Context injection timed out after {settings.deadline_ms}ms"
+    return Failure(reason="timeout", message=message, detail="; ".join(late) or trace.silence)
+
+
+def announced(
+    block: Block, trace: Trace, state: SessionState, settings: RecallSettings
+) -> tuple[Block, SessionState]:
+    """Where nothing was found and it was not said yet in this session: the block that says so."""
+    if (
+        not settings.announce_empty
+        or settings.shadow
+        or state.announced_empty
+        or trace.surface is not Surface.PROMPT
+        or not block.empty
+        or trace.silence not in NOTHING_FOUND
+        or failure_of_trace(trace, settings)
+    ):
+        return block, state
+    text = nothing_text(Surface.PROMPT)
+    return replace(block, text=text), replace(state, announced_empty=True)
+
+
+def other_sessions(store: Store, state: SessionState, settings: RecallSettings) -> tuple[SessionState, ...]:
+    """Records of the project's other sessions, newest first, where hints of time are wanted."""
+    if "badges" not in settings.sections:
+        return ()
+    found = store.list_sessions(limit=SESSIONS_READ)
+    return tuple(s for s in found if s.project_id == state.project_id and s.key != state.key)
