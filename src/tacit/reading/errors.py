@@ -60,6 +60,16 @@ your you we i has have had do does did line lines column col file error errors e
 try help more info about using use while when during because got there here s t re com org
 """
 _FILLER = frozenset(_FILLER_TEXT.split())
+_ERROR_TEXT = re.compile(
+    r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+(?::\d+)?\)|^\s*File \".+\", line \d+|(?:^|\s)[\w.]*(?:Error|Exception)(?:\s*\[\w+\])?:\s|panic: |fatal: |error(?:\[E\d+\]|\s+TS\d+)?: |npm (?:ERR|error)!"
+    r"|FAILED |AssertionError|segmentation fault|exit(?:ed with)? (?:code|status) [1-9]|✗|ENOENT|ECONNREFUSED|undefined is not|cannot find module|no such file or directory|command not found|permission denied",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def looks_like_error(text: str) -> bool:
+    """Whether `text` holds what a failing program prints."""
+    return bool(_ERROR_TEXT.search(text))
 
 
 def error_signature(error_text: str, *, command: str = "") -> str:

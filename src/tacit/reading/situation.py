@@ -14,6 +14,7 @@ from tacit.model.signal import ToolCall
 from tacit.model.situation import Situation
 from tacit.reading.action_words import QUESTION_OPENERS, REQUEST_OPENERS
 from tacit.reading.commands import command_actions, split_commands
+from tacit.reading.errors import looks_like_error
 from tacit.reading.file_actions import Touch, file_actions
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.lexicon import Evidence, read_words
@@ -24,11 +25,6 @@ HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500
 _MACHINE = re.compile(
     r"^\s*(?:\[Request interrupted|<task-notification>|<local-command-stdout>|<command-name>/(?:clear|compact|cost|help|model|status|exit|login|fast|config)\b)"
-)
-_ERROR_TEXT = re.compile(
-    r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+(?::\d+)?\)|^\s*File \".+\", line \d+|(?:^|\s)[\w.]*(?:Error|Exception)(?:\s*\[\w+\])?:\s|panic: |fatal: |error(?:\[E\d+\]|\s+TS\d+)?: |npm (?:ERR|error)!"
-    r"|FAILED |AssertionError|segmentation fault|exit(?:ed with)? (?:code|status) [1-9]|✗|ENOENT|ECONNREFUSED|undefined is not|cannot find module|no such file or directory|command not found|permission denied",
-    re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]*)*[.!?]*")
 _REPORTS = re.compile(
@@ -127,7 +123,7 @@ def read_call(call: ToolCall) -> Situation:
             for name, chance in file_actions(path, touch):
                 evidence.raise_to(name, chance)
     paths = tuple(dict.fromkeys(path.replace("\\", "/") for path in call.paths))
-    words = call.command or call.text[:HEAD_CHARS]
+    words = "\n".join(part for part in (call.command, call.text) if part)
     named = find_paths(call.command[:HEAD_CHARS]) if call.command else ()
     actions = evidence.ranked(least=0.05)
     return Situation(
@@ -172,7 +168,7 @@ def _read_words(
         evidence.raise_to("edit_code", 0.45 * share)
         evidence.raise_to("execute_plan", 0.4 * share)
         why.append("accepts what was proposed")
-    if _ERROR_TEXT.search(own):
+    if looks_like_error(own):
         evidence.add((("fix_bug", 0.6), ("debug_investigate", 0.65), ("edit_code", 0.4)), 1.0)
         why.append("an error was pasted")
     named = find_paths(own)

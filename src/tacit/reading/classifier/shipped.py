@@ -1,0 +1,22 @@
+"""The weights that ship. In: nothing. Out: models, read from the package once. Fitted by `python -m tacit_evals.fit.reading`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from tacit.reading.classifier.situation import SituationModel
+from tacit.reading.classifier.weights import unpack
+
+FOLDER = Path(__file__).parent
+SITUATION_FILE = FOLDER / "situation.weights"
+
+
+@lru_cache(maxsize=1)
+def shipped_situation() -> SituationModel:
+    """The situation reader's weights.
+
+    Raises:
+        InvalidInput: if the file is damaged.
+    """
+    return SituationModel(unpack(SITUATION_FILE.read_bytes()))

@@ -1,0 +1,155 @@
+"""What is about to happen, by fitted weights on top of the rules.
+
+In: what the rules read, the prompt, the end of the agent's last message, recent files and - where there are - the
+vectors of both texts. Out: the same situation with calibrated chances. Never embeds; never slower than a fraction of a millisecond.
+
+The formula (own; one logistic regression per class, all fitted together on soft labels; `tacit_evals.fit.situation`):
+
+    logit(chance of class c) = b_c + 0.4 logit(chance by the rules) + sum over inputs x of x . W_c
+    inputs: words and pairs of the prompt (binary, over the root of their number), words of the message's end, 24 cues,
+            the chances by the rules; and, if the embedder is the one fitted for, the prompt's vector, that of the end,
+            and that of the end times whether it was accepted and times how short the prompt is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tacit.model.situation import Situation
+from tacit.reading.classifier.features import Row, cues, end_words, prompt_words, shortness
+from tacit.reading.classifier.weights import Matrix, WeightFile
+
+NOTHING = "none"
+RULES_SHARE = 0.4
+NOTHING_FROM = 0.5
+LEAST = 0.03
+MOST = 24
+_FLOOR = 0.003
+WORDS, VECTORS = "words", "vectors"
+"""The two sets of weights: for any embedder, and for the one that the manifest names."""
+PLAIN_INPUTS = ("word", "end_word", "end_word_accepted", "cue", "rule")
+VECTOR_INPUTS = ("prompt", "end", "end_accepted", "end_short")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A prompt as the reader gets it; `vector` and `end_vector` are unit vectors of its words and of the message's end."""
+
+    text: str
+    previous_end: str = ""
+    files: Sequence[str] = ()
+    vector: Row | None = None
+    end_vector: Row | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    bias: Row
+    matrices: Mapping[str, Matrix]
+
+
+class SituationModel:
+    """Fitted weights, ready to read. Never changes; safe to share between threads."""
+
+    __slots__ = ("_classes", "_end_index", "_index", "_sets", "file")
+
+    def __init__(self, file: WeightFile) -> None:
+        self.file = file
+        self._classes = file.names["classes"]
+        self._index = {word: number for number, word in enumerate(file.names["words"])}
+        self._end_index = {word: number for number, word in enumerate(file.names["end_words"])}
+        self._sets: dict[str, _Weights] = {}
+        for name in (WORDS, VECTORS):
+            found = {
+                key.removeprefix(f"{name}."): matrix
+                for key, matrix in file.matrices.items()
+                if key.startswith(f"{name}.")
+            }
+            if found:
+                bias = found.pop("bias")[0]
+                self._sets[name] = _Weights(bias, found)
+
+    @property
+    def embedder(self) -> str:
+        """Identity of the embedder whose vectors `read` understands."""
+        return str(self.file.manifest.get("embedder", ""))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The action classes it tells apart, `none` among them."""
+        return self._classes
+
+    def chances(self, rules: Situation, asked: Asked) -> Row:
+        """Chance of every class of `classes`, given what the rules read."""
+        said = np.zeros(len(self._classes), np.float32)
+        chances = dict(rules.actions)
+        for number, name in enumerate(self._classes):
+            said[number] = chances.get(name, 0.0)
+        if rules.nothing_coming and NOTHING in self._classes:
+            said[self._classes.index(NOTHING)] = 1.0
+        with_vector = asked.vector is not None and VECTORS in self._sets
+        weights = self._sets[VECTORS if with_vector else WORDS]
+        logits = weights.bias + RULES_SHARE * _logit(said)
+        logits = logits + self._plain(weights.matrices, asked, said, accepted=rules.accepted)
+        if with_vector:
+            logits = logits + _by_vectors(weights.matrices, asked, accepted=rules.accepted)
+        return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32)
+
+    def read(self, rules: Situation, asked: Asked) -> Situation:
+        """`rules` with the fitted chances; as it is where the rules are certain that nothing is coming."""
+        if rules.nothing_coming:
+            return rules
+        chances = self.chances(rules, asked)
+        found = [
+            (name, round(float(chance), 3))
+            for name, chance in zip(self._classes, chances, strict=True)
+            if chance >= LEAST and name != NOTHING
+        ]
+        actions = tuple(sorted(found, key=lambda item: (-item[1], item[0]))[:MOST])
+        nothing = float(chances[self._classes.index(NOTHING)]) if NOTHING in self._classes else 0.0
+        if nothing >= NOTHING_FROM and not rules.accepted:
+            return replace(
+                rules,
+                actions=actions,
+                nothing_coming=True,
+                why=(*rules.why, f"nothing is coming: {nothing:.2f}"),
+            )
+        return replace(rules, actions=actions)
+
+    def _plain(self, matrices: Mapping[str, Matrix], asked: Asked, said: Row, *, accepted: bool) -> Row:
+        total = cues(asked.text, previous_end=asked.previous_end, files=asked.files) @ matrices["cue"]
+        total = total + said @ matrices["rule"]
+        rows = _known(prompt_words(asked.text), self._index)
+        if rows:
+            total = total + matrices["word"][rows].sum(axis=0) * np.float32(len(rows) ** -0.5)
+        ends = _known(end_words(asked.previous_end), self._end_index) if asked.previous_end else []
+        if ends:
+            total = total + matrices["end_word"][ends].sum(axis=0) * np.float32(len(ends) ** -0.5)
+            if accepted and "end_word_accepted" in matrices:
+                total = total + matrices["end_word_accepted"][ends].sum(axis=0) * np.float32(
+                    len(ends) ** -0.5
+                )
+        return total
+
+
+def _by_vectors(matrices: Mapping[str, Matrix], asked: Asked, *, accepted: bool) -> Row:
+    assert asked.vector is not None
+    total = asked.vector @ matrices["prompt"]
+    if asked.end_vector is not None:
+        end = asked.end_vector
+        total = total + end @ matrices["end"] + (shortness(asked.text) * end) @ matrices["end_short"]
+        if accepted:
+            total = total + end @ matrices["end_accepted"]
+    return total
+
+
+def _known(words: set[str] | frozenset[str], index: Mapping[str, int]) -> list[int]:
+    return sorted(index[word] for word in words if word in index)
+
+
+def _logit(chances: Row) -> Row:
+    kept = np.clip(chances, _FLOOR, 1.0 - _FLOOR)
+    return np.log(kept / (1.0 - kept)).astype(np.float32)
