@@ -23,6 +23,7 @@ from tacit.app.projects import Projects
 from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler
+from tacit.app.stats import InjectionStats, stats_of
 from tacit.app.values import Delivery, EngineStatus, Recalled
 from tacit.app.vouching import said_by_user
 from tacit.capture.bootstrap import RulesImport
@@ -192,8 +193,12 @@ class Engine:
             entities=find_entities(text[:4000]),
         )
         clean = self._parts.redactor.cleaner(settings)
+        project = self._projects.of(cwd) if cwd else None
         context = Context(
-            preset=settings.preset, render=rendering(self._parts.kinds, clean, settings.recall.render), notes=situation.why
+            preset=settings.preset,
+            root=project.root if project else "",
+            render=rendering(self._parts.kinds, clean, settings.recall.render),
+            notes=situation.why,
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         delivered, trace = self._pipeline.run(
@@ -224,6 +229,11 @@ class Engine:
         """The newest traces: what was injected and what was not, and why."""
         self._sessions.flush()
         return self._store.list_traces(session=session, surface=surface, limit=limit)
+
+    def injection_stats(self, *, session: str | None = None) -> InjectionStats | None:
+        """Counts of the newest recall of `session` (`host/id`), of any when None; None before the first."""
+        newest = self.why(session=session, limit=1)
+        return stats_of(newest[0]) if newest else None
 
     # --- memories ------------------------------------------------------------------------------------------------
 

@@ -84,7 +84,9 @@ class CapturePipeline:
         self._clock = clock
         self._settings = settings
         self._identify = identify
-        self._preparer = Preparer(redactor=redactor, kinds=kinds, tokens=tokens, clock=clock)
+        self._preparer = Preparer(
+            redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, judge=settings.importance
+        )
         self._keeper = Keeper(
             store=store, embedder=embedder, near_duplicate_cosine=settings.near_duplicate_cosine
         )
@@ -138,7 +140,7 @@ class CapturePipeline:
         name = said_name(session.host, session.session_id)
         hashes = [content_hash(statement.content) for statement in statements]
         values = {name: write_keys(read_keys(self._store.get_value(name)), hashes)}
-        return self.store_drafts(drafts, values=values)
+        return self.store_drafts(self._wanted(drafts), values=values)
 
     def capture_handover(self, handover: Handover) -> tuple[Change, ...]:
         """Capture a handed-over transcript and close the handover, in one transaction.
@@ -231,7 +233,7 @@ class CapturePipeline:
             return self._preparer.redact(text, scope)
 
         learned = learn(reading.turns, reading.before, place=place, said=said, redact=redact)
-        items = self._prepared(learned.drafts)
+        items = self._prepared(self._wanted(learned.drafts))
         notes = reading.before
         digest, digest_id = self._note(
             "digest", learned.digest, notes.digest_id, tier=TrustTier.USER, place=place, learned=learned
@@ -251,6 +253,11 @@ class CapturePipeline:
         if reading.root:
             values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
         return self._keeper.keep([*items, *digest, *tasks], write=write, values=values)
+
+    def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
+        """Drafts of the kinds that are learned unasked."""
+        kinds = self._settings.kinds
+        return tuple(draft for draft in drafts if not kinds or draft.kind in kinds)
 
     def _read(self, source: TranscriptSource) -> tuple[_Reading, str]:
         stored = self._store.get_value(checkpoint_name(source.host, source.session_id))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tacit.capture.importance import Judge, importance_of
 from tacit.capture.relate import link_entities
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
@@ -32,6 +33,7 @@ class Preparer:
     kinds: KindRegistry
     tokens: TokenCounter
     clock: Clock
+    judge: Judge = "kind"
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Make the memory that `draft` asks for.
@@ -59,7 +61,7 @@ class Preparer:
             validity=Validity(valid_from_ms=said),
             created_at_ms=now,
             updated_at_ms=now,
-            importance=kind.importance if draft.importance is None else draft.importance,
+            importance=importance_of(draft, kind, self.judge),
             confidence=draft.confidence,
             trigger=clean_trigger(draft.trigger, redactor),
             status=ruling.status,

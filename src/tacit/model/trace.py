@@ -64,6 +64,7 @@ class Trace:
         threshold: the gate's threshold on relevance for this surface.
         block: the exact text handed over.
         tokens: size of the block.
+        budget_tokens: most it might have had.
         took_ms: whole time.
     """
 
@@ -83,4 +84,5 @@ class Trace:
     threshold: float = 0.0
     block: str = ""
     tokens: int = 0
+    budget_tokens: int = 0
     took_ms: float = 0.0

@@ -27,18 +27,21 @@ from tacit.ports.store import Store
 from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe, without_similar
 from tacit.recall.deliver import Delivered, deliver
+from tacit.recall.freshness import FreshnessProbe
 from tacit.recall.fuse import FUSIONS
 from tacit.recall.guard import guard, threshold_for
+from tacit.recall.measure import measure_spaces, read_shortlist
+from tacit.recall.need import NeedModel
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.render import LAYOUTS, Layout, rendering
 from tacit.recall.retrieve import QUERY_CHARS, retrieve
 from tacit.recall.score import score_for
 from tacit.recall.score.floors import reach_floors
+from tacit.recall.score.gate import Gate, shipped_gate
 from tacit.recall.sections.counting import surely
 from tacit.recall.sections.packing import SECTIONED, Around, pack_sections, sections_costs, shifts
 from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
-from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.recent import freshness
 from tacit.recall.start_pool import StartPools
 from tacit.recall.unconfirmed import unconfirmed
@@ -82,6 +85,7 @@ class Context:
         notes: what the signal and query stages noted.
         first: ids of memories that a compaction took out of the context; they come before all others.
         window: ids of memories that the context holds, for similarity with what may come.
+        root: the project's root, for the freshness of files; "" = not looked at.
         sessions: records of other sessions of this project, newest first, where hints of time are wanted.
     """
 
@@ -95,6 +99,7 @@ class Context:
     notes: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     window: tuple[str, ...] = ()
+    root: str = ""
     sessions: tuple[SessionState, ...] = ()
 
 
@@ -130,14 +135,19 @@ class RecallPipeline:
         tokens: TokenCounter,
         kinds: KindRegistry,
         executor: Executor | None,
+        need: NeedModel | None = None,
+        gate: Gate | None = None,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._tokens = tokens
         self._line_tokens = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
-        self._start_pools = StartPools(store=store, kinds=kinds)
+        self._start_pools = StartPools(store=store, kinds=kinds, need=need)
         self._kinds = kinds
         self._executor = executor
+        self._freshness = FreshnessProbe()
+        self._gate: Gate = gate or shipped_gate()
+        self._fitted_thresholds = gate.thresholds() if gate else {}
 
     def run(
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str
@@ -145,6 +155,7 @@ class RecallPipeline:
         """Answer `query`: the block (empty = silence), what it holds, and the trace."""
         stages = _Stages()
         started = perf_counter()
+        settings = self._with_fitted_thresholds(settings)
         if query.surface is Surface.ACTION:
             settings = at_action(settings)
         stages.note("signal", notes=(query.surface.value,))
@@ -157,6 +168,7 @@ class RecallPipeline:
             candidates = ()
         else:
             candidates = self._search(query, settings, context, stages)
+        candidates = self._freshness.probe(candidates, root=context.root)
         scored = self._scored(query, candidates, settings, from_start=from_start)
         floored = reach_floors(scored, query=query, settings=settings)
         stages.note("score", kept=_ids(floored.kept), drops=floored.drops)
@@ -182,6 +194,9 @@ class RecallPipeline:
         render = context.render or rendering(self._kinds, str, settings.render)
         frame = self._frame_tokens(query.surface, settings.render)
         done = deliver(packed.kept, render=render, frame_tokens=frame, cap_chars=context.cap_chars)
+        if settings.render in SECTIONED:  # their frame names every heading; most blocks hold a few
+            block = replace(done.kept.block, tokens=self._line_tokens(done.kept.block.text))
+            done = replace(done, kept=replace(done.kept, block=block))
         stages.note("render", kept=_pack_ids(done.kept.pack))
         delivered, silence = self._silence(done, guarded, scored, settings)
         stages.note(
@@ -204,6 +219,7 @@ class RecallPipeline:
             threshold=threshold_for(settings.thresholds, query.surface),
             block=delivered.block.text,
             tokens=delivered.block.tokens,
+            budget_tokens=query.budget_tokens,
             took_ms=round((perf_counter() - started) * 1000, 3),
         )
         return delivered, trace
@@ -283,10 +299,19 @@ class RecallPipeline:
         known = {memory_id for memory_id, _ in fused}
         fused = (*fused, *((memory_id, 0.0) for memory_id in probed.ids if memory_id not in known))
         memories = {m.id: m for m in self._store.get([i for i, _ in fused], scope=query.scope)}
+        shortlist = read_shortlist(
+            query,
+            [memories[memory_id] for memory_id, _ in fused if memory_id in memories],
+            by_space,
+            spaces=settings.spaces,
+            store=self._store,
+            embedder=self._embedder,
+        )
+        measured = measure_spaces(query, shortlist, spaces=settings.spaces, kinds=self._kinds)
         candidates = tuple(
             Candidate(
                 memory=memories[memory_id],
-                scores=self._measured(query, memories[memory_id], by_space, settings),
+                scores=measured[memory_id],
                 fused=score,
                 reasons=(LAST_SESSION,) if memory_id == probed.last_id else (),
             )
@@ -308,24 +333,6 @@ class RecallPipeline:
             missing = [memory for name, memory in probed.recent.items() if name not in ranked]
             ranked.update(cosines(query, missing, embedder=self._embedder, chars=QUERY_CHARS))
         return probed
-
-    def _measured(
-        self, query: Query, memory: Memory, found: Mapping[str, Mapping[str, float]], settings: RecallSettings
-    ) -> tuple[tuple[str, float], ...]:
-        """Every space's score for one memory, in the spaces' fixed order."""
-        scores: list[tuple[str, float]] = []
-        for name, space in SPACES.items():
-            if name not in settings.spaces:
-                continue
-            value = found.get(name, {}).get(memory.id)
-            if space.measure is not None:
-                value = space.measure(query, memory)
-            elif name == "recent":
-                kind = self._kinds.get(memory.kind)
-                value = freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kind)
-            if value is not None:
-                scores.append((name, round(value, 4)))
-        return tuple(scores)
 
     def _start_pool(
         self, query: Query, context: Context, settings: RecallSettings, stages: _Stages
@@ -351,23 +358,31 @@ class RecallPipeline:
     ) -> tuple[Candidate, ...]:
         if from_start and settings.start_pool != "score":
             return tuple(candidates)
-        score = score_for(settings)
         scored: list[Candidate] = []
-        for candidate in candidates:
-            value, reasons = score(query, candidate, self._kinds.get(candidate.memory.kind))
+        for candidate, (value, reasons) in zip(
+            candidates, self._judged(query, candidates, settings), strict=True
+        ):
             if LAST_SESSION in candidate.reasons:
                 value, reasons = 1.0, candidate.reasons
-            scored.append(
-                Candidate(
-                    memory=candidate.memory,
-                    scores=candidate.scores,
-                    fused=candidate.fused,
-                    relevance=round(value, 4),
-                    reasons=reasons,
-                )
-            )
+            scored.append(replace(candidate, relevance=round(value, 4), reasons=reasons))
         scored.sort(key=lambda c: (-c.relevance, -c.fused, c.memory.id))
         return tuple(scored)
+
+    def _judged(
+        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings
+    ) -> Sequence[tuple[float, tuple[str, ...]]]:
+        """Relevance and reasons of each candidate: by the fitted gate where it covers the surface, else by the formula."""
+        if settings.score == "situation" and candidates and self._gate.covers(query.surface):
+            return self._gate.judge(query, candidates, kinds=self._kinds)
+        score = score_for(settings)
+        return [score(query, one, self._kinds.get(one.memory.kind)) for one in candidates]
+
+    def _with_fitted_thresholds(self, settings: RecallSettings) -> RecallSettings:
+        """A gate that was given brings its thresholds; those of the one that ships stand in the settings."""
+        if not self._fitted_thresholds:
+            return settings
+        thresholds = settings.thresholds.model_copy(update=self._fitted_thresholds)
+        return settings.model_copy(update={"thresholds": thresholds})
 
     def _packed(
         self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings
@@ -378,7 +393,7 @@ class RecallPipeline:
             frame_tokens=self._frame_tokens(query.surface, settings.render),
             max_items=len(candidates) if unlimited else settings.max_items,
             pinned_kinds=settings.pinned_kinds,
-            order=settings.order,
+            order="value" if unlimited and settings.start_pool == "need" else settings.order,
             shares=getattr(settings.allot, query.surface.value, _NO_SHARES),
             hand_on=settings.allot.hand_on,
         )

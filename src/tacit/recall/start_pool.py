@@ -13,17 +13,20 @@ from threading import Lock
 from tacit.config.settings import RecallSettings, TypedScore
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import Store
-from tacit.recall.need import expected_need
+from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
 from tacit.recall.pools.typed_start import typed_start
 from tacit.recall.spaces.recent import freshness
 
 START_POOL = 120
 START_EXTRA_KINDS = ("digest", "goal", "todo")
-SPECIFIC_SHARE = 4
+SPECIFIC_SHARE = 2
 KEPT_POOLS = 16
 KEPT_MS = 15 * 60_000
+KEPT_TYPED_MS = 5 * 60_000
+"""How long the `typed` design keeps a start context made ahead; source: its section 8.3."""
 _PLAIN = RecallSettings()
 
 
@@ -40,9 +43,10 @@ class StartPool:
 class StartPools:
     """The pools of the scopes used last. Safe to use from several threads."""
 
-    def __init__(self, *, store: Store, kinds: KindRegistry) -> None:
+    def __init__(self, *, store: Store, kinds: KindRegistry, need: NeedModel | None = None) -> None:
         self._store = store
         self._kinds = kinds
+        self._need = need or shipped_need()
         self._lock = Lock()
         self._pools: OrderedDict[tuple[ScopeFilter, str, TypedScore], StartPool] = OrderedDict()
 
@@ -58,7 +62,11 @@ class StartPools:
             scope = ScopeFilter.of(*(one for one in scope.scopes if one.kind is not ScopeKind.SESSION))
         with self._lock:
             pool = self._pools.get((scope, settings.start_pool, settings.typed))
-        if pool is not None and pool.change == change and 0 <= at_ms - pool.at_ms < KEPT_MS:
+        if (
+            pool is not None
+            and pool.change == change
+            and 0 <= at_ms - pool.at_ms < (KEPT_TYPED_MS if settings.start_pool == "typed" else KEPT_MS)
+        ):
             return pool
         pool = self._made(scope, settings, change=change, at_ms=at_ms)
         with self._lock:
@@ -87,14 +95,19 @@ class StartPools:
         hits = search.standing(kinds, scope=scope, limit=START_POOL).hits
         extra = search.standing(rest, scope=scope, limit=START_POOL // SPECIFIC_SHARE).hits
         ids = list(dict.fromkeys(hit.memory_id for hit in (*hits, *extra)))
-        candidates: list[Candidate] = []
-        for memory in self._store.get(ids, scope=scope):
-            kind = self._kinds.get(memory.kind)
-            need = expected_need(memory, kind=kind, at_ms=at_ms)
-            recent = freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kind)
-            candidates.append(
-                Candidate(memory=memory, scores=(("recent", round(recent, 4)),), fused=need, relevance=need)
+        memories = self._store.get(ids, scope=scope)
+        needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms)
+        candidates = [
+            Candidate(
+                memory=one.memory,
+                scores=(("recent", round(self._recent(one.memory, at_ms), 4)),),
+                fused=one.need,
+                relevance=one.gain,
             )
-        candidates.sort(key=lambda c: (-c.relevance, c.memory.id))
+            for one in by_marginal_need(memories, needs)
+        ]
         notes = (f"standing: {len(hits)}", f"specific: {len(extra)}")
         return StartPool(candidates=tuple(candidates), notes=notes, change=change, at_ms=at_ms)
+
+    def _recent(self, memory: Memory, at_ms: int) -> float:
+        return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=self._kinds.get(memory.kind))

@@ -1,0 +1,51 @@
+"""Counts of one recall, read from its trace. Source: the typed seed, section 8.1 (`InjectionStats`).
+
+In: a trace. Out: counts, with what was looked at and what was handed over told apart. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tacit.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectionStats:
+    """Counts of one recall.
+
+    Attributes:
+        memories_considered: candidates that were scored.
+        memories_injected: memories in the block.
+        tokens_used, tokens_budget: size of the block, and most it might have had.
+        by_type: (kind, memories in the block), most frequent first.
+        avg_relevance: mean relevance of the memories in the block, 0-1; 0 for none.
+    """
+
+    memories_considered: int
+    memories_injected: int
+    tokens_used: int
+    tokens_budget: int
+    by_type: tuple[tuple[str, int], ...]
+    avg_relevance: float
+
+
+def stats_of(trace: Trace) -> InjectionStats:
+    """The counts of `trace`."""
+    scored = {
+        memory_id
+        for stage in trace.stages
+        if stage.stage == "score"
+        for memory_id in (*stage.kept, *(drop.memory_id for drop in stage.drops))
+    }
+    injected = [c for c in trace.candidates if c.memory_id in set(trace.injected)]
+    kinds = Counter(c.kind for c in injected)
+    return InjectionStats(
+        memories_considered=len(scored | set(trace.injected)),
+        memories_injected=len(trace.injected),
+        tokens_used=trace.tokens,
+        tokens_budget=trace.budget_tokens,
+        by_type=tuple(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
+        avg_relevance=sum(c.relevance for c in injected) / len(injected) if injected else 0.0,
+    )

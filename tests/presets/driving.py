@@ -1,0 +1,140 @@
+"""Driving the real engine in the tests of the presets: a store, a clock that waits, an agent whose hooks fire."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+
+from samples import DAY_MS, NOW_MS
+from tacit.app.wiring import open_engine
+from tacit.model.changes import Add
+from tacit.model.ids import new_id
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import project_scope
+from tacit.ports.store import MemoryFilter
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+
+
+class Workplace:
+    """An engine over a fresh home, a project's folder, and memories of any age in it."""
+
+    def __init__(self, tmp_path, *, preset, embedder=None, **overrides):
+        self.home = tmp_path / "home"
+        self.place = tmp_path / "shop"
+        self.place.mkdir(exist_ok=True)
+        self.clock = FakeClock(now_ms=NOW_MS)
+        self.embedder = embedder or FakeEmbedder()
+        self.engine = open_engine(
+            self.home, overrides={"preset": preset, **overrides}, clock=self.clock, embedder=self.embedder
+        )
+        self.project = self.engine.project(str(self.place))
+        self.count = 0
+
+    def know(self, content, kind="preference", *, days_ago=0.0, scope=None, tier=TrustTier.USER, **fields):
+        """Put a memory into the store as it would stand there; returns it."""
+        at_ms = NOW_MS - int(days_ago * DAY_MS)
+        self.count += 1
+        memory = Memory(
+            id=fields.pop("id", f"mem_{self.count:04}"),
+            kind=kind,
+            content=content,
+            scope=scope or project_scope(self.project.id),
+            provenance=Provenance(tier=tier, source="session"),
+            validity=Validity(valid_from_ms=at_ms),
+            created_at_ms=at_ms,
+            updated_at_ms=at_ms,
+            tokens=self.engine._parts.tokens.count(content),  # noqa: SLF001 - as capture counts it
+            **fields,
+        )
+        store = self.engine._store  # noqa: SLF001 - what a session long ago has left
+        identity = self.embedder.identity
+        store.apply([Add(memory=memory)], vectors=self.embedder.embed([content]), identity=identity)
+        return memory
+
+    def kinds_stored(self):
+        """(kind, content) of all memories."""
+        self.engine.flush()
+        return {(m.kind, m.content) for m in self.engine.list_memories(MemoryFilter(), limit=100)}
+
+    def agent(self, session="s1", **fields):
+        """A session of an agent."""
+        return Agent(self, session, **fields)
+
+    def last_trace(self, surface=None):
+        """The newest trace."""
+        return self.engine.why(surface=surface, limit=1)[0]
+
+
+class Agent:
+    """One session as the hooks of Claude Code see it."""
+
+    def __init__(self, lab, session, **fields):
+        self.lab, self.session, self.fields, self.count = lab, session, fields, 0
+
+    def send(self, event, **fields):
+        """Fire one hook; the text for the model, "" = silence."""
+        self.count += 1
+        payload = {
+            "session_id": self.session,
+            "cwd": str(self.lab.place),
+            "hook_event_name": event,
+            "prompt_id": f"{self.session}-{self.count}",
+            **self.fields,
+            **fields,
+        }
+        text = self.lab.engine.hook("claude-code", payload, deadline_ms=5000)
+        self.lab.engine.flush()
+        return json.loads(text).get("hookSpecificOutput", {}).get("additionalContext", "") if text else ""
+
+    def start(self, source="startup"):
+        """The session starts."""
+        return self.send("SessionStart", source=source)
+
+    def prompt(self, text):
+        """The user sends a prompt."""
+        return self.send("UserPromptSubmit", prompt=text)
+
+    def edited(self, path):
+        """The agent edited a file."""
+        return self.send(
+            "PostToolUse",
+            tool_name="Edit",
+            tool_use_id=f"t{self.count}",
+            tool_input={"file_path": str(self.lab.place / path), "old_string": "a", "new_string": "b"},
+            tool_response={"success": True},
+        )
+
+    def failed(self, command, error):
+        """A command of the agent failed."""
+        return self.send(
+            "PostToolUseFailure",
+            tool_name="Bash",
+            tool_use_id=f"t{self.count}",
+            tool_input={"command": command},
+            error=error,
+        )
+
+    def end(self):
+        """The session ends."""
+        return self.send("SessionEnd", reason="exit")
+
+
+@contextmanager
+def workplace(tmp_path, preset, **given):
+    """A workplace that is closed at the end."""
+    lab = Workplace(tmp_path, preset=preset, **given)
+    try:
+        yield lab
+    finally:
+        lab.engine.close()
+
+
+def lines_of(block):
+    """The lines of a block that hold a memory."""
+    return [line for line in block.splitlines() if line.startswith(("- [", "["))]
+
+
+def fresh_id(number):
+    """An id as the store makes them."""
+    return new_id("mem", now_ms=NOW_MS + number, entropy=bytes(5))
