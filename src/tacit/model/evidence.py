@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
-from tacit.model.memory import Memory
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.model.memory import Memory, Relation
+
+TokenVectors = Callable[[str], NDArray[np.float32]]
+"""Unit vectors of the tokens of a text, shape (tokens, dimensions); no rows for a text without tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +33,10 @@ class Ranking:
     complete: bool = True
 
 
+Freshness = Literal["", "changed", "moved", "gone"]
+"""What its files say of a memory: "" = as it was or not known; see `recall.freshness`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A memory with its evidence.
@@ -35,6 +47,7 @@ class Candidate:
         fused: order score of the fuse stage; orders, never gates.
         relevance: calibrated probability (0-1) that injecting it helps; 0 until scored.
         reasons: short words for the trace (`intent: commit`, `lexical: golangci-lint`).
+        freshness: what the probe of its files found.
     """
 
     memory: Memory
@@ -42,7 +55,27 @@ class Candidate:
     fused: float = 0.0
     relevance: float = 0.0
     reasons: tuple[str, ...] = ()
+    freshness: Freshness = ""
 
     def score(self, space: str) -> float | None:
         """Score in `space`, or None where it was not measured."""
         return next((value for name, value in self.scores if name == space), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortlist:
+    """The memories that the costly spaces measure, with what the pipeline read for them.
+
+    Attributes:
+        memories: the short list, best first.
+        found: scores by space and memory id, as retrieved; a space that did not find a memory has no score for it.
+        relations: edges that touch the short list; empty when the graph is off.
+        token_vectors: of a text; None when the embedder has none.
+        sparse: scores of a sparse encoder by memory id, 0-1; None when none is installed.
+    """
+
+    memories: tuple[Memory, ...]
+    found: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    relations: tuple[Relation, ...] = ()
+    token_vectors: TokenVectors | None = None
+    sparse: Mapping[str, float] | None = None

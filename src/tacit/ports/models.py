@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,18 @@ class Embedder(Protocol):
 
         Raises:
             ProviderError: if the model cannot be loaded or reached.
+        """
+        ...
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that can also tell the vectors of a text's single tokens. Optional; see the late space."""
+
+    def token_vectors(self, text: str) -> Vectors:
+        """Return float32 of shape (tokens, any width), every row of length 1; no rows for a text without tokens.
+
+        Quick (well below a millisecond for a sentence) and safe to call from several threads.
         """
         ...
 

@@ -45,3 +45,7 @@ class FakeEmbedder:
                 row[0] = norm = 1.0
             np.divide(row, norm, out=row)
         return out
+
+    def token_vectors(self, text: str) -> Vectors:
+        """Unit rows, one per word: equal words, equal rows."""
+        return self.embed(_WORD.findall(text.lower()))

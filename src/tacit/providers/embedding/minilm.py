@@ -16,6 +16,7 @@ import numpy as np
 from tacit.errors import ProviderError
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.session import open_session
+from tacit.providers.embedding.static_tokens import StaticTokens
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
 
 FOLDER = Path(__file__).parent / "minilm"
@@ -41,6 +42,7 @@ class MiniLM:
         self._runtime: Runtime = runtime
         self._lock = threading.Lock()
         self._loaded: tuple[WordPiece, Forward] | None = None
+        self._tokens: tuple[WordPiece, StaticTokens] | None = None
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -72,6 +74,16 @@ class MiniLM:
                 vector = done[text] = forward(tokenizer.encode(text, max_tokens=MAX_TOKENS))
             out[row] = vector
         return out
+
+    def token_vectors(self, text: str) -> Vectors:
+        """Unit vectors of the word pieces of `text`, shape (tokens, 384): input embeddings, without a forward pass."""
+        if self._tokens is None:
+            tokenizer, _ = self._load()
+            with self._lock:
+                if self._tokens is None:
+                    self._tokens = (tokenizer, StaticTokens(self._folder / "model.onnx"))
+        tokenizer, table = self._tokens
+        return table.vectors(tokenizer.encode(text, max_tokens=MAX_TOKENS)[1:-1])
 
     def _load(self) -> tuple[WordPiece, Forward]:
         if self._loaded is None:

@@ -5,16 +5,31 @@ A space either retrieves (asks the store for a ranking) or measures memories of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tacit.model.evidence import Ranking
+from tacit.model.evidence import Ranking, Shortlist
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.search import Search
-from tacit.recall.spaces import character, code, entity, intent, lexical, recent, semantic
+from tacit.recall.spaces import (
+    causal,
+    character,
+    code,
+    entity,
+    expanded,
+    graph,
+    intent,
+    late,
+    lexical,
+    periodic,
+    recent,
+    semantic,
+    sequence,
+)
 
 Measure = Callable[[Query, Memory], float]
+MeasureTogether = Callable[[Query, Shortlist], Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +42,7 @@ class Space:
         high, low: marks on its own scale: at or above `high` speaks for, below `low` speaks against.
         retrieve: asks the store; None for spaces that only measure.
         measure: scores one memory of the short list; None for spaces whose ranking is all they know.
+        together: scores the short list as a whole, for spaces that compare its memories with one another.
         embeds: whether it needs the query's vector.
     """
 
@@ -36,6 +52,7 @@ class Space:
     low: float
     retrieve: Callable[[Search, Query, int], Ranking] | None = None
     measure: Measure | None = None
+    together: MeasureTogether | None = None
     embeds: bool = False
 
 
@@ -63,6 +80,18 @@ SPACES: dict[str, Space] = {
             low=intent.LOW,
             retrieve=intent.retrieve,
             measure=intent.measure,
+        ),
+        Space(
+            name="periodic", topic_weight=0.0, high=periodic.HIGH, low=periodic.LOW, measure=periodic.measure
+        ),
+        Space(
+            name="sequence", topic_weight=0.0, high=sequence.HIGH, low=sequence.LOW, together=sequence.measure
+        ),
+        Space(name="causal", topic_weight=1.0, high=causal.HIGH, low=causal.LOW, measure=causal.measure),
+        Space(name="graph", topic_weight=0.5, high=graph.HIGH, low=graph.LOW, together=graph.measure),
+        Space(name="late", topic_weight=1.0, high=late.HIGH, low=late.LOW, together=late.measure),
+        Space(
+            name="expanded", topic_weight=1.0, high=expanded.HIGH, low=expanded.LOW, together=expanded.measure
         ),
     )
 }

@@ -1,0 +1,80 @@
+"""Every space's score for the short list. In: a query, the memories, what the spaces found. Out: scores by memory.
+
+Reads what the costly spaces need (relations, token vectors, sparse scores) before it measures; the spaces themselves do
+no I/O. Never orders and never drops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tacit.model.evidence import Shortlist, TokenVectors
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.query import Query
+from tacit.ports.models import Embedder, TokenEmbedder
+from tacit.ports.store import Store
+from tacit.recall.spaces import SPACES
+from tacit.recall.spaces.recent import freshness
+
+Scores = tuple[tuple[str, float], ...]
+
+
+def token_vectors_of(embedder: Embedder) -> TokenVectors | None:
+    """The token vectors of an embedder (of the one behind the cache, where there is one); None when it has none."""
+    inner = getattr(embedder, "inner", embedder)
+    return inner.token_vectors if isinstance(inner, TokenEmbedder) else None
+
+
+def read_shortlist(
+    query: Query,
+    memories: Sequence[Memory],
+    found: Mapping[str, Mapping[str, float]],
+    *,
+    spaces: Sequence[str],
+    store: Store,
+    embedder: Embedder,
+) -> Shortlist:
+    """The short list with what the wanted spaces need of the store and the embedder."""
+    ids = [memory.id for memory in memories]
+    return Shortlist(
+        memories=tuple(memories),
+        found=found,
+        relations=store.relations(ids, scope=query.scope) if "graph" in spaces else (),
+        token_vectors=token_vectors_of(embedder) if "late" in spaces else None,
+    )
+
+
+def measure_spaces(
+    query: Query, shortlist: Shortlist, *, spaces: Sequence[str], kinds: KindRegistry
+) -> dict[str, Scores]:
+    """Scores by memory id, in the spaces' fixed order; a space that says nothing of a memory is left out."""
+    together = {
+        name: space.together(query, shortlist)
+        for name, space in SPACES.items()
+        if name in spaces and space.together is not None
+    }
+    known = {**shortlist.found, **together}
+    return {memory.id: _of_one(query, memory, known, spaces, kinds) for memory in shortlist.memories}
+
+
+def _of_one(
+    query: Query,
+    memory: Memory,
+    known: Mapping[str, Mapping[str, float]],
+    spaces: Sequence[str],
+    kinds: KindRegistry,
+) -> Scores:
+    scores: list[tuple[str, float]] = []
+    for name, space in SPACES.items():
+        if name not in spaces:
+            continue
+        value = known.get(name, {}).get(memory.id)
+        if space.measure is not None:
+            value = space.measure(query, memory)
+        elif name == "recent":
+            kind = kinds.get(memory.kind)
+            value = freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kind)
+        if value is not None:
+            scores.append((name, round(value, 4)))
+    return tuple(scores)

@@ -1,0 +1,95 @@
+"""Expanded space (E13): relevance-model feedback (RM3) over the short list, 0 to 1.
+
+    P(w | R)  = sum over feedback memories of P(w | m) * share of m in their lexical scores
+    P'(w)     = 0.5 * P(w | query) + 0.5 * P(w | R), R cut to its 20 likeliest words
+    score(m)  = sum_w P'(w) * idf(w) * tf(w) * 2.2 / (tf(w) + 1.2 * (0.25 + 0.75 * length / mean))  /  sum_w P'(w) * idf(w) * 2.2
+
+Source: Lavrenko and Croft, Relevance-based language models, SIGIR 2001; interpolated as in Abdul-Jaleel et al., UMass at
+TREC 2004 (RM3, weight 0.5); the memories are scored by BM25 (k1 = 1.2, b = 0.75) with the expanded words' weights, as a
+share of the most it could be. Feedback memories are the eight best of the lexical space. idf = ln(1 + (N - n + 0.5) / (n + 0.5))
+over the short list. Where a sparse encoder (SPLADE) is installed, its scores take the place of these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from tacit.model.evidence import Shortlist
+from tacit.model.query import Query
+from tacit.recall.spaces.stems import stem_list
+
+HIGH = 0.35
+LOW = 0.05
+FEEDBACK = 8
+WORDS = 20
+ORIGINAL_SHARE = 0.5
+_K1, _B = 1.2, 0.75
+
+
+def relevance_model(documents: Mapping[str, Sequence[str]], shares: Mapping[str, float]) -> dict[str, float]:
+    """P(w | R): the 20 likeliest words of the feedback memories, sum 1.
+
+    Args:
+        documents: stems by memory id.
+        shares: share of each feedback memory, sum 1.
+    """
+    words: defaultdict[str, float] = defaultdict(float)
+    for name, share in shares.items():
+        held = documents[name]
+        for word, times in Counter(held).items():
+            words[word] += share * times / len(held)
+    kept = sorted(words.items(), key=lambda item: (-item[1], item[0]))[:WORDS]
+    whole = math.fsum(value for _, value in kept)
+    return {word: value / whole for word, value in kept} if whole > 0 else {}
+
+
+def expand(asked: Sequence[str], model: Mapping[str, float]) -> dict[str, float]:
+    """P'(w): the query's own words and the model's, half each."""
+    own = Counter(asked)
+    mixed: defaultdict[str, float] = defaultdict(float)
+    share = ORIGINAL_SHARE if model else 1.0
+    for word, times in own.items():
+        mixed[word] += share * times / len(asked)
+    for word, value in model.items():
+        mixed[word] += (1 - ORIGINAL_SHARE) * value
+    return dict(mixed)
+
+
+def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
+    """Score of every memory of the short list that holds an expanded word, by memory id."""
+    asked = stem_list(query.text)
+    if shortlist.sparse is not None:
+        return {name: value for name, value in shortlist.sparse.items() if value > 0}
+    documents = {memory.id: stem_list(memory.content) for memory in shortlist.memories}
+    documents = {name: held for name, held in documents.items() if held}
+    if not asked or not documents:
+        return {}
+    lexical = shortlist.found.get("lexical", {})
+    best = sorted((-lexical[name], name) for name in documents if lexical.get(name, 0.0) > 0)[:FEEDBACK]
+    whole = math.fsum(-score for score, _ in best)
+    model = relevance_model(documents, {name: -score / whole for score, name in best})
+    return _scores(documents, expand(asked, model))
+
+
+def _scores(documents: Mapping[str, Sequence[str]], words: Mapping[str, float]) -> dict[str, float]:
+    counts = {name: Counter(held) for name, held in documents.items()}
+    mean = sum(map(len, documents.values())) / len(documents)
+    total = len(documents)
+    weights: dict[str, float] = {}
+    for word, share in words.items():
+        holding = sum(1 for count in counts.values() if word in count)
+        weights[word] = share * math.log(1 + (total - holding + 0.5) / (holding + 0.5))
+    most = math.fsum(weights.values()) * (_K1 + 1)
+    scores: dict[str, float] = {}
+    for name, count in counts.items():
+        norm = _K1 * (1 - _B + _B * len(documents[name]) / mean)
+        value = math.fsum(
+            weight * count[word] * (_K1 + 1) / (count[word] + norm)
+            for word, weight in weights.items()
+            if word in count
+        )
+        if value > 0:
+            scores[name] = value / most
+    return scores

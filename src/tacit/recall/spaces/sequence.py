@@ -1,0 +1,103 @@
+"""Sequence space (E4): distance along the chain of sessions and turns, 0 to 1.
+
+    closeness(a, b) = 2 ** -(d / 2),  d = turns apart in one session, or 8 for every session between two sessions
+    score(m) = max over anchors of weight * closeness(m, anchor)
+
+Source: the contiguity effect of free recall, which falls off with the lag to both sides (Kahana, Memory & Cognition, 1996;
+Howard and Kahana, 2002). The anchors are the place where the query is asked (weight 1) and, where nothing is known of it
+(on demand), the memories that the other spaces found, weighted by their share of the best score: what was said around a
+hit belongs to it. A memory is never its own anchor. Memories without a session have no place and score 0.
+Sessions follow one another in the order of their earliest memory in the short list.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from tacit.model.evidence import Shortlist
+from tacit.model.memory import Memory
+from tacit.model.query import Query
+
+HIGH = 0.5
+LOW = 0.1
+HALF_TURNS = 2.0
+SESSION_STEP = 8.0
+SEEDS = ("lexical", "semantic")
+"""Spaces whose hits are anchors where the query has no place of its own."""
+
+Place = tuple[str, int]
+
+
+def place_of(memory: Memory) -> Place | None:
+    """Session (`host/id`) and turn of a memory; None when it has no session."""
+    said = memory.provenance
+    return (f"{said.host}/{said.session_id}", said.turn) if said.session_id else None
+
+
+def closeness(a: Place, b: Place, *, sessions: Mapping[str, int]) -> float:
+    """Closeness of two places, 1 for the same one.
+
+    `sessions` numbers the sessions in their order; one that is not among them is out of reach.
+    """
+    if a[0] == b[0]:
+        return 2.0 ** -(abs(a[1] - b[1]) / HALF_TURNS)
+    if a[0] not in sessions or b[0] not in sessions:
+        return 0.0
+    return 2.0 ** -(SESSION_STEP * abs(sessions[a[0]] - sessions[b[0]]) / HALF_TURNS)
+
+
+def session_order(memories: Iterable[Memory], last: str = "") -> dict[str, int]:
+    """Numbers of the memories' sessions by their earliest memory, ties by name; `last` is the newest of all."""
+    first: dict[str, int] = {}
+    for memory in memories:
+        place = place_of(memory)
+        if place is not None:
+            first[place[0]] = min(memory.created_at_ms, first.get(place[0], memory.created_at_ms))
+    names = sorted(first, key=lambda name: (name == last, first[name], name))
+    if last and last not in first:
+        names.append(last)
+    return {name: number for number, name in enumerate(names)}
+
+
+def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
+    """Closeness of every memory of the short list to the anchors, by memory id; only those above 0."""
+    places = {m.id: place for m in shortlist.memories if (place := place_of(m)) is not None}
+    if query.session and query.turn:
+        here = (query.session, query.turn)
+        sessions = session_order(shortlist.memories, last=query.session)
+        near = {name: closeness(place, here, sessions=sessions) for name, place in places.items()}
+        return {name: value for name, value in near.items() if value > 0}
+    return _around(places, anchor_weights(shortlist))
+
+
+def anchor_weights(shortlist: Shortlist) -> dict[str, float]:
+    """Weights 0-1 of found memories: the mean over the seed spaces of the score's share of the best one."""
+    total: defaultdict[str, float] = defaultdict(float)
+    for space in SEEDS:
+        scores = shortlist.found.get(space, {})
+        best = max(scores.values(), default=0.0)
+        for name, score in scores.items():
+            if best > 0 and score > 0:
+                total[name] += score / best / len(SEEDS)
+    return dict(total)
+
+
+def _around(places: Mapping[str, Place], weights: Mapping[str, float]) -> dict[str, float]:
+    by_session: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for name, (session, turn) in places.items():
+        by_session[session].append((name, turn))
+    scores: dict[str, float] = {}
+    for members in by_session.values():
+        for name, turn in members:
+            best = max(
+                (
+                    weights.get(other, 0.0) * 2.0 ** -(abs(turn - at) / HALF_TURNS)
+                    for other, at in members
+                    if other != name
+                ),
+                default=0.0,
+            )
+            if best > 0:
+                scores[name] = best
+    return scores
