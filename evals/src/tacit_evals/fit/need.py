@@ -1,0 +1,158 @@
+"""Fit the order of the start pack. In: projects with judged prompts. Out: the need model that ships.
+
+A logistic regression on whether any judged prompt needed a memory, with a normal prior on its weights. The prior is
+strong on purpose: with two or three projects to learn from, weights that were free to move covered less on the
+project left out than the prior alone (docs/adr). What is needed often counts no more than what is needed once; counts
+are dominated by one or two memories of each project.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.model.memory import Memory
+from tacit.recall.need import EVIDENCE, Linear, NeedModel, evidence_of
+from tacit.recall.need.model import MAKER_GROUPS
+from tacit_evals.data.judged import PoolRow, Project, load_inject
+from tacit_evals.data.recognise import folders_of, triggers_for
+from tacit_evals.fit.leaks import same_project
+
+PRIOR: Mapping[str, Mapping[str, float]] = {
+    "given": {"breadth": 0.8, "known": 0.25, "recent": 0.15, "short": 0.25, "learned": 0.15},
+    "local": {
+        "breadth": 0.7, "known": 0.05, "recent": 0.15, "short": 0.25, "learned": 0.25, "few_objects": 0.2, "no_places": 0.15,
+    },
+}  # fmt: skip
+"""Mean of the prior, per standard deviation of the evidence; set by hand."""
+STRENGTH = 400.0
+"""Precision of the prior: 1 / variance of each weight."""
+STEPS = 50
+DECIMALS = 4
+COMMAND = "python -m tacit_evals.fit.need --data DATA --date DATE --out src/tacit/recall/need/need.json"
+Floats = NDArray[np.float64]
+
+
+class Stored(Protocol):
+    """Makes a memory of a row as the write path would; with the annotator's trigger where `given`."""
+
+    def __call__(self, row: PoolRow, *, project: str, given: bool) -> Memory: ...
+
+
+def judged_projects(data: Path, *, exclude_projects: Collection[str] = ()) -> tuple[Project, ...]:
+    """Projects of the `inject` format in `data`, with their labelled triggers, without those of `exclude_projects`."""
+    return tuple(
+        load_inject(folder, triggers=triggers_for(folder.name, data))
+        for folder in folders_of("inject", data)
+        if not any(same_project(folder.name, other) for other in exclude_projects)
+    )
+
+
+def fit_need(projects: Sequence[Project], *, stored: Stored, date: str = "", command: str = "") -> NeedModel:
+    """The model for start packs.
+
+    Args:
+        projects: with judged prompts; the one that is evaluated must not be among them.
+        stored: how a row becomes a memory.
+        date: stands in the manifest, nothing else.
+        command: stands in the manifest, nothing else.
+    """
+    groups = {
+        name: _fit_group(projects, PRIOR[name], lambda row, project, given=(name == "given"): stored(row, project=project, given=given))
+        for name in MAKER_GROUPS
+    }  # fmt: skip
+    rows = sum(len(project.memories) for project in projects)
+    manifest = {
+        "what": "expected need of a memory over a session",
+        "embedder": "none",
+        "rows": rows,
+        "projects": sorted(project.name for project in projects),
+        "date": date,
+        "command": command,
+    }
+    return NeedModel(given=groups["given"], local=groups["local"], manifest=manifest)
+
+
+def _fit_group(
+    projects: Sequence[Project], prior: Mapping[str, float], stored: Callable[[PoolRow, str], Memory]
+) -> Linear:
+    rows: list[Floats] = []
+    targets: list[Floats] = []
+    for project in projects:
+        needed = {memory for prompt in project.prompts for memory in prompt.judgment.needed}
+        rows.append(evidence_of([stored(row, project.name) for row in project.memories]))
+        targets.append(np.array([float(row.id in needed) for row in project.memories]))
+    if not rows:
+        raise ValueError("Need cannot be fitted without a judged project.")
+    means = np.mean([own.mean(axis=0) for own in rows], axis=0)
+    scales = np.maximum(np.mean([own.std(axis=0) for own in rows], axis=0), 1e-3)
+    centre = np.array([0.0, *(prior.get(name, 0.0) for name in EVIDENCE)])
+    evidence = (np.concatenate(rows) - means) / scales
+    weights = maximum_a_posteriori(evidence, np.concatenate(targets), centre=centre, strength=STRENGTH)
+    bias, *rest = (round(float(value), DECIMALS) for value in weights)
+    return Linear(
+        bias=bias,
+        weights=tuple(rest),
+        means=tuple(round(float(value), DECIMALS) for value in means),
+        scales=tuple(round(float(value), DECIMALS) for value in scales),
+    )
+
+
+def maximum_a_posteriori(evidence: Floats, targets: Floats, *, centre: Floats, strength: float) -> Floats:
+    """Weights of a logistic regression with a normal prior, bias first and free of it, by Newton's method.
+
+    Args:
+        evidence: shape (n, k).
+        targets: 0 or 1, shape (n,).
+        centre: mean of the prior, bias first, shape (k + 1,).
+        strength: 1 / variance of the prior.
+    """
+    rows = np.hstack([np.ones((len(evidence), 1)), evidence])
+    penalty = strength * np.eye(rows.shape[1])
+    penalty[0, 0] = 1e-6
+    weights = centre.copy()
+    for _ in range(STEPS):
+        chance = 1.0 / (1.0 + np.exp(-rows @ weights))
+        slope = rows.T @ (targets - chance) - penalty @ (weights - centre)
+        curve = (rows * (chance * (1.0 - chance))[:, None]).T @ rows + penalty
+        weights = weights + np.linalg.solve(curve, slope)
+    return weights
+
+
+def written(model: NeedModel) -> str:
+    """The file of `model`, the same bytes for the same model."""
+
+    def group(linear: Linear) -> dict[str, Any]:
+        columns = {"weights": linear.weights, "means": linear.means, "scales": linear.scales}
+        return {"bias": linear.bias} | {
+            name: dict(zip(EVIDENCE, values, strict=True)) for name, values in columns.items()
+        }
+
+    models = {"given": group(model.given), "local": group(model.local)}
+    return json.dumps({"manifest": dict(model.manifest), "models": models}, indent=1) + "\n"
+
+
+def main() -> None:
+    """Fit on all projects of a folder and write the file."""
+    # Imported late: the suites know everything that is fitted.
+    from tacit_evals.suites.pool import stored_memory
+
+    parser = argparse.ArgumentParser(description="Fit the order of the start pack and write what ships.")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the evaluation data")
+    parser.add_argument("--date", required=True, help="date for the manifest, such as 2026-11-21")
+    parser.add_argument("--out", type=Path, required=True, help="src/tacit/recall/need/need.json")
+    arguments = parser.parse_args()
+    model = fit_need(
+        judged_projects(arguments.data), stored=stored_memory, date=arguments.date, command=COMMAND
+    )
+    arguments.out.write_text(written(model), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

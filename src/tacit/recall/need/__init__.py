@@ -1,0 +1,19 @@
+"""Expected need: in what order memories belong into the start pack. In: memories, time. Out: values and an order. Pure."""
+
+from __future__ import annotations
+
+from tacit.recall.need.evidence import EVIDENCE, evidence_of, from_rule_file
+from tacit.recall.need.model import Linear, NeedModel, read_need, shipped_need
+from tacit.recall.need.order import Needed, by_marginal_need
+
+__all__ = [
+    "EVIDENCE",
+    "Linear",
+    "NeedModel",
+    "Needed",
+    "by_marginal_need",
+    "evidence_of",
+    "from_rule_file",
+    "read_need",
+    "shipped_need",
+]

@@ -1,0 +1,82 @@
+"""What speaks for a memory being needed in a session. In: the memories of a pool. Out: one row of numbers each. Pure.
+
+Nothing here depends on the prompt: the start pack comes before it. `known` and `recent` compare a memory with the others
+of its pool; the rest is read from the memory alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.model.memory import Memory
+from tacit.reading.lexicon import stem
+
+EVIDENCE: tuple[str, ...] = ("breadth", "known", "recent", "short", "learned", "few_objects", "no_places")
+"""Columns, in order; the higher each, the more it should speak for the memory."""
+
+LINE_TOKENS = 6
+CHARS_PER_TOKEN = 4
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+@lru_cache(maxsize=8192)
+def words_in(text: str) -> frozenset[str]:
+    """Stems of the words of `text`; a path or an identifier falls into its parts."""
+    return frozenset(stem(word) for word in _WORD.findall(text.lower()))
+
+
+def from_rule_file(memory: Memory) -> bool:
+    """Whether the memory was read from a rule file, which the host itself may load; its source is a path then."""
+    source = memory.provenance.source
+    return ("." in source or "/" in source) and not source.startswith("session")
+
+
+def evidence_of(memories: Sequence[Memory]) -> NDArray[np.float64]:
+    """Evidence for `memories`, shape (len(memories), len(EVIDENCE)).
+
+    Columns: breadth / 3 (always = 1); ln(1 + how many statements of the pool name the most frequent object of its
+    trigger), ln 2 without objects; share of the pool that is older; -ln(6 + characters / 4), what a line costs; 1 unless
+    it comes from a rule file; minus the number of objects; -1 where it is bound to files, else 0.
+    """
+    if not memories:
+        return np.zeros((0, len(EVIDENCE)))
+    known = _known(memories)
+    times = np.array([memory.updated_at_ms for memory in memories])
+    older = np.searchsorted(np.sort(times), times, side="left") / len(memories)
+    rows = [
+        (
+            1.0 if memory.trigger.always else memory.trigger.breadth / 3.0,
+            known[number],
+            float(older[number]),
+            -math.log(LINE_TOKENS + len(memory.content) / CHARS_PER_TOKEN),
+            0.0 if from_rule_file(memory) else 1.0,
+            -float(len(memory.trigger.objects)),
+            -1.0 if memory.files else 0.0,
+        )
+        for number, memory in enumerate(memories)
+    ]
+    return np.array(rows)
+
+
+def _known(memories: Sequence[Memory]) -> list[float]:
+    statements: dict[str, set[int]] = {}
+    for number, memory in enumerate(memories):
+        for word in words_in(memory.content):
+            statements.setdefault(word, set()).add(number)
+    counted: dict[str, int] = {}
+
+    def count(thing: str) -> int:
+        if thing not in counted:
+            found = [statements.get(word, set[int]()) for word in words_in(thing)]
+            counted[thing] = len(set[int].intersection(*found)) if found else 0
+        return counted[thing]
+
+    return [
+        math.log1p(max((count(thing) for thing in memory.trigger.objects), default=1)) for memory in memories
+    ]

@@ -1,0 +1,113 @@
+"""How much each piece of evidence counts. In: memories, time. Out: expected need, 0 to 1 each. Pure; reads what ships.
+
+    need = logistic(bias + sum of weight * (evidence - mean) / scale + record + worth) * age
+
+with record = 0.15 ln(1 + uses + restatements) and worth = 0.5 (importance - importance of its kind), both set by hand,
+and age = freshness for episodic kinds, else 1. The rest is fitted (`need.json`, whose manifest names data and command):
+a logistic regression on whether a memory was needed by any judged prompt, with a normal prior on the weights (maximum a
+posteriori; Bishop, 2006, section 4.5). A trigger that was made from the words alone is a weaker witness than one that
+somebody gave who knew, so each of the two has weights of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import InvalidInput
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
+from tacit.recall.need.evidence import EVIDENCE, evidence_of
+from tacit.recall.spaces.recent import freshness
+
+WEIGHT_RECORD = 0.15
+WEIGHT_WORTH = 0.5
+MAKER_GROUPS = ("given", "local")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linear:
+    """Weights over standardised evidence, each tuple in the order of `EVIDENCE`."""
+
+    bias: float
+    weights: tuple[float, ...]
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for values in (self.weights, self.means, self.scales):
+            if len(values) != len(EVIDENCE):
+                raise InvalidInput(f"Need needs {len(EVIDENCE)} values per row, got {len(values)}.")
+        if min(self.scales) <= 0.0:
+            raise InvalidInput(f"Scales of evidence must be above 0, got {min(self.scales)}.")
+
+    def score(self, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log odds for each row of `evidence`, shape (n,)."""
+        weights = np.array(self.weights) / np.array(self.scales)
+        return np.asarray(self.bias + (evidence - np.array(self.means)) @ weights, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedModel:
+    """Weights for memories whose trigger somebody gave (user, agent, model), and for those with a local trigger."""
+
+    given: Linear
+    local: Linear
+    manifest: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+
+    def needs(self, memories: Sequence[Memory], *, kinds: KindRegistry, at_ms: int) -> NDArray[np.float64]:
+        """Expected need of each memory of one pool at `at_ms`, shape (len(memories),), 0 to 1."""
+        evidence = evidence_of(memories)
+        local = np.array([memory.trigger.maker == "local" for memory in memories], dtype=bool)
+        odds = np.where(local, self.local.score(evidence), self.given.score(evidence))
+        odds = odds + np.array([_by_hand(memory, kinds) for memory in memories])
+        age = np.array([_age(memory, kinds, at_ms) for memory in memories])
+        return np.asarray(age / (1.0 + np.exp(-odds)), dtype=np.float64)
+
+
+def _by_hand(memory: Memory, kinds: KindRegistry) -> float:
+    record = math.log1p(memory.use_count + max(0, memory.frequency - 1))
+    worth = memory.importance - kinds.get(memory.kind).importance
+    return WEIGHT_RECORD * record + WEIGHT_WORTH * worth
+
+
+def _age(memory: Memory, kinds: KindRegistry, at_ms: int) -> float:
+    kind = kinds.get(memory.kind)
+    return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kind) if kind.episodic else 1.0
+
+
+def read_need(text: str) -> NeedModel:
+    """The model of a `need.json`.
+
+    Raises:
+        InvalidInput: if it lacks a group or a piece of evidence.
+    """
+    data = json.loads(text)
+    try:
+        groups = {name: _linear(data["models"][name]) for name in MAKER_GROUPS}
+    except KeyError as error:
+        raise InvalidInput(f"The need model lacks {error}.", hint="Fit it again for this version.") from error
+    return NeedModel(given=groups["given"], local=groups["local"], manifest=data.get("manifest", {}))
+
+
+def _linear(model: Mapping[str, Any]) -> Linear:
+    rows = {
+        name: tuple(float(model[name][key]) for key in EVIDENCE) for name in ("weights", "means", "scales")
+    }
+    return Linear(
+        bias=float(model["bias"]), weights=rows["weights"], means=rows["means"], scales=rows["scales"]
+    )
+
+
+@lru_cache(maxsize=1)
+def shipped_need() -> NeedModel:
+    """The model that ships."""
+    return read_need(files("tacit.recall.need").joinpath("need.json").read_text("utf-8"))

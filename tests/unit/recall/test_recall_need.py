@@ -1,0 +1,192 @@
+"""Expected need: its evidence, its formula by hand, its order, and what ships."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.errors import InvalidInput
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL
+from tacit.model.trigger import Trigger
+from tacit.recall.need import (
+    EVIDENCE,
+    Linear,
+    NeedModel,
+    by_marginal_need,
+    evidence_of,
+    from_rule_file,
+    read_need,
+    shipped_need,
+)
+from tacit.recall.need.order import overlaps
+
+DAY = 86_400_000
+NOW = 1_700_000_000_000
+KINDS = KindRegistry()
+
+
+def memory(name: str, content: str, *, kind: str = "preference", **values: Any) -> Memory:
+    at_ms = values.pop("at_ms", NOW)
+    plain = Memory(
+        id=name,
+        kind=kind,
+        content=content,
+        scope=UNIVERSAL,
+        provenance=Provenance(tier=TrustTier.USER, source=values.pop("source", "session")),
+        validity=Validity(valid_from_ms=1),
+        created_at_ms=at_ms,
+        updated_at_ms=at_ms,
+        importance=KINDS.get(kind).importance,
+    )
+    return replace(plain, **values)
+
+
+def flat(**weights: float) -> NeedModel:
+    linear = Linear(
+        bias=0.0,
+        weights=tuple(weights.get(name, 0.0) for name in EVIDENCE),
+        means=(0.0,) * len(EVIDENCE),
+        scales=(1.0,) * len(EVIDENCE),
+    )
+    return NeedModel(given=linear, local=linear)
+
+
+def test_evidence_by_hand() -> None:
+    one = memory(
+        "a",
+        "Run tests",
+        trigger=Trigger(breadth=1.5, objects=("test", "cli")),
+        files=("x.py",),
+        source="CLAUDE.md",
+    )
+    two = memory("b", "The test database", at_ms=NOW + 1, trigger=Trigger(always=True))
+    three = memory("c", "Never push", at_ms=NOW + 1)
+    found = evidence_of([one, two, three])
+    # `test` stands in two statements, `cli` in none; one is older than the two others; 9 characters.
+    expected = (0.5, math.log(3), 0.0, -math.log(6 + 9 / 4), 0.0, -2.0, -1.0)
+    assert found[0] == pytest.approx(expected)
+    assert found[1] == pytest.approx((1.0, math.log(2), 1 / 3, -math.log(6 + 17 / 4), 1.0, 0.0, 0.0))
+    assert found.shape == (3, len(EVIDENCE))
+    assert evidence_of([]).shape == (0, len(EVIDENCE))
+
+
+def test_an_object_of_several_words_must_stand_there_in_full() -> None:
+    trigger = Trigger(objects=("session repo",))
+    pool = [
+        memory("a", "Edit in the session repo", trigger=trigger),
+        memory("b", "Start the session"),
+        memory("c", "Clone the repo"),
+    ]
+    assert evidence_of(pool)[0][EVIDENCE.index("known")] == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("CLAUDE.md", True),
+        (".cursor/rules/tests.mdc", True),
+        ("session", False),
+        ("session:2025.1/a", False),
+        ("cli", False),
+        ("", False),
+    ],
+)
+def test_what_comes_from_a_rule_file(source: str, expected: bool) -> None:
+    assert from_rule_file(memory("a", "Use tabs", source=source)) is expected
+
+
+def test_need_by_hand() -> None:
+    broad = memory("a", "Use tabs", trigger=Trigger(breadth=3.0), use_count=2, frequency=2)
+    # logistic(2.0 * 1 + 0.15 * ln(1 + 2 + 1))
+    odds = 2.0 + 0.15 * math.log(4)
+    found = flat(breadth=2.0).needs([broad], kinds=KINDS, at_ms=NOW + 900 * DAY)
+    assert found[0] == pytest.approx(1 / (1 + math.exp(-odds)))
+
+
+def test_only_what_tells_of_an_episode_ages() -> None:
+    pool = [memory("a", "Use tabs", kind="fact"), memory("b", "Open: tabs", kind="todo")]
+    fact, todo = flat().needs(pool, kinds=KINDS, at_ms=NOW + 14 * DAY)
+    assert fact == pytest.approx(0.5)
+    assert todo == pytest.approx(0.25)  # half a logistic of 0 after one half-life
+
+
+def test_importance_counts_by_how_far_it_is_from_that_of_the_kind() -> None:
+    usual, raised = memory("a", "Use tabs", kind="fact"), memory("b", "Use tabs", kind="fact", importance=0.9)
+    first, second = flat().needs([usual, raised], kinds=KINDS, at_ms=NOW)
+    assert first == pytest.approx(0.5)
+    assert second == pytest.approx(1 / (1 + math.exp(-0.5 * 0.4)))
+
+
+def test_a_trigger_that_somebody_gave_has_weights_of_its_own() -> None:
+    told = Linear(bias=2.0, weights=(0.0,) * 7, means=(0.0,) * 7, scales=(1.0,) * 7)
+    guessed = Linear(bias=-2.0, weights=(0.0,) * 7, means=(0.0,) * 7, scales=(1.0,) * 7)
+    pool = [memory("a", "Use tabs", trigger=Trigger(maker="agent")), memory("b", "Use tabs")]
+    first, second = NeedModel(given=told, local=guessed).needs(pool, kinds=KINDS, at_ms=NOW)
+    assert first == pytest.approx(1 - second)
+    assert first > 0.8
+
+
+def test_overlap_is_the_share_of_the_shorter_statement_above_one_half() -> None:
+    # 4 of the 5 words of the shorter one stand in the other: (0.8 - 0.5) / 0.5
+    found = overlaps(["alpha beta gamma delta omega", "alpha beta gamma delta sigma kappa", "tau"])
+    assert found[0, 1] == pytest.approx(0.6)
+    assert found[0, 2] == 0.0
+
+
+def test_a_restatement_does_not_crowd_out_others() -> None:
+    pool = [
+        memory("a", "Never commit secrets to the repository"),
+        memory("b", "Never commit secrets to the repository at all"),
+        memory("c", "Answer in plain words"),
+    ]
+    ordered = by_marginal_need(pool, np.array([0.9, 0.8, 0.3]))
+    assert [one.memory.id for one in ordered] == ["a", "c", "b"]
+    assert ordered[2].gain == pytest.approx(0.0)
+    assert ordered[2].need == pytest.approx(0.8)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["run the tests now", "run the tests", "push it", "use tabs here"]),
+            st.floats(0, 1),
+        ),
+        max_size=12,
+    )
+)
+def test_order_is_total_deterministic_and_of_falling_gain(rows: list[tuple[str, float]]) -> None:
+    pool = [memory(f"m{number:02}", text) for number, (text, _) in enumerate(rows)]
+    needs = {one.id: value for one, (_, value) in zip(pool, rows, strict=True)}
+    first = by_marginal_need(pool, np.array([needs[one.id] for one in pool]))
+    turned = list(reversed(pool))
+    second = by_marginal_need(turned, np.array([needs[one.id] for one in turned]))
+    assert first == second
+    assert sorted(one.memory.id for one in first) == sorted(needs)
+    gains = [one.gain for one in first]
+    assert gains == sorted(gains, reverse=True)
+
+
+def test_what_ships_prefers_broad_known_short_and_recent() -> None:
+    model = shipped_need()
+    for linear in (model.given, model.local):
+        weights = dict(zip(EVIDENCE, linear.weights, strict=True))
+        assert max(weights, key=lambda name: weights[name]) == "breadth"
+        assert all(weights[name] > 0 for name in ("known", "recent", "short", "learned"))
+    assert {"embedder", "projects", "command", "date"} <= set(model.manifest)
+
+
+def test_a_model_without_a_group_or_with_a_column_missing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="lacks"):
+        read_need('{"models": {}}')
+    with pytest.raises(InvalidInput, match="values per row"):
+        Linear(bias=0.0, weights=(1.0,), means=(0.0,), scales=(1.0,))
+    with pytest.raises(InvalidInput, match="above 0"):
+        Linear(bias=0.0, weights=(0.0,) * 7, means=(0.0,) * 7, scales=(0.0,) * 7)
