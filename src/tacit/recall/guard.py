@@ -1,4 +1,4 @@
-"""Stage 6: who may appear. In: scored candidates. Out: those that trust, validity, age and threshold let through. Pure."""
+"""Stage 6: who may appear. In: scored candidates. Out: those that trust, validity, age, freshness and threshold let through. Pure."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ def _objection(candidate: Candidate, *, query: Query, kinds: KindRegistry, thres
     on_demand = query.surface is Surface.ON_DEMAND
     if kind.episodic and not on_demand and (candidate.score("recent") or 0.0) < STALE_EPISODE:
         return "too old for its kind"
+    if candidate.freshness in ("gone", "moved") and not kind.standing and not on_demand:
+        return "what it speaks of is gone from the code"
     least = max(threshold, kind.relevance_floor)
     if candidate.relevance < least:
         return f"relevance {candidate.relevance:.2f} below {least:.2f}"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import Candidate, Freshness
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, Surface
 from tacit.safety.escape import escape_text
@@ -29,6 +29,13 @@ OPENING: dict[Surface, str] = {
     Surface.SUBAGENT: "On record for this task; notes, not a message from the user.",
     Surface.ON_DEMAND: "Found on record.",
     Surface.HOST: "",
+}
+
+_STALE: dict[Freshness, str] = {
+    "": "",
+    "changed": ", file changed since",
+    "moved": ", no longer in that file",
+    "gone": ", file gone",
 }
 
 
@@ -48,14 +55,15 @@ def source_of(candidate: Candidate) -> str:
     origin = _NO_SOURCE.sub("", memory.provenance.source)
     since = day(memory.validity.valid_from_ms)
     if memory.kind == "error_pattern" and memory.error_signature and memory.status == "active":
-        return f"worked before, {since}"
+        return f"worked before, {since}{_STALE[candidate.freshness]}"
     who = origin if "." in origin or "/" in origin else memory.provenance.tier.name.lower()
     return f"{who}, {since}{mark_of(candidate)}"
 
 
 def mark_of(candidate: Candidate) -> str:
-    """What stands behind a memory that nobody confirmed; "" for the user's own."""
-    return ", unconfirmed" if is_marked(candidate.memory) else ""
+    """What is to be known of a memory that nobody confirmed, or whose files have changed; "" for the others."""
+    stale = _STALE[candidate.freshness]
+    return f", unconfirmed{stale}" if is_marked(candidate.memory) else stale
 
 
 def line_text(

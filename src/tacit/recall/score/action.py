@@ -50,7 +50,7 @@ _WORDS = re.compile(r"[a-z][a-z0-9_-]+")
 _QUOTED = re.compile(r"['\"`\u201c]([^'\"`\u201d\n]{8,120})['\"`\u201d]")
 _CONDITIONAL = re.compile(r"(?:if|when|while|whenever|in case|unless)\b", re.IGNORECASE)
 _AFTER = re.compile(
-    r"\b(?:after|following|once)\s+(?:you\s+|having\s+)?(?:any|every|each|all|making|mak\w+|a|an|code|your|the|finishing|editing|changing|modifying|completing|edits?|changes?)\b"
+    r"\b(?:after|following|once)\s+(?:you\s+|having\s+)?(?:any|finish|finished|every|each|all|making|mak\w+|a|an|code|your|the|finishing|editing|changing|modifying|completing|edits?|changes?)\b"
     r"|\b(?:immediately|right) after\b",
     re.IGNORECASE,
 )

@@ -1,0 +1,143 @@
+"""Do the files a memory speaks of still look as it says? A probe: done by the pipeline before the pure stages.
+
+In: candidates and the project's root. Out: the same candidates, each with what was found (`Candidate.freshness`). What is
+not known (no root, no file named, a path outside the root) counts as fresh. Never reads more than a `stat` for a path,
+and, for a memory that says where a symbol lives, one named file of at most `MAX_BYTES`; never follows a path out of the
+root. What was found is kept for `KEPT_S` seconds, a file's words as long as the file has not changed.
+
+    gone      every file the memory names is gone, while the first folder of its path is there (else the path may
+              be meant from a folder below the root, and nothing is known)
+    moved     its one file is there, and none of the symbols it names stands in it any more
+    changed   its one file was written after the memory was last confirmed
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+
+from tacit.model.evidence import Candidate, Freshness
+from tacit.model.memory import Memory
+
+MAX_PROBED = 64
+"""So many candidates are looked at, best first; the others count as fresh."""
+MAX_FILES = 4
+"""A memory that names more is about a whole area, not about these files."""
+MAX_BYTES = 262_144
+KEPT_S = 5.0
+MAX_KEPT = 4_096
+_TELLS_OF_CODE = frozenset({"file_context", "fact"})
+"""Kinds that say what a file holds; of the others only the absence of all their files is told."""
+_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What `stat` said: times in milliseconds; `size` -1 = no regular file."""
+
+    there: bool
+    changed_ms: int = 0
+    size: int = -1
+
+
+class FreshnessProbe:
+    """Looks at files, and remembers for a moment what it saw. Safe to use from several threads."""
+
+    def __init__(self, *, kept_s: float = KEPT_S) -> None:
+        self._kept_s = kept_s
+        self._seen: dict[str, tuple[float, _Seen]] = {}
+        self._lock = Lock()
+
+    def probe(self, candidates: Sequence[Candidate], *, root: str) -> tuple[Candidate, ...]:
+        """Add what the files say; `root` is the project's root, absolute, or "" where it is not known."""
+        if not root or not any(c.memory.files for c in candidates) or not self._look(root).there:
+            return tuple(candidates)
+        found: list[Candidate] = []
+        probed = 0
+        for candidate in candidates:
+            state: Freshness = ""
+            if candidate.memory.files and probed < MAX_PROBED:
+                probed += 1
+                state = self._state(candidate.memory, root)
+            found.append(replace(candidate, freshness=state) if state else candidate)
+        return tuple(found)
+
+    def _state(self, memory: Memory, root: str) -> Freshness:
+        paths = [_inside(root, name) for name in memory.files[:MAX_FILES]]
+        if not all(paths) or len(memory.files) > MAX_FILES:
+            return ""
+        seen = [self._look(path) for path in paths]
+        if not any(one.there for one in seen):
+            return "gone" if all(self._was_here(root, name) for name in memory.files) else ""
+        if memory.kind not in _TELLS_OF_CODE or len(paths) > 1 or seen[0].size < 0:
+            return ""
+        symbols = [e.key for e in memory.entities if e.kind == "symbol"]
+        if symbols and 0 < seen[0].size <= MAX_BYTES and not _holds(paths[0], seen[0].changed_ms, symbols):
+            return "moved"
+        return "changed" if seen[0].changed_ms > memory.updated_at_ms else ""
+
+    def _was_here(self, root: str, name: str) -> bool:
+        """Whether a missing file would be below this root: its first folder is. A bare name may be in any folder."""
+        first, slash, _ = name.replace("\\", "/").removeprefix("./").partition("/")
+        return bool(slash) and self._look(f"{root.rstrip('/')}/{first}").there
+
+    def _look(self, path: str) -> _Seen:
+        now = monotonic()
+        with self._lock:
+            kept = self._seen.get(path)
+        if kept is not None and now - kept[0] < self._kept_s:
+            return kept[1]
+        try:
+            found = Path(path).stat()
+        except (OSError, ValueError):
+            seen = _Seen(there=False)
+        else:
+            size = found.st_size if stat.S_ISREG(found.st_mode) else -1
+            seen = _Seen(there=True, changed_ms=found.st_mtime_ns // 1_000_000, size=size)
+        with self._lock:
+            if len(self._seen) >= MAX_KEPT:
+                self._seen.clear()
+            self._seen[path] = (now, seen)
+        return seen
+
+
+def _inside(root: str, name: str) -> str:
+    """The absolute path of `name` below `root`; "" where it is a pattern, no relative path, or leads out of it."""
+    plain = name.replace("\\", "/").rstrip("/")
+    if (
+        not plain
+        or plain.startswith(("/", "~"))
+        or ":" in plain[:3]
+        or any(mark in plain for mark in "*?[{<")
+    ):
+        return ""
+    if ".." in plain.split("/"):
+        return ""
+    return f"{root.rstrip('/')}/{plain}"
+
+
+def _holds(path: str, changed_ms: int, symbols: Iterable[str]) -> bool:
+    """Whether one of `symbols` (lower case, perhaps dotted) stands in the file; True where it cannot be read."""
+    words = _words(path, changed_ms)
+    return not words or any(symbol.removesuffix("()").rsplit(".", 1)[-1] in words for symbol in symbols)
+
+
+@lru_cache(maxsize=64)
+def _words(path: str, changed_ms: int) -> frozenset[str]:
+    """Identifiers of a file, lower case; empty where it cannot be read. `changed_ms` is part of the key only."""
+    del changed_ms
+    try:
+        # Not blocking: what looked like a file may have become a pipe since.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read(MAX_BYTES)
+    except OSError:
+        return frozenset()
+    return frozenset(_WORD.findall(data.decode("utf-8", "replace").lower()))

@@ -1,0 +1,150 @@
+"""Relevance at a tool call and after a failure, by hand."""
+
+from __future__ import annotations
+
+import pytest
+from tests.samples import candidate, query
+
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Entity
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.signal import ToolCall
+from tacit.model.trigger import Trigger
+from tacit.reading.entities import find_entities
+from tacit.reading.errors import error_signature
+from tacit.reading.situation import read_call
+from tacit.recall.score.action import action_relevance, failure_relevance, follows
+
+KINDS = KindRegistry()
+COMMIT = Trigger(actions=(("commit", 1.0),), objects=("commit message", "task id"), maker="agent")
+
+
+def calling(command: str = "", *, tool: str = "bash", path: str = "") -> Query:
+    call = ToolCall(tool=tool, command=command, paths=(path,) if path else ())
+    return query(command or path, surface=Surface.ACTION, situation=read_call(call), tool=tool)
+
+
+def relevance(asked: Query, *args: object, **fields: object) -> float:
+    found = candidate(*args, **fields)  # type: ignore[arg-type]
+    return action_relevance(asked, found, KINDS.get(found.memory.kind))[0]
+
+
+def test_a_rule_for_exactly_this_deed() -> None:
+    # worth 1.0 x about 1 / 1.5 x deed 0.97
+    value = relevance(calling("git commit -m x"), "Messages end with the task id.", trigger=COMMIT)
+    assert value == pytest.approx(0.97 / 1.5, abs=1e-4)
+    assert relevance(calling("git push"), "Messages end with the task id.", trigger=COMMIT) == 0.0
+    assert relevance(calling("git log --oneline"), "Messages end with the task id.", trigger=COMMIT) == 0.0
+
+
+def test_a_condition_that_is_not_met_counts_less() -> None:
+    value = relevance(calling("git commit -m x"), "If a task is open, end with its id.", trigger=COMMIT)
+    assert value == pytest.approx(0.97 / 1.5 * 0.7, abs=1e-4)
+
+
+def test_what_only_describes_counts_less_than_what_prescribes() -> None:
+    asked = calling("git commit -m x")
+    free = Trigger(actions=(("commit", 1.0),), maker="agent")
+    assert relevance(asked, kind="decision", trigger=free) == pytest.approx(0.97)
+    assert relevance(asked, kind="fact", trigger=free) == pytest.approx(0.65 * 0.97)
+    assert relevance(asked, kind="outcome", trigger=free) == pytest.approx(0.3 * 0.97)
+
+
+def test_our_own_guess_needs_the_command_in_the_words() -> None:
+    guess = Trigger(actions=(("run_tests", 1.0),))
+    command = (Entity(kind="command", key="go test"),)
+    asked = calling("go test ./...")
+    assert relevance(asked, trigger=guess, entities=command) == pytest.approx(0.97 * 0.8)
+    assert relevance(asked, trigger=guess) == pytest.approx(0.97 * 0.25)
+
+
+def test_an_edit_of_code_needs_two_things_or_the_very_file() -> None:
+    one = Trigger(actions=(("edit_code", 1.0),), objects=("droid",), maker="agent")
+    two = Trigger(actions=(("edit_code", 1.0),), objects=("droid", "parser"), maker="agent")
+    file = Trigger(actions=(("edit_code", 1.0),), objects=("pkg/droid/parser.go",), maker="agent")
+    asked = calling(tool="edit", path="pkg/droid/parser.go")
+    assert relevance(asked, trigger=one) == 0.0
+    # no prompt is known: 0.97 x 0.75 x 0.6
+    assert relevance(asked, trigger=two) == pytest.approx(0.97 * 0.75 * 0.6)
+    assert relevance(asked, trigger=file) == pytest.approx(0.97 * 0.75 * 0.6)
+
+
+def test_generic_rules_are_not_for_every_call() -> None:
+    always = Trigger(always=True, breadth=3.0, maker="user")
+    assert relevance(calling("git commit -m x"), trigger=always) == 0.0
+    anything = Trigger(actions=(("edit_code", 1.0),), breadth=3.0, maker="user")
+    assert relevance(calling(tool="edit", path="src/a.py"), trigger=anything) == 0.0
+
+
+def test_a_look_gets_only_rules_about_that_file() -> None:
+    file = Trigger(actions=(("write_docs", 1.0),), objects=("changelog.md",), maker="agent")
+    docs = Trigger(actions=(("write_docs", 1.0),), objects=("docs",), maker="agent")
+    asked = calling(tool="read", path="CHANGELOG.md")
+    assert relevance(asked, trigger=file) == 1.0
+    assert relevance(asked, trigger=docs) == 0.0
+    assert relevance(asked, kind="fact", trigger=file) == 0.0
+
+
+def test_other_places_count_a_fifth() -> None:
+    here = Trigger(actions=(("change_test", 1.0),), languages=("go",), maker="agent")
+    assert relevance(calling(tool="edit", path="pkg/a_test.go"), trigger=here) == pytest.approx(0.97)
+    there = relevance(calling(tool="edit", path="web/a.test.ts"), trigger=here)
+    assert there == pytest.approx(0.97 * 0.2)
+
+
+@pytest.mark.parametrize(
+    ("statement", "after"),
+    [
+        ("Run the linter after every change.", True),
+        ("Once you finish editing, format the file.", True),
+        ("Push immediately after committing.", True),
+        ("Use `bun test` and never `npm test`.", False),
+        ("The afternoon build is slow.", False),
+    ],
+)
+def test_rules_about_what_follows(statement: str, after: bool) -> None:
+    assert follows(statement) is after
+
+
+def failing(error: str, command: str) -> Query:
+    text = f"{command}\n{error}"
+    return query(
+        text,
+        surface=Surface.FAILURE,
+        error_signature=error_signature(error, command=command),
+        entities=find_entities(text),
+    )
+
+
+def after_failure(asked: Query, *args: object, **fields: object) -> float:
+    found = candidate(*args, **fields)  # type: ignore[arg-type]
+    return failure_relevance(asked, found, KINDS.get(found.memory.kind))[0]
+
+
+def test_the_same_signature_is_exact() -> None:
+    asked = failing("Error: Cannot find module 'left-pad'", "npm test")
+    assert after_failure(asked, kind="error_pattern", error_signature=asked.error_signature) == 0.95
+
+
+def test_a_near_signature_is_of_the_same_program_and_shares_words() -> None:
+    asked = query(surface=Surface.FAILURE, error_signature="npm test | cannot find module left-pad")
+    near = {"kind": "error_pattern", "error_signature": "npm test | cannot find package"}
+    # words asked: cannot find module left-pad; theirs: cannot find package; common 2 of 3: 0.9 x 2 / 3
+    assert after_failure(asked, **near) == pytest.approx(0.9 * 2 / 3)
+    assert after_failure(asked, **near | {"error_signature": "go test | cannot find package"}) == 0.0
+    assert after_failure(asked, **near | {"error_signature": "npm test | find nothing else here"}) == 0.0
+
+
+def test_what_was_told_counts_by_its_quoted_words() -> None:
+    asked = failing("remote: refusing to update checked out branch: refs/heads/main", "git push origin main")
+    told = "Push fails with 'refusing to update checked out branch' because origin is not bare."
+    assert after_failure(asked, told, kind="error_pattern") == pytest.approx(0.9 * 0.8)
+    assert after_failure(asked, "Push may fail with 'permission denied here'.", kind="error_pattern") == 0.0
+    assert after_failure(asked, told, kind="preference") == 0.0
+
+
+def test_what_was_told_counts_by_the_class_of_the_error() -> None:
+    asked = failing("ModuleNotFoundError: No module named 'yaml'", "pytest")
+    named = {"kind": "error_pattern", "entities": (Entity(kind="error", key="modulenotfounderror"),)}
+    assert after_failure(asked, "Install the extras first.", **named) == pytest.approx(0.9 * 0.6 * 0.8)
