@@ -209,11 +209,12 @@ def load_inject(folder: Path, *, triggers: Path | None = None) -> Project:
     rows = list(read_rows(folder / "prompts.jsonl"))
     ids = {row.text("id") for row in rows}
     pool = folder / "memories.jsonl"
+    memories = load_pool(pool, triggers=triggers)
     judged = load_judgments(folder / "qrels.tsv", items=ids, memories=_all_ids(pool))
     return Project(
         name=folder.name,
         folder=folder,
-        memories=load_pool(pool, triggers=triggers),
+        memories=memories,
         prompts=tuple(
             Prompt(
                 id=row.text("id"),

@@ -114,6 +114,25 @@ class Pool:
             row.id: stored_memory(row, project=project.name, given=given, fitted=fitted)
             for row in project.memories
         }
+        try:
+            self._fill(embedder)
+        except BaseException:
+            self.close()
+            raise
+        self.scope = ScopeFilter.of(project_scope(project.name))
+        self.kinds = KindRegistry()
+        self.estimate = EstimateCounter()
+        self._pipeline = RecallPipeline(
+            store=self.store,
+            embedder=embedder,
+            tokens=self.estimate,
+            kinds=self.kinds,
+            executor=None,
+            gate=fitted.gate,
+        )
+        self._starts: dict[tuple[int, int], Start] = {}
+
+    def _fill(self, embedder: Embedder) -> None:
         rows = list(self.memories.values())
         for at in range(0, len(rows), _CHUNK):
             part = rows[at : at + _CHUNK]
@@ -122,13 +141,6 @@ class Pool:
                 [Add(memory=memory) for memory in part], vectors=vectors, identity=embedder.identity
             )
         self.store.settle()
-        self.scope = ScopeFilter.of(project_scope(project.name))
-        self.kinds = KindRegistry()
-        self.estimate = EstimateCounter()
-        self._pipeline = RecallPipeline(
-            store=self.store, embedder=embedder, tokens=self.estimate, kinds=self.kinds, executor=None
-        )
-        self._starts: dict[tuple[int, int], Start] = {}
 
     def close(self) -> None:
         """Release the store and its folder."""

@@ -1,0 +1,154 @@
+"""Reading the data: what is understood, and what is said about what is not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tacit.errors import InvalidInput
+from tacit_evals.data.judged import load_action, load_inject, load_pool
+from tacit_evals.data.recognise import folders_of, triggers_for
+from tacit_evals.data.rows import read_rows
+from tacit_evals.fit.leaks import same_project, usable
+
+
+def test_a_project_is_read_with_its_judgments(data):
+    project = load_inject(data / "inject" / "alpha", triggers=data / "situation" / "alpha" / "triggers.jsonl")
+    assert [memory.id for memory in project.memories] == ["m1", "m2", "m3"]  # m3 supersedes m0
+    assert project.learned == {"m1", "m3"}
+    assert project.memories[0].given.actions == (("edit_code", 1.0), ("fix_bug", pytest.approx(2 / 3)))
+    assert project.memories[2].given.actions == (("fix_bug", pytest.approx(1 / 3)),)  # `none` is no action
+    first, second, third = (prompt.judgment for prompt in project.prompts)
+    assert first.needed == {"m1": 2, "m3": 1}
+    assert (second.needed, second.marginal, second.nothing) == ({"m2": 2}, {"m1"}, False)
+    assert third.nothing
+
+
+def test_calls_are_read_with_their_input(data):
+    pool = data / "inject" / "alpha" / "memories.jsonl"
+    project = load_action(data / "action", pool=pool, name="alpha")
+    assert project.calls[0].input == {"command": "git commit -m x"}
+    assert [call.error for call in project.calls] == ["", "", "no such file"]
+
+
+def test_a_cut_input_still_gives_its_path(data):
+    calls = data / "action" / "calls.jsonl"
+    rows = [json.loads(line) for line in calls.read_text().splitlines()]
+    rows[1]["input"] = '{"file_path": "src/a.py", "content": "cut off he'
+    calls.write_text("\n".join(map(json.dumps, rows)))
+    project = load_action(data / "action", pool=data / "inject" / "alpha" / "memories.jsonl", name="alpha")
+    assert project.calls[1].input == {"file_path": "src/a.py"}
+
+
+@pytest.mark.parametrize("below", ["", "inject", "inject/alpha"])
+def test_folders_are_known_by_their_files(data, below):
+    found = [folder.name for folder in folders_of("inject", data / below)]
+    assert found == (["alpha"] if below.endswith("alpha") else ["alpha", "beta"])
+
+
+def test_a_folder_without_the_data_says_what_it_needs(tmp_path):
+    with pytest.raises(InvalidInput, match="no data for the suite 'inject'") as raised:
+        folders_of("inject", tmp_path)
+    assert "prompts.jsonl" in raised.value.hint
+    with pytest.raises(InvalidInput, match="is no folder"):
+        folders_of("inject", tmp_path / "none")
+
+
+def test_triggers_are_found_by_the_projects_name(data):
+    assert triggers_for("beta", data) == data / "situation" / "beta" / "triggers.jsonl"
+    assert triggers_for("beta", data / "situation" / "beta") == data / "situation" / "beta" / "triggers.jsonl"
+    assert triggers_for("gamma", data) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "text", "said"),
+    [
+        ("memories.jsonl", 1, "{", "no JSON"),
+        ("memories.jsonl", 2, "[]", "no JSON object"),
+        ("memories.jsonl", 2, '{"id": "m2", "kind": "wish", "content": "x"}', "kind 'wish' is unknown"),
+        ("memories.jsonl", 2, '{"id": "m1", "kind": "fact", "content": "x"}', "id 'm1' is there twice"),
+        ("memories.jsonl", 2, '{"id": "m2", "kind": "fact"}', "field 'content' is missing"),
+        ("memories.jsonl", 2, '{"id": "m2", "kind": "fact", "content": " "}', "field 'content' is empty"),
+        ("memories.jsonl", 2, '{"id": "m2", "kind": "fact", "content": "x", "created": "soon"}', "'created' is 'soon'"),
+        ("memories.jsonl", 2, '{"id": "m2", "kind": "fact", "content": "x", "created": "2025-01-01", "source": "s", "files": 3}', "'files' is 3"),
+        ("prompts.jsonl", 1, '{"id": "p1", "session": "s", "turn": "one", "date": "2025-01-01", "text": "x"}', "'turn' is 'one'"),
+        ("qrels.tsv", 1, "p1 m1 2", "1 columns, not 3"),
+        ("qrels.tsv", 1, "p9\tm1\t2", "item 'p9' does not exist"),
+        ("qrels.tsv", 1, "p1\tm9\t2", "memory 'm9' does not exist"),
+        ("qrels.tsv", 1, "p1\tm1\t5", "grade '5' is unknown"),
+    ],
+)  # fmt: skip
+def test_a_malformed_line_is_named(data, name, line, text, said):
+    path = data / "inject" / "alpha" / name
+    lines = path.read_text().splitlines()
+    lines[line - 1] = text
+    path.write_text("\n".join(lines))
+    with pytest.raises(InvalidInput) as raised:
+        load_inject(data / "inject" / "alpha")
+    assert f"{path}, line {line}: " in raised.value.message
+    assert said in raised.value.message
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            {"id": "m1", "actions": {"dance": 3}, "objects": [], "breadth": 1},
+            "action class 'dance' is unknown",
+        ),
+        ({"id": "m1", "actions": {"commit": 4}, "objects": [], "breadth": 1}, "must map words to grades"),
+        ({"id": "m1", "actions": {"commit": 3}, "objects": [], "breadth": 7}, "breadth is 7"),
+    ],
+)
+def test_a_malformed_trigger_is_named(data, row, said):
+    path = data / "situation" / "alpha" / "triggers.jsonl"
+    path.write_text(json.dumps(row))
+    with pytest.raises(InvalidInput) as raised:
+        load_pool(data / "inject" / "alpha" / "memories.jsonl", triggers=path)
+    assert "line 1" in raised.value.message
+    assert said in str(raised.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InvalidInput, match=r"rows\.jsonl is missing"):
+        list(read_rows(tmp_path / "rows.jsonl"))
+    (tmp_path / "rows.jsonl").write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        list(read_rows(tmp_path / "rows.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "same"),
+    [
+        ("minsky", "edobry+minsky", True),
+        ("getspecstory", "specstoryai+getspecstory", True),
+        ("league-analyzer", "AmbidextrousCoatie/league_analyzer", True),
+        ("League_Analyzer", "league-analyzer", True),
+        ("newproject", "owner+newproject", True),
+        ("minsky", "getspecstory", False),
+        ("specstory", "getspecstory", False),
+    ],
+)
+def test_a_project_is_known_by_all_its_names(name, other, same):
+    assert same_project(name, other) is same
+    assert same_project(other, name) is same
+
+
+def test_no_row_of_the_evaluated_project_is_used(tmp_path):
+    rows = [
+        {"id": "1", "project": "minsky", "session": "a"},
+        {"id": "2", "repo": "edobry+minsky"},
+        {"id": "3", "project": "other", "session": "b"},
+        {"id": "4", "project": "other", "session_id": "evaluated"},
+        {"id": "5", "repo": "owner+other"},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    own = tmp_path / "situation" / "minsky" / "situations.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text('{"id": "6"}\n')
+    every = [*read_rows(path), *read_rows(own)]
+    kept = usable(every, exclude_projects=("minsky",), exclude_sessions=("evaluated",))
+    assert [row.values["id"] for row in kept] == ["3", "5"]

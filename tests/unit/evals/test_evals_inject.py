@@ -1,0 +1,148 @@
+"""The suite `inject` from folder to scorecard, with the fake embedder."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tacit.errors import InvalidInput
+from tacit.providers.embedding import FakeEmbedder
+from tacit_evals.command import evaluate
+from tacit_evals.data.judged import Judgment, load_inject
+from tacit_evals.metrics.counts import Handed
+from tacit_evals.suites.baselines import (
+    Lexical,
+    as_many_each,
+    as_many_in_all,
+    convex,
+    filled,
+    fused,
+    plain_cost,
+    start_orders,
+)
+from tacit_evals.suites.pool import Pool, inside_project
+from tacit_evals.suites.running import Run, shipped_settings
+
+NAMED = (
+    "coverage_all", "coverage_grade2", "coverage_learned", "start_coverage_all", "start_coverage_grade2",
+    "start_coverage_learned", "start_tokens", "prompt_tokens", "prompt_precision", "wrongful_rate",
+    "cross_project_rate", "injections_per_prompt", "ece",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_run_writes_json_and_a_page(data, tmp_path, capsys):
+    card, page = tmp_path / "card.json", tmp_path / "page.html"
+    said = evaluate(
+        ["inject", "--data", str(data), "--triggers", str(data), "--embedder", "fake", "--no-fit", "--json", str(card), "--html", str(page)]
+    )  # fmt: skip
+    assert said == 0
+    found = json.loads(card.read_text())
+    assert {"suite", "dataset", "commit", "settings", "metrics", "baselines"} <= set(found)
+    assert set(NAMED) <= set(found["metrics"])
+    assert found["settings"]["triggers"] == "given"
+    assert set(found["parts"]) == {"alpha", "beta", "pooled"}
+    assert set(found["curves"]["start_budgets"]) == {"0", "500", "1000", "2000"}
+    # everything fits into 1,000 tokens: nothing is left for the prompt
+    assert found["metrics"]["start_coverage_all"] == 1.0
+    assert found["curves"]["start_budgets"]["0"]["start_coverage_all"] == 0.0
+    assert {"kind order", "breadth order", "newest first", "random order", "BM25, as many"} <= set(
+        found["baselines"]
+    )
+    assert "<svg" in page.read_text()
+    loaded = re.findall(r"(?:src|href)=\"(?!#)[^\"]*\"|@import|url\((?!#)", page.read_text())
+    assert loaded == []  # it needs no other file
+    assert "macro" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_one_project_is_a_run_of_its_own(data, tmp_path):
+    card = tmp_path / "card.json"
+    evaluate(["inject", "--data", str(data / "inject" / "alpha"), "--embedder", "fake", "--json", str(card)])
+    found = json.loads(card.read_text())
+    assert found["parts"] == {}
+    assert found["metrics"]["cross_project_rate"] is None
+
+
+def test_triggers_that_are_missing_are_asked_for(data):
+    (data / "situation" / "beta" / "triggers.jsonl").unlink()
+    with pytest.raises(InvalidInput, match="no triggers for the project 'beta'"):
+        evaluate(["inject", "--data", str(data), "--triggers", str(data / "situation"), "--embedder", "fake"])
+
+
+def test_data_must_be_given():
+    with pytest.raises(InvalidInput, match="--data is missing"):
+        evaluate(["inject"])
+
+
+def test_a_space_that_is_not_on_cannot_be_left_out(data):
+    with pytest.raises(InvalidInput, match="'warp' is no space"):
+        evaluate(["inject", "--data", str(data), "--without", "warp"])
+
+
+def test_the_pool_hands_over_what_is_not_in_context(data):
+    project = load_inject(data / "inject" / "alpha", triggers=data / "situation" / "alpha" / "triggers.jsonl")
+    run = Run(data=data, embedder=FakeEmbedder(), settings=shipped_settings())
+    pool = Pool(project, embedder=run.embedder, settings=run.settings, given=True)
+    try:
+        commit, thanks = project.prompts[1:]
+        nothing = pool.start(tokens=0, at_ms=commit.at_ms)
+        everything = pool.start(tokens=2000, at_ms=commit.at_ms)
+        assert nothing.ids == frozenset()
+        assert everything.ids == {"m1", "m2", "m3"}
+        assert 0 < everything.tokens <= 2000
+        assert "m2" in pool.prompt(commit, nothing).pack
+        assert pool.prompt(commit, everything).pack == ()
+        assert pool.prompt(thanks, nothing).pack == ()
+        assert pool.generic() == {"m1"}
+    finally:
+        pool.close()
+
+
+def test_paths_of_calls_are_read_inside_the_project():
+    assert inside_project("~/work/alpha/src/a.go", "alpha") == "src/a.go"
+    assert inside_project("./src/a.go", "alpha") == "src/a.go"
+
+
+def handed(item, pack, start=()):
+    return Handed(item=item, session="s", judgment=Judgment(), start=frozenset(start), pack=tuple(pack))
+
+
+def test_baselines_hand_over_as_many():
+    items = [handed("p1", "ab", start="s"), handed("p2", "")]
+    scores = [{"s": 9.0, "x": 1.0, "y": 0.5}, {"x": 0.8, "z": 0.7}]
+    assert [one.pack for one in as_many_each(items, scores)] == [("x", "y"), ()]
+    assert [one.pack for one in as_many_in_all(items, scores)] == [("x",), ("x",)]
+
+
+def test_fusions_by_hand():
+    first, second = {"a": 3.0, "b": 1.0}, {"b": 0.9}
+    assert fused([first, second]) == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 1 / 61})
+    assert convex([first, second], (0.5, 0.5)) == pytest.approx({"a": 0.5, "b": 0.5})
+
+
+def test_the_lexical_baseline_stems_and_survives_any_text():
+    lexical = Lexical({"a": "running tests", "b": "deploy"})
+    assert set(lexical.scores('the "test" OR run* NEAR(')) == {"a"}
+    assert lexical.scores("?!") == {}
+
+
+def test_start_orders_end_in_the_id(data):
+    project = load_inject(data / "inject" / "alpha", triggers=data / "situation" / "alpha" / "triggers.jsonl")
+    pool = Pool(project, embedder=FakeEmbedder(), settings=shipped_settings(), given=True)
+    try:
+        memories = list(pool.memories.values())
+    finally:
+        pool.close()
+    orders = {name: [m.id for m in order[0]] for name, order in start_orders(memories).items()}
+    assert orders["kind order"] == ["m1", "m2", "m3"]
+    assert orders["breadth order"] == ["m1", "m2", "m3"]
+    assert orders["newest first"] == ["m1", "m2", "m3"]  # one day: by id
+    # 6 + 48 / 4 = 18 tokens for m1; 45 characters for m2; what does not fit is passed over
+    assert plain_cost(memories[0]) == 18.0
+    assert filled(memories, tokens=18.0, cost=plain_cost) == {"m1"}
+    assert filled(memories, tokens=17.5, cost=plain_cost) == {"m2"}
