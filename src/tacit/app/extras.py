@@ -11,9 +11,12 @@ from tacit.app.values import Failure
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 from tacit.model.pack import Block, Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
+from tacit.reading.entities import find_entities
 from tacit.recall.render.multispace import nothing_text
 
 SESSIONS_READ = 20
@@ -58,9 +61,26 @@ def announced(
     return replace(block, text=text), replace(state, announced_empty=True)
 
 
+def as_said(query: Query, settings: RecallSettings) -> Query:
+    """The query with the words as they came, where a shift from what came before is looked for.
+
+    A short prompt is read together with the one before it; compared that way no topic would ever end.
+    """
+    if "divergence" not in settings.sections or query.surface is not Surface.PROMPT:
+        return query
+    if query.situation.accepted or query.text == query.raw_text:
+        return query
+    return replace(query, text=query.raw_text, entities=find_entities(query.raw_text))
+
+
 def other_sessions(store: Store, state: SessionState, settings: RecallSettings) -> tuple[SessionState, ...]:
     """Records of the project's other sessions, newest first, where hints of time are wanted."""
     if "badges" not in settings.sections:
         return ()
     found = store.list_sessions(limit=SESSIONS_READ)
     return tuple(s for s in found if s.project_id == state.project_id and s.key != state.key)
+
+
+def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:
+    """Content hash by id of those of `ids` that are still active."""
+    return {m.id: m.content_hash for m in store.get(ids, scope=scope) if m.status == "active"}

@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from tacit.app.extras import announced, failure_of_error, failure_of_trace, other_sessions
+from tacit.app.extras import (
+    announced,
+    as_said,
+    current_hashes,
+    failure_of_error,
+    failure_of_trace,
+    other_sessions,
+)
 from tacit.app.projects import Projects
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
@@ -312,7 +319,8 @@ class SignalHandler:
             at_ms=self._clock.now_ms(),
             files=files,
         )
-        asked = replace(asked, kept=_within_budget(asked.kept, signal, state, settings.recall))
+        said = as_said(asked.kept, settings.recall)
+        asked = replace(asked, kept=_within_budget(said, signal, state, settings.recall))
         # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
         refreshed = surface in _SYSTEM_SURFACES and (
             capabilities.system_prompt or surface is not Surface.PROMPT
@@ -328,6 +336,7 @@ class SignalHandler:
             turn=state.turn,
             epoch=state.epoch,
             preset=settings.preset,
+            root=project.root if project else "",
             render=rendering(self._kinds, self._redactors.cleaner(settings), settings.recall.render),
             notes=asked.notes,
             first=ledger.dropped_by_compaction(state) if surface is Surface.COMPACTION else (),
@@ -363,6 +372,7 @@ class SignalHandler:
             settings=settings.recall,
             new_id=self._trace_id,
             clean=self._redactors.cleaner(settings),
+            current=lambda ids: current_hashes(self._store, ids, query.scope),
         )
         low = LowInformation(nothing_coming=query.situation.nothing_coming, words=len(query.raw_text.split()))
         block, trace, state = refresh.advance(

@@ -3,7 +3,7 @@
 Source: SPEC section 5 and the multispace seed (REQ-P5-03, EC-P5-03). A space tells of a shift when even its largest
 similarity with any memory of the recent window is below the space's `low`. Only spaces of meaning count, those with a topic
 weight of 1; each brings its similarity to 0-1 (a scale without end, BM25, by s / (s + high)). Lowest similarity first,
-ties by the name of the space. A window of fewer than five memories says nothing: then a new store would alert all the time.
+ties in the fixed order of the spaces. A window of fewer than five memories says nothing: then a new store would alert all the time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def measurable(query: Query, space: str) -> bool:
         case "intent":
             return bool(query.situation.actions)
         case "code":
-            return any(entity.kind != "error" for entity in query.entities)
+            return any(entity.kind in ("file", "symbol") for entity in query.entities)
         case "causal":
             return bool(query.error_signature)
         case _:
@@ -81,5 +81,6 @@ def divergences(
                     summary=summary_of(nearest.memory.content),
                 )
             )
-    alerts.sort(key=lambda alert: (alert.similarity, alert.space))
+    order = list(SPACES)
+    alerts.sort(key=lambda alert: (alert.similarity, order.index(alert.space)))
     return tuple(alerts[:MOST_ALERTS])

@@ -1,19 +1,23 @@
 """The `refresh` preset's cadence: sections fixed per epoch, one section refreshed each turn, all in the system prompt.
 
 Source: the fifth seed (per-turn memory refresh). Sections are made at the first chance in an epoch and stay byte for byte
-until the next one; "Relevant to Current Task" follows the newest prompt (similarity 0.45 in the first turn, 0.55 and at
-most three later); a low-information turn keeps what was there.
+until the next one, or until a memory in them was changed or forgotten; "Relevant to Current Task" follows the newest prompt
+(similarity 0.45 in the first turn, 0.55, at most three and the project alone later). A low-information turn keeps what was
+there, and so does a search that failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tacit.config.settings import RecallSettings
+from tacit.errors import TacitError
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.session import SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Trace
@@ -23,6 +27,7 @@ from tacit.recall.render.block import cleaned
 from tacit.recall.render.memory_sections import memory_text, relevant_text, sections_text
 from tacit.session import ledger
 
+_LOG = logging.getLogger(__name__)
 SECTIONS_BLOCK = "refresh:sections"
 RELEVANT_BLOCK = "refresh:relevant"
 LOW_INFORMATION_WORDS = 3
@@ -52,8 +57,18 @@ class RefreshBlock:
         settings: RecallSettings,
         new_id: Callable[[], str],
         clean: Callable[[str], str],
+        current: Callable[[tuple[str, ...]], Mapping[str, str]] | None = None,
     ) -> None:
-        """Ask `pipeline` under `settings`; `clean` takes secrets out of every text that is rendered."""
+        """Ask `pipeline` under `settings`.
+
+        Args:
+            pipeline: asked for both parts of the block.
+            settings: of the read path.
+            new_id: makes ids of traces.
+            clean: takes secrets out of every text that is rendered.
+            current: content hash by id of those memories that are still active; without it nothing is looked up.
+        """
+        self._current = current
         self._pipeline = pipeline
         self._settings = settings
         self._new_id = new_id
@@ -65,6 +80,9 @@ class RefreshBlock:
         """The block after `query`, its trace, and the session's new record."""
         trace: Trace | None = None
         sections = ledger.kept_block(state, SECTIONS_BLOCK)
+        if sections is not None and self._outdated(state, Surface.START):
+            sections = None
+            state = ledger.without_surface(state, Surface.START)
         if sections is None:
             done, trace = self._sections(query, state, preset)
             sections = done.block.text
@@ -72,10 +90,22 @@ class RefreshBlock:
                 state, items=done.pack.items, block=done.block, message_id=SECTIONS_BLOCK, at_ms=query.at_ms
             )
         relevant = ledger.kept_block(state, RELEVANT_BLOCK) or self._carried(state)
+        if relevant and self._outdated(state, Surface.PROMPT):
+            relevant = ""
+            state = ledger.without_surface(state, Surface.PROMPT)
+            state = ledger.keep_block(state, message_id=RELEVANT_BLOCK, text="")
         if query.surface is Surface.PROMPT and not low.holds:
-            done, trace = self._relevant(query, state, preset)
-            relevant = done.block.text
-            state = ledger.keep_block(state, message_id=RELEVANT_BLOCK, text=relevant)
+            fresh = self._refreshed(query, state, preset)
+            if fresh is not None:
+                done, trace = fresh
+                relevant = done.block.text
+                state = ledger.record(
+                    ledger.without_surface(state, Surface.PROMPT),
+                    items=done.pack.items,
+                    block=done.block,
+                    message_id=RELEVANT_BLOCK,
+                    at_ms=query.at_ms,
+                )
         text = memory_text(sections, relevant)
         if cap and len(text) > cap:
             text = memory_text(sections, "") if len(memory_text(sections, "")) <= cap else ""
@@ -84,6 +114,36 @@ class RefreshBlock:
         if trace is not None:
             trace = replace(trace, block=text)
         return block, trace, state
+
+    def _outdated(self, state: SessionState, surface: Surface) -> bool:
+        """Whether a memory that stands there for `surface` was changed, superseded or forgotten since."""
+        if self._current is None:
+            return False
+        shown = {
+            e.memory_id: e.content_hash
+            for e in state.ledger
+            if e.surface is surface and (e.epoch == state.epoch or surface is Surface.PROMPT)
+        }
+        if not shown:
+            return False
+        known = self._current(tuple(shown))
+        return any(known.get(name) != content for name, content in shown.items())
+
+    def _refreshed(self, query: Query, state: SessionState, preset: str) -> tuple[Delivered, Trace] | None:
+        """The section for this turn; None when the search failed, so that the one before stays."""
+        if not self._settings.refresh_top:
+            return None
+        try:
+            done, trace = self._relevant(query, state, preset)
+        except TacitError as error:
+            _LOG.warning("the refresh of this turn failed: %s", error)
+            return None
+        notes = [note for stage in trace.stages for note in stage.notes]
+        if any(
+            note.startswith("semantic failed") or note == "semantic missed the deadline" for note in notes
+        ):
+            return None
+        return done, trace
 
     def _carried(self, state: SessionState) -> str:
         """The refreshed section of the epoch before: a compaction must not lose it."""
@@ -104,9 +164,13 @@ class RefreshBlock:
         first = state.turn <= 1
         limit = self._settings.refresh_similarity_first if first else self._settings.refresh_similarity_later
         items = FIRST_TURN_ITEMS if first else self._settings.refresh_top
+        if not first:
+            query = replace(query, scope=_of_project(query.scope))
         thresholds = self._settings.thresholds.model_copy(update={"prompt": limit})
         settings = self._settings.model_copy(update={"thresholds": thresholds, "max_items": items})
-        fixed = {e.memory_id for e in state.ledger if e.epoch == state.epoch}
+        fixed = {
+            e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is not Surface.PROMPT
+        }
 
         def in_sections(memory: Memory) -> str:
             return "stands in a fixed section" if memory.id in fixed else ""
@@ -118,3 +182,9 @@ class RefreshBlock:
             in_context=in_sections, turn=state.turn, epoch=state.epoch, preset=preset, render=render
         )
         return self._pipeline.run(query, settings=settings, context=context, trace_id=self._new_id())
+
+
+def _of_project(scope: ScopeFilter) -> ScopeFilter:
+    """What belongs to a project; the whole scope where there is none. Preferences stand in the sections already."""
+    own = [one for one in scope.scopes if one.kind in (ScopeKind.PROJECT, ScopeKind.PATH)]
+    return ScopeFilter.of(*own) if own else scope

@@ -63,6 +63,12 @@ def recent_share(state: SessionState, *, surface: Surface, budget: int) -> float
     return min(1.0, spent / (budget * RECENT_TURNS))
 
 
+def without_surface(state: SessionState, surface: Surface) -> SessionState:
+    """Forget what `surface` handed over: its block stands in the system prompt and is about to be written anew."""
+    kept = tuple(e for e in state.ledger if e.surface is not surface)
+    return replace(state, ledger=kept)
+
+
 def dropped_by_compaction(state: SessionState) -> tuple[str, ...]:
     """Ids of memories that were in context in an earlier epoch and are not in this one, oldest exposure first."""
     now = {
