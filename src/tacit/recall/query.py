@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from tacit.config.settings import Budgets
 from tacit.model.pack import Surface
@@ -36,6 +37,19 @@ SHORT_PROMPT_WORDS = 6
 PROPOSAL_CHARS = 400
 
 
+class ReadSituation(Protocol):
+    """Reads what is about to happen, as `tacit.reading.situation.read_situation` does by rules alone."""
+
+    def __call__(
+        self,
+        text: str,
+        *,
+        previous_end: str = "",
+        recent_tools: Sequence[str] = (),
+        recent_files: Sequence[str] = (),
+    ) -> Situation: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The words of a signal before they become a query."""
@@ -65,6 +79,7 @@ def build_query(
     budgets: Budgets,
     at_ms: int,
     files: tuple[str, ...] = (),
+    read: ReadSituation = read_situation,
 ) -> Outcome[Query]:
     """Turn `signal` into a query for `surface`.
 
@@ -76,8 +91,9 @@ def build_query(
         budgets: tokens per surface.
         at_ms: the moment asked for.
         files: the signal's files, relative to the project root.
+        read: reads prompts and tasks; by rules alone unless told otherwise.
     """
-    asked = _ask(signal, state, files)
+    asked = _ask(signal, state, files, read)
     text = clip(asked.text)
     top = asked.situation.actions[0][0] if asked.situation.actions else ""
     query = Query(
@@ -129,10 +145,10 @@ def _call_words(call: ToolCall) -> str:
     return call.command or " ".join((call.tool, *call.paths))
 
 
-def _ask(signal: Signal, state: SessionState, files: tuple[str, ...]) -> Asked:
+def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], read: ReadSituation) -> Asked:
     match signal:
         case PromptSubmitted():
-            return _ask_prompt(signal, state)
+            return _ask_prompt(signal, state, read)
         case ToolStarting() | ToolFinished():
             return Asked(
                 text=_call_words(signal.call), situation=read_call(signal.call), files=files, goal=_goal(state)
@@ -143,7 +159,7 @@ def _ask(signal: Signal, state: SessionState, files: tuple[str, ...]) -> Asked:
             text = f"{_call_words(signal.call)}\n{signal.error[-1500:]}"
             return Asked(text=text, situation=situation, files=files, signature=signature, goal=_goal(state))
         case SubagentStarted():
-            return Asked(text=signal.task, situation=read_situation(signal.task), files=files)
+            return Asked(text=signal.task, situation=read(signal.task), files=files)
         case SessionStarted() | Compacting() | MessageEnded() | SessionEnded():
             return Asked(text="", situation=Situation(), files=state.recent_files)
         case _:
@@ -160,8 +176,8 @@ def _read_goal(prompt: str, previous_end: str) -> Situation:
     return read_situation(prompt, previous_end=previous_end)
 
 
-def _ask_prompt(signal: PromptSubmitted, state: SessionState) -> Asked:
-    situation = read_situation(
+def _ask_prompt(signal: PromptSubmitted, state: SessionState, read: ReadSituation) -> Asked:
+    situation = read(
         signal.text,
         previous_end=state.last_message_end,
         recent_tools=state.recent_tools,
