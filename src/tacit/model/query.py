@@ -29,6 +29,7 @@ class Query:
         task: parent task type of the most probable action, or empty.
         tool: host-neutral name of the tool that is called, or empty.
         turn: of the session, from 1; 0 = on demand.
+        finished: the tool call is done; what follows it is asked for as well.
         goal: reading of the prompt that led to this tool call, or None.
     """
 
@@ -46,4 +47,5 @@ class Query:
     task: str = ""
     tool: str = ""
     turn: int = 0
+    finished: bool = False
     goal: Situation | None = None

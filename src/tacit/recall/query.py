@@ -111,6 +111,7 @@ def build_query(
         task=ACTION_PARENTS.get(top, ""),
         tool=signal.call.tool if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else "",
         turn=state.turn,
+        finished=isinstance(signal, ToolFinished),
         goal=asked.goal,
     )
     return Outcome(kept=query, notes=(*asked.notes, *asked.situation.why))

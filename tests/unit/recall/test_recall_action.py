@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.samples import candidate, query
 
@@ -105,6 +107,23 @@ def test_other_places_count_a_fifth() -> None:
 )
 def test_rules_about_what_follows(statement: str, after: bool) -> None:
     assert follows(statement) is after
+
+
+def test_after_an_edit_comes_what_follows_it() -> None:
+    lint = Trigger(actions=(("run_lint_build", 1.0), ("edit_code", 0.67)), breadth=3.0, maker="agent")
+    rule = "Run the linter after every change."
+    before = calling(tool="edit", path="src/a.py")
+    after = replace(before, finished=True)
+    assert relevance(before, rule, trigger=lint) == 0.0
+    assert relevance(after, rule, trigger=lint) == 0.6
+    assert relevance(after, "Use the strict linter.", trigger=lint) == 0.0
+    assert relevance(after, rule, kind="fact", trigger=lint) == 0.0
+    docs = replace(calling(tool="edit", path="docs/guide.md"), finished=True)
+    assert relevance(docs, rule, trigger=lint) == 0.0
+    go = replace(lint, languages=("go",))
+    assert relevance(after, rule, trigger=go) == 0.0
+    looked = replace(calling(tool="read", path="src/a.py"), finished=True)
+    assert relevance(looked, rule, trigger=lint) == 0.0
 
 
 def failing(error: str, command: str) -> Query:

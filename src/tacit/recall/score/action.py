@@ -6,6 +6,7 @@ The formula (own; set by hand on calls of projects that nothing is reported on):
 
     action   = worth x about x moment x sure, x CONDITION if the statement is a condition that is not wholly met,
                x FOLLOWS if it only says that the deed follows another, x ELSEWHERE at other paths or languages
+               after a finished edit a rule that says so, and names a deed, has FOLLOWS x worth
     moment   = deed, or diffuse x DIFFUSE_SHARE x (0.6 + 0.4 x goal) where the call touches two things it names or the very file
     worth    = by kind: what prescribes or warns counts, what only describes counts less
     failure  = EXACT for the same signature; else worth x overlap of the words of both signatures, same program only;
@@ -24,7 +25,7 @@ from tacit.model.kinds import Kind
 from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.model.trigger import TriggerMaker
-from tacit.reading.governs import Call, Fit
+from tacit.reading.governs import DIFFUSE, Call, Fit
 
 WORTH: dict[str, float] = {
     "error_pattern": 0.9, "fact": 0.65, "file_context": 0.5, "research": 0.4, "goal": 0.4, "identity": 0.2,
@@ -35,6 +36,8 @@ DIFFUSE_SHARE = 0.75
 ELSEWHERE = 0.2
 CONDITION = 0.7
 FOLLOWS = 0.6
+CODE_LEAST = 0.5
+DEED_LEAST = 0.66
 LOOK_ABOUT = 0.8
 SURE_NAMED, SURE_RARE, SURE_FREE, SURE_ELSE = 0.8, 0.65, 0.45, 0.25
 """How sure a class is that our own trigger maker holds for the first. Rounded from how often people label it "exactly
@@ -54,6 +57,7 @@ _AFTER = re.compile(
     r"|\b(?:immediately|right) after\b",
     re.IGNORECASE,
 )
+_EDITS = frozenset({"edit", "write", "multiedit", "patch", "apply_patch", "notebookedit"})
 _LOOKS = frozenset({"read", "view", "read_file", "list", "grep", "glob", "ls"})
 
 
@@ -71,6 +75,8 @@ def worth_of(kind: Kind) -> float:
 def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
     """Relevance of `candidate` for the tool call that `query` asks for."""
     memory = candidate.memory
+    if query.finished and (after := following_relevance(query, candidate, kind)):
+        return after, ("follows an edit",)
     said = tuple(entity.key for entity in memory.entities if entity.kind == "command")
     fit = call_of(query.situation, query.goal).fit(memory.trigger, files=memory.files, commands=said)
     looks = query.tool in _LOOKS
@@ -101,6 +107,20 @@ def _sure(maker: TriggerMaker, fit: Fit) -> float:
 def follows(statement: str) -> bool:
     """Whether a rule speaks of what is to be done after a change ("lint after every change"), not of how it is done."""
     return bool(_AFTER.search(statement))
+
+
+def following_relevance(query: Query, candidate: Candidate, kind: Kind) -> float:
+    """Relevance after an edit of a rule about what follows one: it names a deed, and these files are not others."""
+    trigger = candidate.memory.trigger
+    if not kind.standing or query.tool not in _EDITS or not follows(candidate.memory.content):
+        return 0.0
+    if query.situation.probability("edit_code") < CODE_LEAST:
+        return 0.0
+    deeds = max((weight for name, weight in trigger.actions if name not in DIFFUSE), default=0.0)
+    fit = call_of(query.situation, query.goal).fit(trigger)
+    if deeds < DEED_LEAST or fit.elsewhere:
+        return 0.0
+    return FOLLOWS * worth_of(kind)
 
 
 def _moment(fit: Fit, *, looks: bool) -> float:
