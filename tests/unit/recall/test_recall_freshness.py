@@ -114,7 +114,6 @@ def test_the_guard_withholds_what_only_describes(
 @pytest.mark.parametrize(
     ("freshness", "label"),
     [
-        ("", ""),
         ("changed", ", file changed since"),
         ("gone", ", file gone"),
         ("moved", ", no longer in that file"),

@@ -195,9 +195,10 @@ def test_render_is_deterministic_and_cannot_be_closed_from_inside():
     assert len(text.splitlines()) == 5
 
 
-def test_render_says_kind_source_and_absolute_day():
-    line = line_text(candidate("Use tabs."), "Use tabs.", KINDS)
-    assert line == "- [Preference] Use tabs. (user, 2025-10-09)"
+def test_render_says_kind_and_absolute_day_where_it_can_age():
+    assert line_text(candidate("Use tabs."), "Use tabs.", KINDS) == "- [Preference] Use tabs."
+    fact = candidate("Tabs are 4 wide.", kind="fact")
+    assert line_text(fact, "Tabs are 4 wide.", KINDS) == "- [Fact] Tabs are 4 wide. (2025-10-09)"
 
 
 def test_render_marks_what_is_unconfirmed():
