@@ -44,10 +44,10 @@ class Workplace:
             validity=Validity(valid_from_ms=at_ms),
             created_at_ms=at_ms,
             updated_at_ms=at_ms,
-            tokens=self.engine._parts.tokens.count(content),  # noqa: SLF001 - as capture counts it
+            tokens=self.engine._parts.tokens.count(content),
             **fields,
         )
-        store = self.engine._store  # noqa: SLF001 - what a session long ago has left
+        store = self.engine._store
         identity = self.embedder.identity
         store.apply([Add(memory=memory)], vectors=self.embedder.embed([content]), identity=identity)
         return memory
@@ -73,7 +73,8 @@ class Agent:
         self.lab, self.session, self.fields, self.count = lab, session, fields, 0
 
     def send(self, event, **fields):
-        """Fire one hook; the text for the model, "" = silence."""
+        """Fire one hook, a second later; the text for the model, "" = silence."""
+        self.lab.clock.advance(1000)
         self.count += 1
         payload = {
             "session_id": self.session,

@@ -1,4 +1,4 @@
-"""Settings from all their layers: defaults < preset < user < project < agent < environment < call.
+"""Settings from all their layers: defaults < preset < user < own project < project < agent < environment < call.
 
 In: a home, a project root, an agent, an environment, a caller's own values. Out: settings, with the layer that each
 value came from and whatever was wrong on the way. The only reader of settings files and of the environment. A wrong
@@ -33,7 +33,9 @@ from tacit.config.settings import Settings
 from tacit.config.yaml_file import SettingsFile, read_settings_file
 from tacit.errors import InvalidSetting, TacitError, UnknownKind
 
-LayerName = Literal["default", "preset", "user", "project", "agent", "safety", "environment", "call"]
+LayerName = Literal[
+    "default", "preset", "user", "own_project", "project", "agent", "safety", "environment", "call"
+]  # fmt: skip
 AGENT_SECTIONS = ("preset", "recall", "capture", "privacy", "project")
 """What a section `agents.<name>` of the user's file may hold; the rest belongs to the process, not to an agent."""
 KIND_LISTS = (
@@ -130,6 +132,7 @@ def read_settings(
     overrides: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
     strict: bool = False,
+    user_file: Path | None = None,
 ) -> SettingsReport:
     """Read every layer.
 
@@ -139,20 +142,23 @@ def read_settings(
         agent: name whose section `agents.<name>` of the user's file is the agent's layer.
         overrides: nested values of the caller, the topmost layer.
         environ: the environment; None = the process's own.
+        user_file: read in place of the home's `config.yaml`, to see what it would mean.
         strict: raise the first problem instead of reporting it. Notes are never raised.
 
     Raises:
         InvalidSetting, UnknownSetting: with `strict`, and always for `overrides`: those are the caller's own.
     """
     reading = _Reading()
-    user_file = reading.file("user", home.config_file)
+    read_file = reading.file("user", user_file or home.config_file)
     project_path = project_file_of(home, project_root)
     project_file = reading.file("project", project_path) if project_path is not None else None
-    values = dict(user_file.values) if user_file else {}
-    agents = values.pop("agents", None)
-    at_user = user_file.at if user_file else str
+    values = dict(read_file.values) if read_file else {}
+    agents, projects = values.pop("agents", None), values.pop("projects", None)
+    at_user = read_file.at if read_file else str
     user = reading.layer("user", values, place=at_user)
-    mine = _agent_values(agents, agent, at_user, reading)
+    of_project = _own_values(projects, "projects", project_root, at_user, reading)
+    own = reading.layer("own_project", of_project, place=lambda _: at_user("projects"))
+    mine = _own_values(agents, "agents", agent, at_user, reading)
     agent_layer = reading.layer("agent", mine, place=lambda key: at_user(f"agents.{agent}.{key}"))
     project = reading.layer("project", reading.project_values(project_file), place=_at(project_file))
     safety: Flat = {"privacy.incognito": True} if reading.privacy_is_uncertain else {}
@@ -168,7 +174,7 @@ def read_settings(
     chosen = next(
         (
             layer.values["preset"]
-            for layer in (call, environment, agent_layer, user)
+            for layer in (call, environment, agent_layer, own, user)
             if "preset" in layer.values
         ),
         Settings().preset,
@@ -177,6 +183,7 @@ def read_settings(
     stack.put("default", default_values(), place=lambda _: "defaults")
     stack.put("preset", _preset_values(str(chosen)), place=preset_file(str(chosen)).at)
     stack.put("user", user.values, place=at_user)
+    stack.put("own_project", own.values, place=lambda _: at_user("projects"))
     reading.restrict(stack, project.values, place=_at(project_file))
     stack.put("agent", agent_layer.values, place=lambda key: at_user(f"agents.{agent}.{key}"))
     stack.put("safety", safety, place=lambda _: "a file that could not be read whole")
@@ -327,36 +334,45 @@ def _preset_values(name: str) -> Flat:
     return {"preset": name, **checked.values}
 
 
-def _agent_values(
-    agents: object, agent: str, place: Callable[[str], str], reading: _Reading
+def _own_values(
+    given: object, holder: str, chosen: str | Path | None, place: Callable[[str], str], reading: _Reading
 ) -> Mapping[str, object]:
-    """The section of one agent; what stands there but may not is noted for every agent, so that no typo hides."""
-    if agents is None:
+    """The section `agents.<name>` or `projects.<folder>` that is chosen.
+
+    What stands in any of them but may not is noted for everyone, so that no typo hides.
+    """
+    layer: LayerName = "agent" if holder == "agents" else "own_project"
+    if given is None:
         return {}
-    if not isinstance(agents, Mapping):
-        reading.note("agent", "agents", InvalidSetting(
-            f"{place('agents')}: `agents` is {agents!r}; expected a mapping from agent names to settings.",
+    if not isinstance(given, Mapping):
+        reading.note(layer, holder, InvalidSetting(
+            f"{place(holder)}: `{holder}` is {given!r}; expected a mapping from names to settings.",
         ))  # fmt: skip
         return {}
     mine: dict[str, object] = {}
-    for name, section in cast(Mapping[str, object], agents).items():
-        key = f"agents.{name}"
+    for name, section in cast(Mapping[str, object], given).items():
+        key = f"{holder}.{name}"
         if section is None:
             continue
         if not isinstance(section, Mapping):
             reading.note(
-                "agent", key, InvalidSetting(f"{place(key)}: `{key}` is {section!r}; expected a mapping.")
+                layer, key, InvalidSetting(f"{place(key)}: `{key}` is {section!r}; expected a mapping.")
             )
             continue
+        matches = name == chosen if isinstance(chosen, str) else _same_folder(name, chosen)
         for part, value in cast(Mapping[str, object], section).items():
             if part not in AGENT_SECTIONS:
-                reading.note("agent", f"{key}.{part}", InvalidSetting(
-                    f"{place(f'{key}.{part}')}: `{part}` cannot be set for one agent.",
-                    hint=f"An agent may have its own {', '.join(AGENT_SECTIONS)}.",
+                reading.note(layer, f"{key}.{part}", InvalidSetting(
+                    f"{place(f'{key}.{part}')}: `{part}` cannot be set for one {holder.removesuffix('s')}.",
+                    hint=f"There may be {', '.join(AGENT_SECTIONS)}.",
                 ))  # fmt: skip
-            elif name == agent:
+            elif matches:
                 mine[part] = value
     return mine
+
+
+def _same_folder(name: str, root: Path | None) -> bool:
+    return root is not None and Path(name).expanduser() == root
 
 
 def _call_layer(overrides: Mapping[str, object]) -> Checked:

@@ -37,6 +37,9 @@ agents:
   plan:            # for the agent `plan` alone
     recall:
       max_items: 4
+projects:
+  ~/work/shop:     # for the project in this folder alone
+    preset: typed
 ```
 
 ## Layers
@@ -49,6 +52,7 @@ A higher layer wins, value by value:
 | environment | `TACIT_RECALL__BUDGETS__START=1500`: two underscores part the levels, commas part the items of a list |
 | agent | `agents.<name>` in your file; may hold {agent_sections} |
 | project | `.tacit/config.yaml` in the project; may restrict, never widen |
+| own project | `projects.<folder>` in your file, the folder as it is written there or from `~`; may hold the same |
 | user | your `config.yaml` |
 | preset | one of {presets} |
 | default | the tables below |
@@ -130,6 +134,7 @@ def settings_schema() -> dict[str, Any]:
         "description": "settings of one agent, by its name",
         "additionalProperties": {"type": "object", "additionalProperties": False, "properties": of_agent},
     }
+    properties["projects"] = {**properties["agents"], "description": "settings of one project, by its folder"}
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Tacit settings"
     return schema

@@ -49,8 +49,10 @@ Shares = dict[str, float]
 
 
 class Allotments(_Section):
-    """Shares of a surface's budget that are kept for kinds (`decision`), scopes (`project`) or bands of relevance
-    (`high` from 0.7, `medium` from 0.5). An empty mapping shares nothing out."""
+    """Shares of a surface's budget; an empty mapping shares nothing out.
+
+    A slot is a kind (`decision`), a scope (`project`) or a band of relevance (`high` from 0.7, `medium` from 0.5).
+    """
 
     start: Shares = Field(default_factory=dict, description="of the start pack")
     prompt: Shares = Field(default_factory=dict, description="of the prompt pack")
@@ -212,6 +214,10 @@ class RecallSettings(_Section):
         default=None,
         ge=0,
         description="newest blocks that stay in the history; 0 = only the current one; null = all",
+    )
+    blocking: bool = Field(
+        default=False,
+        description="refuse a tool call once where a rule of yours marked `blocking` governs it, with the rule as the reason",
     )
     pinned_kinds: tuple[str, ...] = Field(default=(), description="kinds that are packed first")
     ambient_enabled: bool = Field(

@@ -43,6 +43,7 @@ def test_the_schema_knows_every_section():
         *(key.partition(".")[0] for key in settings_by_key()),
         "kinds",
         "agents",
+        "projects",
     }
     assert schema["properties"]["preset"]["enum"] == list(preset_names())
     assert schema["$defs"]["Budgets"]["properties"]["start"]["maximum"] == 20_000
