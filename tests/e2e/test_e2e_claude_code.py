@@ -133,6 +133,71 @@ def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
     assert "PostToolUseFailure" in place.text
 
 
+def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, installed):
+    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
+    calls = (
+        CallTool(name="Bash", input={"command": "git log --oneline -1", "description": "look"}),
+        CallTool(name="Bash", input={"command": "git commit --allow-empty -m x", "description": "commit"}),
+    )
+    sandbox.stub.script.append(Reply(when="step five", answers=(*calls, Say(text="done"))))
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(rule, kind="preference", when="commit, about:commit message")
+        sandbox.stub.clear()
+        session.ask("go on with step five of the list")
+    asked, after_log, after_commit = sandbox.stub.agent_requests
+    assert not asked.find("ORD-12")
+    assert not after_log.find("ORD-12"), "looking at the log is no commit"
+    assert len(after_commit.find("ORD-12")) == 1
+    (place,) = find_places(after_commit.body, "ORD-12")
+    assert "PreToolUse" in place.text, "it reaches the model together with the result of the call"
+
+
+def test_what_is_to_follow_an_edit_comes_after_it_and_once(sandbox, installed):
+    file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
+    edits = [
+        {"file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)"},
+        {"file_path": str(file), "old_string": "sum(prices, 0)", "new_string": "sum(prices, 1)"},
+    ]
+    calls = (
+        CallTool(name="Read", input={"file_path": str(file)}),
+        *(CallTool(name="Edit", input=edit) for edit in edits),
+    )
+    sandbox.stub.script.append(Reply(when="step six", answers=(*calls, Say(text="edited"))))
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember("Run `make lint` after every change.", kind="preference", when="run_lint_build")
+        sandbox.stub.clear()
+        assert session.ask("go on with step six of the list").text == "edited"
+    last = sandbox.stub.agent_requests[-1]
+    words = [
+        place.text if place.text in ("Read", "Edit") else "rule"
+        for place in find_places(last.body["messages"], r"^Read$|make lint|^Edit$")
+    ]
+    assert words == ["Read", "Edit", "rule", "Edit"]
+
+
+@pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
+def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
+    if allowed:
+        (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
+    commit = CallTool(
+        name="Bash", input={"command": "git commit --allow-empty -m release", "description": "commit"}
+    )
+    sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
+    rule = "Nobody commits during the freeze without asking the release manager."
+    sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
+    with installed.session() as session:
+        session.ask("go on with step seven of the list")
+    first, second, third = sandbox.stub.agent_requests
+    assert len(first.find("release manager")) == 1, "the rule stands in the start pack"
+    refused = find_places(second.body["messages"][-1:], "release manager")
+    assert bool(refused) is allowed
+    commits = sandbox.git("log", "--oneline").count("release")
+    assert commits == (1 if allowed else 2), "the second call runs"
+    assert len(third.find("release manager")) == (2 if allowed else 1)
+
+
 def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
     sandbox.remember("We always run `make lint` before committing.", kind="preference")
     with installed.session() as session:

@@ -57,7 +57,7 @@ from tacit.recall.query import build_query
 from tacit.recall.refresh import LowInformation, RefreshBlock
 from tacit.recall.render import rendering
 from tacit.recall.signal import surface_for
-from tacit.session import ledger
+from tacit.session import blocking, ledger
 from tacit.session.transitions import advanced, arrived, opened, seen
 
 _LOG = logging.getLogger(__name__)
@@ -209,7 +209,8 @@ class SignalHandler:
             return {}
         stays = ledger.bounded(state, most=settings_of(state).recall.history_blocks)
         return {
-            name: (ledger.kept_block(state, name) or "") if stays(name) else "" for name in request.message_ids
+            name: (ledger.kept_block(state, name) or "") if stays(name) else ""
+            for name in request.message_ids
         }
 
     def _record_of(self, signal: Signal) -> SessionState:
@@ -327,9 +328,14 @@ class SignalHandler:
         )
         if settings.recall.placement == "system_every_call" and refreshed:
             return self._refresh(asked.kept, state, settings, capabilities)
+        may_refuse = settings.recall.blocking and capabilities.refuses
         context = Context(
-            in_context=lambda memory: ledger.why_in_context(
-                state, memory, surface=surface, reinject_after=settings.recall.reinject_after
+            in_context=lambda memory: (
+                ""
+                if surface is Surface.ACTION and blocking.is_due(memory, signal, state, may_refuse=may_refuse)
+                else ledger.why_in_context(
+                    state, memory, surface=surface, reinject_after=settings.recall.reinject_after
+                )
             ),
             cap_chars=capabilities.cap_chars,
             remaining_ms=remaining,
@@ -346,6 +352,8 @@ class SignalHandler:
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
         )
+        chosen = [item.candidate.memory for item in delivered.pack.items]
+        refused = blocking.refusing(delivered.block, chosen, signal, state, may_refuse=may_refuse)
         state = ledger.record(
             state,
             items=delivered.pack.items,
@@ -353,7 +361,7 @@ class SignalHandler:
             message_id=message_id,
             at_ms=asked.kept.at_ms,
         )
-        block, state = announced(delivered.block, trace, state, settings.recall)
+        block, state = announced(refused, trace, state, settings.recall)
         notice = self._notice(signal, block, project, settings)
         return Delivery(
             block=block,

@@ -1,7 +1,8 @@
 """Claude Code: hook payloads to signals, blocks to hook replies (measured on 2.1.328; docs/guide/claude-code.md).
 
 In: the JSON that Claude Code writes to a hook's standard input. Out: one signal, or none; the JSON of a hook's answer,
-or nothing. Never: an answer to Stop (text there makes Claude take another turn), a decision, a permission.
+or nothing. Never: an answer to Stop (text there makes Claude take another turn), a permission; a decision only as the
+refusal of a call that a rule of the user blocks.
 
 Idempotency keys are made of what the host repeats when one event reaches us twice (a hook in user and in project
 settings): `tool_use_id`, `prompt_id` with the words, `agent_id`. Where the host names nothing (start, resume, clear,
@@ -99,6 +100,7 @@ class ClaudeCode:
             post_compaction=True,
             loads_rule_files=("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"),
             rule_file_fallbacks=("AGENTS.md",),
+            refuses=True,
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
@@ -139,7 +141,12 @@ class ClaudeCode:
         answer: dict[str, object] = {}
         if not block.empty:
             _check_length(block.text)
-            answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": block.text}
+            said: dict[str, object] = {"hookEventName": event}
+            if block.refuses and event == "PreToolUse":
+                said |= {"permissionDecision": "deny", "permissionDecisionReason": block.text}
+            else:
+                said["additionalContext"] = block.text
+            answer["hookSpecificOutput"] = said
         if notice:
             answer["systemMessage"] = notice
         return json.dumps(answer) if answer else ""

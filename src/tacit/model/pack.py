@@ -60,7 +60,8 @@ class Block:
     """The rendered text of a pack. The same pack renders to the same bytes. Empty text = silence.
 
     `placement` says where a host that has the choice puts it: `message` = with the newest message, kept there byte for
-    byte; `system` = in the system prompt of every call, replaced by the next one.
+    byte; `system` = in the system prompt of every call, replaced by the next one. `refuses` = the call it is for is not to
+    run, and the text is the reason.
     """
 
     surface: Surface
@@ -68,6 +69,7 @@ class Block:
     tokens: int = 0
     memory_ids: tuple[str, ...] = ()
     placement: Literal["message", "system"] = "message"
+    refuses: bool = False
 
     @property
     def empty(self) -> bool:

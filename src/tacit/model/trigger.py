@@ -46,6 +46,7 @@ class Trigger:
         topics: free words.
         breadth: in how many sessions of the project it matters: 3 almost every, 2 some, 1 few.
         maker: who made it.
+        blocking: the call it is for is refused once, with the memory as the reason, where the person allows that.
     """
 
     always: bool = False
@@ -58,6 +59,7 @@ class Trigger:
     topics: tuple[str, ...] = ()
     breadth: float = 1.0
     maker: TriggerMaker = "local"
+    blocking: bool = False
 
     def __post_init__(self) -> None:
         for name, weight in self.actions:

@@ -24,6 +24,7 @@ class HostCapabilities:
         post_compaction: whether a signal comes after a compaction.
         loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
         system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
+        refuses: whether a call can be refused before it runs.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
     """
 
@@ -34,6 +35,7 @@ class HostCapabilities:
     loads_rule_files: tuple[str, ...] = ()
     rule_file_fallbacks: tuple[str, ...] = ()
     system_prompt: bool = False
+    refuses: bool = False
 
     def arrives(self, surface: Surface) -> Arrival:
         """When a block of `surface` reaches the model; `never` where not declared."""

@@ -119,7 +119,7 @@ def make_trigger(
 def parse_when(text: str, *, maker: str = "user") -> Trigger:
     """Read the words given with `--when` (or a tool's `when`).
 
-    Comma or newline separated: `always`, action classes (`commit`, `edit_code=0.67`), `path:src/**/*.py`,
+    Comma or newline separated: `always`, `blocking`, action classes (`commit`, `edit_code=0.67`), `path:src/**/*.py`,
     `lang:python`, `cmd:git commit`, `tool:edit`, `topic:billing`, `about:droidcli`, `breadth:2`; other words are read
     like a memory's words.
 

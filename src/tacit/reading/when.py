@@ -28,6 +28,7 @@ _EXAMPLE = "Example: `commit, path:src/**/*.py, lang:python, cmd:git push, topic
 @dataclass(slots=True)
 class _Parts:
     always: bool = False
+    blocking: bool = False
     breadth: float | None = None
     actions: dict[str, float] = field(default_factory=dict[str, float])
     lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
@@ -70,7 +71,7 @@ def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigge
         always=parts.always, actions=tuple(actions), objects=parts.values("objects"), paths=parts.values("paths"),
         languages=parts.values("languages"), commands=parts.values("commands"), tools=parts.values("tools"),
         topics=parts.values("topics"), breadth=parts.breadth if parts.breadth is not None else (3.0 if parts.always else 1.0),
-        maker=known,
+        maker=known, blocking=parts.blocking,
     )  # fmt: skip
 
 
@@ -90,6 +91,8 @@ def format_when(trigger: Trigger) -> str:
         ("about", trigger.objects),
     ):
         items.extend(f"{prefix}:{_quote(value)}" for value in values)
+    if items and trigger.blocking:
+        items.append("blocking")
     if items and trigger.breadth != (3.0 if trigger.always else 1.0):
         items.append(f"breadth:{trigger.breadth!r}")
     return ", ".join(items)
@@ -98,6 +101,9 @@ def format_when(trigger: Trigger) -> str:
 def _read_item(item: str, parts: _Parts) -> None:
     if item.lower() == "always":
         parts.always = True
+        return
+    if item.lower() == "blocking":
+        parts.blocking = True
         return
     prefixed = _ITEM.match(item)
     if prefixed and prefixed[1].lower() in _PREFIXES:

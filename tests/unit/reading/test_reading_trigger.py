@@ -91,6 +91,8 @@ def test_the_words_of_when() -> None:
 
 
 def test_always_is_broad() -> None:
+    assert parse_when("cmd:git push, blocking").blocking
+    assert format_when(parse_when("cmd:git push, blocking")) == "cmd:git push, blocking"
     assert parse_when("always") == Trigger(always=True, breadth=3.0, maker="user")
 
 
