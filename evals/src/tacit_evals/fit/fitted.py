@@ -1,10 +1,26 @@
-"""Everything that is fitted, as one value that can be put into the engine. None = what ships."""
+"""Everything that is fitted, as one value that can be put into the engine. None = what ships.
+
+The parts are fitted in the order in which recall uses them: the gate learns from situations as the reader reads them, and
+for each project of the training data from a reader that was fitted without that project, because that is how well it will
+read prompts it has never seen. Rows of evaluated projects are dropped by `leaks` alone, before any fitter sees them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+
+from tacit.config.settings import RecallSettings
+from tacit.errors import InvalidInput
+from tacit.model.pack import Surface
+from tacit.ports.models import Embedder
+from tacit.reading.classifier.situation import SituationModel
+from tacit.recall.need import NeedModel
+from tacit.recall.score.gate import Gate, GateModel
+from tacit_evals.data.judged import Project
+from tacit_evals.fit.leaks import same_project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +29,7 @@ class Fitted:
 
     Attributes:
         situation: reads what is about to happen.
+        situations: other readers for the prompts of some projects, by name; used while fitting.
         trigger: says when a memory applies.
         need: orders the start pack.
         gate: relevance with its thresholds.
@@ -20,10 +37,11 @@ class Fitted:
         rows: how many rows each part was fitted on.
     """
 
-    situation: object | None = None
+    situation: SituationModel | None = None
+    situations: tuple[tuple[str, SituationModel], ...] = ()
     trigger: object | None = None
-    need: object | None = None
-    gate: object | None = None
+    need: NeedModel | None = None
+    gate: Gate | None = None
     left_out: tuple[str, ...] = ()
     rows: tuple[tuple[str, int], ...] = ()
 
@@ -32,6 +50,94 @@ SHIPPED = Fitted()
 """Nothing of our own: the engine as it ships."""
 
 
-def fit_all(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) -> Fitted:
-    """Fit all parts on rows of `dirs`, without any row of `exclude_projects`."""
-    raise NotImplementedError
+def fit_all(
+    dirs: Sequence[Path],
+    *,
+    exclude_projects: Sequence[str],
+    embedder: Embedder,
+    settings: RecallSettings,
+    date: str = "",
+    command: str = "",
+) -> Fitted:
+    """Fit all parts on rows of `dirs`, without any row of `exclude_projects`.
+
+    Args:
+        dirs: folders of labelled data.
+        exclude_projects: the projects that are evaluated.
+        embedder: whose vectors the models will be given.
+        settings: of the read path whose short lists the gate learns from.
+        date: stands in the manifests, nothing else.
+        command: stands in the manifests, nothing else.
+
+    Raises:
+        InvalidInput: if nothing is left to fit on.
+    """
+    # The fitters read the suites' pools, which know what is fitted: imported late.
+    from tacit_evals.fit.gate import ALPHA, ask_all, fit_gate
+    from tacit_evals.fit.need import fit_need
+    from tacit_evals.suites.pool import stored_memory
+
+    excluded = tuple(sorted(exclude_projects))
+    projects = judged_projects(dirs, exclude_projects=excluded)
+    if not projects:
+        raise InvalidInput(
+            f"No judged project is left to fit on without {', '.join(excluded) or 'any'}.",
+            hint="Give --fit a folder with judged projects other than the evaluated ones.",
+        )
+    places = tuple(dirs)
+    situation = _situation(places, excluded, embedder, date, command)
+    apart = tuple(
+        (one.name, _situation(places, tuple(sorted({*excluded, one.name})), embedder, "", ""))
+        for one in projects
+    )
+    need = fit_need(projects, stored=stored_memory, date=date, command=command)
+    learned = Fitted(situation=situation, situations=apart, need=need)
+    asked = [
+        row
+        for given in (True, False)
+        for row in ask_all(projects, embedder=embedder, settings=settings, given=given, fitted=learned)
+    ]
+    manifest = {
+        "what": "relevance of a short list, per surface",
+        "embedder": str(embedder.identity),
+        "projects": sorted(one.name for one in projects),
+        "rows": sum(len(row.candidates) for row in asked),
+        "alpha": ALPHA,
+        "date": date,
+        "command": command,
+    }
+    gate = GateModel(surfaces={Surface.PROMPT: fit_gate(asked, exclude=excluded)}, manifest=manifest)
+    return replace(
+        learned,
+        situations=(),
+        gate=gate,
+        left_out=excluded,
+        rows=(
+            ("situation", int(situation.file.manifest["rows"])),
+            ("need", sum(len(one.memories) for one in projects)),
+            ("gate", sum(len(row.candidates) for row in asked)),
+        ),
+    )
+
+
+def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) -> tuple[Project, ...]:
+    """Judged projects of all folders with their labelled triggers, without those that are excluded; each name once."""
+    from tacit_evals.fit.need import judged_projects as of_folder
+
+    found: dict[str, Project] = {}
+    for folder in dirs:
+        for project in of_folder(folder, exclude_projects=exclude_projects):
+            if any(same_project(project.name, name) for name in exclude_projects):
+                raise AssertionError(f"{project.name} is evaluated and must not be fitted on")
+            found.setdefault(project.name, project)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=32)
+def _situation(
+    dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str, command: str
+) -> SituationModel:
+    from tacit_evals.fit.situation import fit_situation, labelled_prompts
+
+    prompts = [one for folder in dirs for one in labelled_prompts(folder, exclude=excluded)]
+    return fit_situation(prompts, embedder=embedder, date=date, command=command)

@@ -36,9 +36,9 @@ from tacit.model.trigger import Trigger
 from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter, make_token_counter
+from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
-from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
 from tacit.recall.outcome import Silence
 from tacit.recall.pipeline import Context, RecallPipeline
@@ -128,8 +128,13 @@ class Pool:
             tokens=self.estimate,
             kinds=self.kinds,
             executor=None,
+            need=fitted.need,
             gate=fitted.gate,
         )
+        self._readers = {
+            name: SituationReader(embedder=embedder, model=model)
+            for name, model in {"": fitted.situation, **dict(fitted.situations)}.items()
+        }
         self._starts: dict[tuple[int, int], Start] = {}
 
     def _fill(self, embedder: Embedder) -> None:
@@ -173,15 +178,17 @@ class Pool:
 
     def prompt(self, prompt: Prompt, start: Start, *, pool_of: str = "") -> Handed:
         """What the prompt surface hands over into a context that holds `start`."""
-        state = self._state(prompt.previous, prompt.files)
+        reader = self._reader(pool_of or self.project.name)
+        state = self._state(prompt.previous, prompt.files, reader)
         signal = PromptSubmitted(session=_KEY, key=prompt.id, at_ms=prompt.at_ms, text=prompt.text)
         state = advanced(state, signal)
-        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms)
+        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, reader=reader)
         return self._handed(prompt, traces, start, prefix=pool_of or self.project.name)
 
     def call(self, call: Call, start: Start, *, at_ms: int) -> Handed:
         """What is handed over at a tool call: before it, and after it where the host reports a failure."""
-        state = self._state(call.previous, ())
+        reader = self._reader(self.project.name)
+        state = self._state(call.previous, (), reader)
         asked = PromptSubmitted(session=_KEY, key="prompt", at_ms=at_ms, text=call.prompt)
         state = advanced(state, asked)
         steps: list[tuple[Signal, SessionState, tuple[str, ...]]] = []
@@ -194,15 +201,19 @@ class Pool:
             )
             state = advanced(state, signal, paths=files, signature=signature)
             steps.append((signal, state, files))
-        traces = self._asked(steps, start, at_ms=at_ms)
+        traces = self._asked(steps, start, at_ms=at_ms, reader=reader)
         return self._handed(call, traces, start, prefix=self.project.name)
 
-    def _state(self, previous: str, files: tuple[str, ...]) -> SessionState:
+    def _reader(self, project: str) -> SituationReader:
+        return self._readers.get(project, self._readers[""])
+
+    def _state(self, previous: str, files: tuple[str, ...], reader: SituationReader) -> SessionState:
         state = SessionState(key=_KEY, turn=1, recent_files=files)
         if not previous:
             return state
         signal = MessageEnded(session=_KEY, key="message", at_ms=0, text=previous)
-        situation = read_situation("yes", previous_end=previous, recent_files=files)
+        reader.heard(previous)
+        situation = reader("yes", previous_end=previous, recent_files=files)
         return advanced(state, signal, situation=situation)
 
     def _asked(
@@ -211,6 +222,7 @@ class Pool:
         start: Start,
         *,
         at_ms: int,
+        reader: SituationReader,
     ) -> list[Trace]:
         traces: list[Trace] = []
         held = start
@@ -218,7 +230,7 @@ class Pool:
             surface = surface_for(signal, state, self.settings)
             if isinstance(surface, Silence):
                 continue
-            trace = self._run(signal, surface, state, held, at_ms=at_ms, files=files)
+            trace = self._run(signal, surface, state, held, at_ms=at_ms, files=files, reader=reader)
             held = replace(held, ids=held.ids | set(trace.injected))
             traces.append(trace)
         return traces
@@ -233,6 +245,7 @@ class Pool:
         at_ms: int,
         budgets: Budgets | None = None,
         files: tuple[str, ...] = (),
+        reader: SituationReader | None = None,
     ) -> Trace:
         asked = build_query(
             signal,
@@ -242,6 +255,7 @@ class Pool:
             budgets=budgets or self.settings.budgets,
             at_ms=at_ms,
             files=files,
+            read=reader or self._readers[""],
         )
         context = Context(in_context=_holding(held.ids), turn=state.turn, notes=asked.notes)
         _, trace = self._pipeline.run(asked.kept, settings=self.settings, context=context, trace_id="t")

@@ -1,0 +1,374 @@
+"""Fit the gate: relevance of a short list per surface, its calibration and its threshold. In: judged projects. Out: a `GateModel`.
+
+The short lists are those of the shipped read path (`Pool`, with a gate that only listens). Negatives are the pairs that
+no judge gave anything, and the prompts of one project asked of another one's store (generic rules aside). Marginal pairs
+are left out. Deterministic: rows in the order of the data, no randomness.
+
+Weights: logistic regression with a ridge penalty (Hoerl and Kennard, 1970; Newton steps). Calibration (Platt, 1999) and
+threshold use predictions for projects that the weights were not fitted on: the inner leave-one-out of `fit_gate`.
+
+Threshold (conformal risk control, Angelopoulos et al., 2024): with n no-memory prompts of those predictions and the loss
+"got anything" (at most 1), the least threshold t with  (n / (n + 1)) * rate(t) + 1 / (n + 1) <= alpha  bounds the expected
+rate on a further exchangeable prompt by alpha.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.config.settings import EmbedderSettings, RecallSettings
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.trigger import ACTIONS
+from tacit.ports.models import Embedder
+from tacit.providers.embedding import make_embedder
+from tacit.recall.score.gate.evidence import evidence_of, usual_row
+from tacit.recall.score.gate.model import MOST, GateModel, SurfaceModel, gate_data
+from tacit_evals.data.judged import Project, load_inject
+from tacit_evals.data.recognise import folders_of, triggers_for
+from tacit_evals.fit.fitted import SHIPPED, Fitted
+from tacit_evals.fit.leaks import same_project
+from tacit_evals.suites.pool import Pool, Start
+from tacit_evals.suites.running import shipped_settings
+
+Array = NDArray[np.float64]
+ALPHA = 0.10
+"""Bound on the expected rate of injections into prompts that deserve nothing."""
+PENALTY = 60.0
+CROSS_WEIGHT = 0.2
+START_TOKENS = 1_000
+STEPS = 20
+DECIMALS = 5
+SHIPPED_FILE = Path("src/tacit/recall/score/gate/shipped.json")
+COMMAND = "python -m tacit_evals.fit.gate --data DATA --date DATE --out " + str(SHIPPED_FILE)
+
+
+@dataclass(slots=True)
+class Listener:
+    """A gate that keeps what it is asked and hands nothing over."""
+
+    heard: list[tuple[Query, tuple[Candidate, ...]]] = field(
+        default_factory=list[tuple[Query, tuple[Candidate, ...]]]
+    )
+
+    def covers(self, surface: Surface) -> bool:
+        return surface is Surface.PROMPT
+
+    def judge(
+        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry
+    ) -> list[tuple[float, tuple[str, ...]]]:
+        del kinds
+        self.heard.append((query, tuple(candidates)))
+        return [(0.0, ())] * len(candidates)
+
+    def thresholds(self) -> Mapping[str, float]:
+        return {"prompt": 1.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One prompt's short list. `needed`: grade by memory id; None = a prompt of another project.
+
+    `nothing`: a judge said that it deserves nothing. `left`: what the short list did not hold of what was needed.
+    """
+
+    store: str
+    prompt_of: str
+    item: str
+    query: Query | None
+    candidates: tuple[Candidate, ...]
+    needed: Mapping[str, int]
+    marginal: frozenset[str]
+    start: frozenset[str]
+    generic: frozenset[str]
+    nothing: bool = False
+    crossed: bool = False
+
+
+def ask_all(
+    projects: Sequence[Project],
+    *,
+    embedder: Embedder,
+    settings: RecallSettings,
+    given: bool,
+    fitted: Fitted = SHIPPED,
+) -> list[Asked]:
+    """Every prompt of every project asked of every project's store."""
+    found: list[Asked] = []
+    for project in projects:
+        listener = Listener()
+        pool = Pool(
+            project,
+            embedder=embedder,
+            settings=settings,
+            given=given,
+            fitted=replace(fitted, gate=listener),
+        )
+        try:
+            generic = pool.generic()
+            for other in projects:
+                for prompt in other.prompts:
+                    start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms)
+                    before = len(listener.heard)
+                    pool.prompt(prompt, Start(), pool_of=other.name)
+                    query, candidates = listener.heard[-1] if len(listener.heard) > before else (None, ())
+                    crossed = other is not project
+                    found.append(
+                        Asked(
+                            store=project.name,
+                            prompt_of=other.name,
+                            item=prompt.id,
+                            query=query,
+                            candidates=candidates,
+                            needed={} if crossed else prompt.judgment.needed,
+                            marginal=frozenset() if crossed else prompt.judgment.marginal,
+                            start=start.ids,
+                            generic=generic,
+                            nothing=not crossed and prompt.judgment.nothing,
+                            crossed=crossed,
+                        )
+                    )
+        finally:
+            pool.close()
+    return found
+
+
+def usual_chances(asked: Sequence[Asked]) -> dict[str, float]:
+    """Mean chance of every class over the prompts, each prompt once."""
+    seen: dict[tuple[str, str], Query | None] = {}
+    for one in asked:
+        seen[one.prompt_of, one.item] = one.query
+    total = dict.fromkeys(ACTIONS, 0.0)
+    for query in seen.values():
+        for name, chance in query.situation.actions if query else ():
+            if name in total:
+                total[name] += chance
+    return {name: round(value / max(len(seen), 1), DECIMALS) for name, value in total.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """Rows to fit on: evidence, whether needed, weight, and the number of its `Asked`."""
+
+    evidence: Array
+    needed: Array
+    weight: Array
+    of: NDArray[np.int64]
+
+
+def pairs_of(
+    asked: Sequence[Asked], usual: Mapping[str, float], *, cross_weight: float = CROSS_WEIGHT
+) -> Pairs:
+    """One row per candidate that is not in the start pack and was not judged marginal."""
+    kinds = KindRegistry()
+    rows: list[Array] = []
+    needed: list[float] = []
+    weight: list[float] = []
+    of: list[int] = []
+    base = usual_row(usual)
+    for number, one in enumerate(asked):
+        if one.query is None or not one.candidates:
+            continue
+        table = evidence_of(one.query, one.candidates, kinds=kinds, usual=base)
+        for row, candidate in zip(table, one.candidates, strict=True):
+            name = candidate.memory.id
+            if name in one.start or name in one.marginal or (one.crossed and name in one.generic):
+                continue
+            rows.append(row)
+            needed.append(float(name in one.needed))
+            weight.append(cross_weight if one.crossed else 1.0)
+            of.append(number)
+    return Pairs(evidence=np.array(rows), needed=np.array(needed), weight=np.array(weight), of=np.array(of))
+
+
+def ridge_logistic(
+    x: Array, y: Array, w: Array, *, penalty: float, steps: int = STEPS
+) -> tuple[Array, float]:
+    """Weights and bias that minimise the weighted cross-entropy plus penalty / 2 times the squared norm of the weights.
+
+    Newton steps, each halved until the loss falls.
+    """
+    table = np.c_[x, np.ones(len(x))]
+    ridge = np.r_[np.full(x.shape[1], penalty), 1e-6]
+    share = float((w * y).sum() / w.sum())
+    beta = np.r_[np.zeros(x.shape[1]), np.log(share / (1 - share))]
+
+    def loss(b: Array) -> float:
+        z = table @ b
+        return float((w * (np.logaddexp(0.0, z) - y * z)).sum() + 0.5 * (ridge * b * b).sum())
+
+    now = loss(beta)
+    for _ in range(steps):
+        p = 1 / (1 + np.exp(-(table @ beta)))
+        gradient = table.T @ (w * (p - y)) + ridge * beta
+        hessian = (table * (w * p * (1 - p))[:, None]).T @ table + np.diag(ridge)
+        step = np.linalg.solve(hessian, gradient)
+        size = 1.0
+        while size > 1e-4 and loss(beta - size * step) > now:
+            size /= 2
+        beta = beta - size * step
+        after = loss(beta)
+        if now - after < 1e-7 * abs(now):
+            break
+        now = after
+    return beta[:-1], float(beta[-1])
+
+
+def fit_weights(pairs: Pairs, usual: Mapping[str, float], *, penalty: float = PENALTY) -> SurfaceModel:
+    """The model without calibration and threshold."""
+    x, w = pairs.evidence, pairs.weight
+    mean = np.average(x, axis=0, weights=w)
+    scale = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=w)) + 1e-3
+    weights, bias = ridge_logistic(np.clip((x - mean) / scale, -MOST, MOST), pairs.needed, w, penalty=penalty)
+    return SurfaceModel(
+        mean=_rounded(mean),
+        scale=_rounded(scale),
+        weights=_rounded(weights),
+        bias=round(bias, DECIMALS),
+        usual=tuple(usual.items()),
+    )
+
+
+def _rounded(row: Array) -> tuple[float, ...]:
+    return tuple(round(float(value), DECIMALS) for value in row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """What a model that never saw this prompt's project says of its short list: logits by memory id."""
+
+    asked: Asked
+    logits: Mapping[str, float]
+
+
+def predict(model: SurfaceModel, asked: Sequence[Asked]) -> list[Predicted]:
+    """Uncalibrated logits of every candidate that the start pack does not hold."""
+    kinds = KindRegistry()
+    found: list[Predicted] = []
+    for one in asked:
+        logits: dict[str, float] = {}
+        if one.query is not None and one.candidates:
+            gains = model.gains(model.evidence(one.query, one.candidates, kinds))
+            totals = gains.sum(axis=1) + model.bias
+            logits = {
+                candidate.memory.id: float(total)
+                for candidate, total in zip(one.candidates, totals, strict=True)
+                if candidate.memory.id not in one.start
+            }
+        found.append(Predicted(asked=one, logits=logits))
+    return found
+
+
+def platt(predicted: Sequence[Predicted]) -> tuple[float, float]:
+    """Slope and offset that turn logits into probabilities, over the judged pairs of the prompts' own stores."""
+    pairs = [
+        (value, float(name in one.asked.needed))
+        for one in predicted
+        if not one.asked.crossed
+        for name, value in sorted(one.logits.items())
+        if name not in one.asked.marginal
+    ]
+    x, y = np.array([[value] for value, _ in pairs]), np.array([hit for _, hit in pairs])
+    weights, bias = ridge_logistic(x, y, np.ones(len(y)), penalty=1e-3)
+    return round(max(float(weights[0]), 0.05), DECIMALS), round(bias, DECIMALS)
+
+
+def controlled_threshold(
+    predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float = ALPHA
+) -> float:
+    """Least relevance whose bounded rate of injections into prompts that deserve nothing is at most `alpha`."""
+    best = sorted(
+        (
+            _probability(max(one.logits.values(), default=-50.0), slope, offset)
+            for one in predicted
+            if one.asked.nothing
+        ),
+        reverse=True,
+    )
+    n = len(best)
+    allowed = int(np.floor(alpha * (n + 1) - 1))
+    if allowed < 0 or not best:
+        return 1.0
+    return round(min(1.0, best[allowed] + 1e-4), 4) if allowed < n else 0.0
+
+
+def _probability(logit: float, slope: float, offset: float) -> float:
+    return float(1 / (1 + np.exp(-(slope * logit + offset))))
+
+
+def fit_gate(
+    asked: Sequence[Asked], *, exclude: Sequence[str] = (), alpha: float = ALPHA, penalty: float = PENALTY
+) -> SurfaceModel:
+    """The calibrated model with its threshold, from prompts and stores of all projects but those of `exclude`.
+
+    Every row whose store or whose prompt belongs to an excluded project is dropped.
+    """
+    usable = [
+        one
+        for one in asked
+        if not any(same_project(one.store, name) or same_project(one.prompt_of, name) for name in exclude)
+    ]
+    stores = sorted({one.store for one in usable})
+    inner: list[Predicted] = []
+    for store in stores if len(stores) > 1 else ():
+        rest = [one for one in usable if store not in (one.store, one.prompt_of)]
+        usual = usual_chances(rest)
+        model = fit_weights(pairs_of(rest, usual), usual, penalty=penalty)
+        inner += predict(model, [one for one in usable if one.store == store])
+    usual = usual_chances(usable)
+    final = fit_weights(pairs_of(usable, usual), usual, penalty=penalty)
+    if not inner:
+        inner = predict(final, usable)
+    slope, offset = platt(inner)
+    threshold = controlled_threshold(inner, slope=slope, offset=offset, alpha=alpha)
+    return replace(final, slope=slope, offset=offset, threshold=threshold)
+
+
+def judged_projects(data: Path) -> list[Project]:
+    """All projects of `data` with judged prompts, with labelled triggers where there are any."""
+    return [
+        load_inject(folder, triggers=triggers_for(folder.name, data)) for folder in folders_of("inject", data)
+    ]
+
+
+def main() -> None:
+    """Fit what ships, on all projects, given and local triggers together."""
+    parser = argparse.ArgumentParser(description="Fit the gate and write what ships.")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the evaluation data")
+    parser.add_argument("--date", required=True, help="date for the manifest, such as 2026-11-21")
+    parser.add_argument("--out", type=Path, default=SHIPPED_FILE)
+    arguments = parser.parse_args()
+    embedder = make_embedder(EmbedderSettings(cache_entries=20_000))
+    settings = shipped_settings()
+    projects = judged_projects(arguments.data)
+    asked = [
+        one
+        for given in (True, False)
+        for one in ask_all(projects, embedder=embedder, settings=settings, given=given)
+    ]
+    model = fit_gate(asked)
+    manifest: dict[str, Any] = {
+        "what": "relevance of a short list, per surface",
+        "embedder": str(embedder.identity),
+        "data": sorted(project.name for project in projects),
+        "rows": sum(len(one.candidates) for one in asked),
+        "alpha": ALPHA,
+        "date": arguments.date,
+        "command": COMMAND,
+    }
+    gate = GateModel(surfaces={Surface.PROMPT: model}, manifest=manifest)
+    arguments.out.write_text(json.dumps(gate_data(gate), indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""The gate's model: calibrated relevance per surface, with the threshold it was fitted with.
+
+In: a query with its short list. Out: relevance (0-1) and reasons for every candidate. A frozen value, made from data.
+
+    relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset)
+
+each standardised evidence kept within -4 and 4. Logistic regression with a ridge penalty, then Platt's calibration (Platt, 1999)
+on predictions for projects that the weights were not fitted on. The threshold is chosen on those same predictions by
+conformal risk control (Angelopoulos et al., 2024); both are made in `tacit_evals.fit.gate`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from typing import Any, Protocol
+
+import numpy as np
+
+from tacit.errors import InvalidInput
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.recall.score.gate.evidence import EVIDENCE, Row, evidence_of, usual_row
+
+MOST = 4.0
+WORTH_REASONS = 0.1
+"""Below it nobody asks why a candidate scored what it did."""
+_REASONS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurfaceModel:
+    """The model of one surface.
+
+    Attributes:
+        mean, scale, weights: one number per name of `EVIDENCE`.
+        bias, slope, offset: of the formula.
+        threshold: least relevance that is handed over, as fitted.
+        usual: usual chance of every action class.
+    """
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    weights: tuple[float, ...]
+    bias: float
+    slope: float = 1.0
+    offset: float = 0.0
+    threshold: float = 0.5
+    usual: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, row in (("mean", self.mean), ("scale", self.scale), ("weights", self.weights)):
+            if len(row) != len(EVIDENCE):
+                raise InvalidInput(f"The gate has {len(row)} numbers in {name!r}; it needs {len(EVIDENCE)}.")
+
+    @cached_property
+    def _rows(self) -> tuple[Row, Row, Row, Row]:
+        return (
+            np.array(self.mean),
+            np.array(self.scale),
+            np.array(self.weights),
+            usual_row(dict(self.usual)),
+        )
+
+    def evidence(self, query: Query, candidates: Sequence[Candidate], kinds: KindRegistry) -> Row:
+        """Evidence of the short list, shape (candidates, columns)."""
+        return evidence_of(query, candidates, kinds=kinds, usual=self._rows[3])
+
+    def gains(self, evidence: Row) -> Row:
+        """What each column adds to the logit, same shape."""
+        mean, scale, weights, _ = self._rows
+        return np.clip((evidence - mean) / scale, -MOST, MOST) * weights
+
+    def relevance(self, gains: Row) -> Row:
+        """Calibrated probability of each row of `gains`."""
+        z = self.slope * (gains.sum(axis=1) + self.bias) + self.offset
+        return 1.0 / (1.0 + np.exp(-z))
+
+
+class Gate(Protocol):
+    """What judges a whole short list. `GateModel` is the one that ships; evaluation brings others."""
+
+    def covers(self, surface: Surface) -> bool:
+        """Whether relevance on `surface` is judged by this gate."""
+        ...
+
+    def judge(
+        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry
+    ) -> Sequence[tuple[float, tuple[str, ...]]]:
+        """Relevance (0-1) with short reasons for every candidate, in the order given."""
+        ...
+
+    def thresholds(self) -> Mapping[str, float]:
+        """Least relevance by name of the surface, where this gate was fitted with one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateModel:
+    """The models of the surfaces that have one, with the manifest of their data."""
+
+    surfaces: Mapping[Surface, SurfaceModel]
+    manifest: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def covers(self, surface: Surface) -> bool:
+        """Whether relevance on `surface` is judged by this model."""
+        return surface in self.surfaces
+
+    def judge(
+        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry
+    ) -> tuple[tuple[float, tuple[str, ...]], ...]:
+        """Relevance with short reasons, strongest first, for every candidate in the order given."""
+        model = self.surfaces[query.surface]
+        gains = model.gains(model.evidence(query, candidates, kinds))
+        values = model.relevance(gains)
+        return tuple(
+            (float(value) * _age(candidate, kinds), _reasons(row) if value >= WORTH_REASONS else ())
+            for candidate, value, row in zip(candidates, values, gains, strict=True)
+        )
+
+    def thresholds(self) -> dict[str, float]:
+        """See `Gate`."""
+        return {surface.value: model.threshold for surface, model in self.surfaces.items()}
+
+
+def _age(candidate: Candidate, kinds: KindRegistry) -> float:
+    """What tells of something that happened fades with its half-life; everything else holds until it is superseded."""
+    return (candidate.score("recent") or 0.0) if kinds.get(candidate.memory.kind).episodic else 1.0
+
+
+def _reasons(gains: Row) -> tuple[str, ...]:
+    best = sorted(((-gain, name) for gain, name in zip(gains.tolist(), EVIDENCE, strict=True) if gain > 0.2))
+    return tuple(f"{name.replace('_', ' ')} +{-gain:.1f}" for gain, name in best[:_REASONS])
+
+
+def gate_from(data: Mapping[str, Any]) -> GateModel:
+    """The model that `data` (as `gate_data` writes it) describes.
+
+    Raises:
+        InvalidInput: if it names other evidence than this version reads.
+    """
+    if tuple(data["evidence"]) != EVIDENCE:
+        raise InvalidInput(
+            "The gate was fitted on other evidence than this version reads.",
+            hint="Fit it again: `python -m tacit_evals.fit.gate --data DIR`.",
+        )
+    surfaces = {Surface(name): _surface_from(one) for name, one in data["surfaces"].items()}
+    return GateModel(surfaces=surfaces, manifest=data["manifest"])
+
+
+def _surface_from(data: Mapping[str, Any]) -> SurfaceModel:
+    return SurfaceModel(
+        mean=tuple(data["mean"]),
+        scale=tuple(data["scale"]),
+        weights=tuple(data["weights"]),
+        bias=data["bias"],
+        slope=data["slope"],
+        offset=data["offset"],
+        threshold=data["threshold"],
+        usual=tuple(data["usual"].items()),
+    )
+
+
+def gate_data(gate: GateModel) -> dict[str, Any]:
+    """`gate` as plain data, for a file."""
+    return {
+        "manifest": dict(gate.manifest),
+        "evidence": list(EVIDENCE),
+        "surfaces": {
+            surface.value: {
+                "threshold": model.threshold,
+                "bias": model.bias,
+                "slope": model.slope,
+                "offset": model.offset,
+                "mean": list(model.mean),
+                "scale": list(model.scale),
+                "weights": list(model.weights),
+                "usual": dict(model.usual),
+            }
+            for surface, model in gate.surfaces.items()
+        },
+    }
+
+
+@lru_cache(maxsize=1)
+def shipped_gate() -> GateModel:
+    """The gate that ships."""
+    return gate_from(json.loads(files("tacit.recall.score.gate").joinpath("shipped.json").read_text("utf-8")))
