@@ -54,7 +54,9 @@ class Run:
         names = tuple(sorted(set(evaluated)))
         if names not in self._fits:
             self.say(f"fitting without {', '.join(names)}")
-            self._fits[names] = fit_all(self.fit, exclude_projects=names)
+            self._fits[names] = fit_all(
+                self.fit, exclude_projects=names, embedder=self.embedder, settings=self.settings
+            )
         return self._fits[names]
 
     def triggers_of(self, project: str) -> Path | None:

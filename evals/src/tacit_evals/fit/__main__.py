@@ -1,0 +1,71 @@
+"""Fit everything that ships, on all projects, and write the files. In: the folder of the data, a date. Out: equal bytes each time.
+
+Run: `python -m tacit_evals.fit --data DIR --date 2026-11-21`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import tacit
+from tacit.config.settings import EmbedderSettings
+from tacit.providers.embedding import make_embedder
+from tacit.reading.classifier.weights import pack
+from tacit.recall.score.gate.model import GateModel, gate_data
+from tacit_evals.fit.fitted import Fitted, fit_all
+from tacit_evals.fit.need import written
+from tacit_evals.suites.running import shipped_settings
+
+PACKAGE = Path(tacit.__file__).parent
+COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
+FILES = {
+    "situation": "reading/classifier/situation.weights",
+    "need": "recall/need/need.json",
+    "gate": "recall/score/gate/shipped.json",
+}
+"""What is written, below the package or another root."""
+
+
+def files_of(fitted: Fitted) -> dict[str, bytes]:
+    """The bytes of every fitted file, by its path below the package."""
+    found: dict[str, bytes] = {}
+    if fitted.situation is not None:
+        found[FILES["situation"]] = pack(fitted.situation.file)
+    if fitted.need is not None:
+        found[FILES["need"]] = written(fitted.need).encode()
+    if isinstance(fitted.gate, GateModel):
+        found[FILES["gate"]] = (json.dumps(gate_data(fitted.gate), indent=1) + "\n").encode()
+    return found
+
+
+def main() -> None:
+    """Fit and write."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tacit_evals.fit", description="Fit everything that ships and write the files."
+    )
+    parser.add_argument("--data", type=Path, required=True, action="append", help="folder of labelled data")
+    parser.add_argument("--date", required=True, help="date for the manifests, such as 2026-11-21")
+    parser.add_argument(
+        "--out", type=Path, default=PACKAGE, help="write below this folder, not into the package"
+    )
+    arguments = parser.parse_args()
+    fitted = fit_all(
+        arguments.data,
+        exclude_projects=(),
+        embedder=make_embedder(EmbedderSettings(cache_entries=100_000)),
+        settings=shipped_settings(),
+        date=arguments.date,
+        command=COMMAND,
+    )
+    for name, content in files_of(fitted).items():
+        path = arguments.out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        changed = not path.exists() or path.read_bytes() != content
+        path.write_bytes(content)
+        print(f"{name}: {len(content)} bytes, {'changed' if changed else 'as before'}")
+
+
+if __name__ == "__main__":
+    main()
