@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
-    from tacit.app.injection import Injection, InjectionFailed, InjectionResult
+    from tacit.app.asking.injection import Injection, InjectionFailed, InjectionResult
     from tacit.app.wiring import open_engine, open_injection
     from tacit.errors import TacitError
     from tacit.session.history import is_block, prune_blocks, without_blocks
@@ -31,9 +31,9 @@ __all__ = [
 
 _WHERE = {
     "Engine": "tacit.app.engine",
-    "Injection": "tacit.app.injection",
-    "InjectionFailed": "tacit.app.injection",
-    "InjectionResult": "tacit.app.injection",
+    "Injection": "tacit.app.asking.injection",
+    "InjectionFailed": "tacit.app.asking.injection",
+    "InjectionResult": "tacit.app.asking.injection",
     "open_engine": "tacit.app.wiring",
     "open_injection": "tacit.app.wiring",
     "TacitError": "tacit.errors",

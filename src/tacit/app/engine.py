@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tacit import __version__
+from tacit.app.asking.answers import Answer, Asking
 from tacit.app.learning import Learning
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
@@ -23,9 +24,9 @@ from tacit.app.projects import Projects
 from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler
-from tacit.app.stats import InjectionStats, stats_of
+from tacit.app.stats import InjectionStats, stats_of, warnings_of
 from tacit.app.values import Delivery, EngineStatus, Recalled
-from tacit.app.vouching import said_by_user
+from tacit.app.vouching import prompts_of, said_by_user
 from tacit.capture.bootstrap import RulesImport
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CaptureReport
@@ -57,9 +58,6 @@ from tacit.upkeep.retention import apply_retention
 _LOG = logging.getLogger(__name__)
 RECENT_TRACES = 200
 RECALL_THREADS = 4
-RECENT_SESSIONS = 10
-QUOTED_WITHIN_MS = 6 * 3_600_000
-"""How old the newest signal of a session may be for its prompts to vouch for what an agent states."""
 
 
 class Engine:
@@ -79,6 +77,13 @@ class Engine:
             tokens=parts.estimate,
             kinds=parts.kinds,
             executor=self._executor if parts.remote_embedder else None,
+        )
+        self._asking = Asking(
+            parts=parts,
+            projects=self._projects,
+            sessions=self._sessions,
+            pipeline=self._pipeline,
+            settings_at=self._settings_at,
         )
         self._learning = Learning(parts=parts, projects=self._projects, sessions=self._sessions)
         self._memories = Memories(parts=parts, projects=self._projects, capture=self._learning.capture)
@@ -212,6 +217,18 @@ class Engine:
         """The start pack that a session in `cwd` would get now."""
         return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
 
+    def memory_context(
+        self,
+        cwd: str,
+        *,
+        query: str = "",
+        scope: str = "",
+        category: str = "",
+        session: SessionKey | None = None,
+    ) -> Answer:
+        """An answer on demand that counts for its session; see `Asking.memory_context`."""
+        return self._asking.memory_context(cwd, query=query, scope=scope, category=category, session=session)
+
     def visible(self, cwd: str, *, paths: Sequence[str] = ()) -> ScopeFilter:
         """What may be seen from `cwd` while working on `paths`."""
         project = self._projects.of(cwd)
@@ -278,7 +295,7 @@ class Engine:
                 "Nothing is stored here: privacy.incognito is on.",
                 hint="Only the user's own commands store now.",
             )
-        if user_words and tier < TrustTier.USER and self._said_by_user(content, user_words, cwd, session):
+        if user_words and tier < TrustTier.USER and self._said_lately(content, user_words, cwd, session):
             tier = TrustTier.USER
             scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
             when = parse_when(when, maker="agent") if isinstance(when, str) and when.strip() else when
@@ -287,20 +304,9 @@ class Engine:
             pinned=pinned, files=files,
         )  # fmt: skip
 
-    def _said_by_user(self, content: str, words: str, cwd: str, session: SessionKey | None) -> bool:
-        """Whether the user said `content` lately in the project around `cwd`, in `session` where it is known."""
-        project = self._projects.of(cwd)
-        if project is None:
-            return False
+    def _said_lately(self, content: str, words: str, cwd: str, session: SessionKey | None) -> bool:
         self._sessions.flush()
-        since = self._parts.clock.now_ms() - QUOTED_WITHIN_MS
-        prompts = [
-            prompt
-            for state in self._store.list_sessions(limit=RECENT_SESSIONS)
-            if state.project_id == project.id and state.last_signal_at_ms >= since
-            if session is None or state.key == session
-            for prompt in state.recent_prompts
-        ]
+        prompts = prompts_of(self._store, self._projects.of(cwd), session, now_ms=self._parts.clock.now_ms())
         return said_by_user(content, words, prompts)
 
     def list_memories(
@@ -445,7 +451,7 @@ class Engine:
             store=self._store.stats(),
             embedder=str(self._parts.embedder.identity),
             tokens_exact=self._parts.tokens.exact,
-            warnings=self._warnings(),
+            warnings=warnings_of(self._parts),
             silence=tuple(silences.most_common()),
             injections=sum(1 for trace in traces if trace.injected),
             recent=len(traces),
@@ -453,20 +459,6 @@ class Engine:
             recall_enabled=settings.recall.enabled,
             shadow=settings.recall.shadow,
         )
-
-    def _warnings(self) -> tuple[str, ...]:
-        found = [str(warning) for warning in self._parts.settings.report().warnings]
-        if self._parts.quarantined is not None:
-            found.append(
-                f"The store was damaged and put aside at {self._parts.quarantined}. A new one is in use; "
-                "`tacit restore BACKUP` brings a backup back; moving that file away ends this notice."
-            )
-        stats = self._store.stats()
-        if stats.vectors_missing:
-            found.append(
-                f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`."
-            )
-        return tuple(found)
 
     def check(self) -> tuple[str, ...]:
         """Integrity problems of the store, as sentences; () = sound."""

@@ -1,6 +1,6 @@
-"""Counts of one recall, read from its trace. Source: the typed seed, section 8.1 (`InjectionStats`).
+"""Counts of one recall, read from its trace, and what is wrong with settings or store. Source: the typed seed, section 8.1.
 
-In: a trace. Out: counts, with what was looked at and what was handed over told apart. Pure.
+In: a trace, or the parts. Out: counts (`InjectionStats`), with what was looked at and what was handed over told apart; sentences.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from tacit.app.parts import Parts
 from tacit.model.trace import Trace
 
 
@@ -49,3 +50,19 @@ def stats_of(trace: Trace) -> InjectionStats:
         by_type=tuple(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
         avg_relevance=sum(c.relevance for c in injected) / len(injected) if injected else 0.0,
     )
+
+
+def warnings_of(parts: Parts) -> tuple[str, ...]:
+    """What is wrong with the settings or the store, in sentences that say what to do."""
+    found = [str(warning) for warning in parts.settings.report().warnings]
+    if parts.quarantined is not None:
+        found.append(
+            f"The store was damaged and put aside at {parts.quarantined}. A new one is in use; "
+            "`tacit restore BACKUP` brings a backup back; moving that file away ends this notice."
+        )
+    stats = parts.store.stats()
+    if stats.vectors_missing:
+        found.append(
+            f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`."
+        )
+    return tuple(found)

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from tacit.capture.compare import take_apart
 from tacit.capture.wording import negated
 from tacit.model.ids import normalise_text
+from tacit.model.session import SessionKey
+from tacit.ports.store import ProjectRecord, Store
 from tacit.reading.sentences import split_sentences
 
 MIN_QUOTED_WORDS = 3
@@ -24,6 +26,26 @@ MOST_NEW_WORDS = 2
 """Most content words of the statement that the user did not say, however long it is."""
 _TECHNICAL = re.compile(r"\S*[^\w\s.,;:!?'\"()\u2019-]\S*|\S*\w[.:_-]\w\S*|\S*\d\S*|(?<!\w)--?\w\S*")
 _EDGES = ".,;:!?'\"()\u2019`"
+
+
+RECENT_SESSIONS = 10
+QUOTED_WITHIN_MS = 6 * 3_600_000
+"""How old the newest signal of a session may be for its prompts to vouch for what an agent states."""
+
+
+def prompts_of(
+    store: Store, project: ProjectRecord | None, session: SessionKey | None, *, now_ms: int
+) -> tuple[str, ...]:
+    """Recent prompts of `project`, of `session` alone where it is known; none without a project."""
+    if project is None:
+        return ()
+    return tuple(
+        prompt
+        for state in store.list_sessions(limit=RECENT_SESSIONS)
+        if state.project_id == project.id and state.last_signal_at_ms >= now_ms - QUOTED_WITHIN_MS
+        if session is None or state.key == session
+        for prompt in state.recent_prompts
+    )
 
 
 def said_by_user(statement: str, quoted: str, prompts: Iterable[str]) -> bool:

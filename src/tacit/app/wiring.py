@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from tacit.app.asking.injection import Injection
 from tacit.app.engine import Engine
-from tacit.app.injection import Injection
 from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
 from tacit.app.redaction import Redactors

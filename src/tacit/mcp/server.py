@@ -19,6 +19,7 @@ from pydantic import Field
 from starlette.types import ASGIApp
 
 from tacit import __version__
+from tacit.app.asking.answers import Answer
 from tacit.app.values import Recalled
 from tacit.errors import TacitError
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
@@ -41,7 +42,8 @@ ADD = (
     "Without the user's own words in `user_words` it stays unconfirmed. Never add secrets or what the code says itself."
 )
 CONTEXT = (
-    "Show what a new session in this folder would be given: standing rules, recent decisions, open tasks."
+    "Show what a new session in this folder would be given: standing rules, recent decisions, open tasks. "
+    "With a topic, scope or category: what is known of that. Ask again in mid-session when the task changes."
 )
 TAIL_TOKENS = 24
 """Kept free for the line that says how many more there are."""
@@ -85,6 +87,10 @@ class Service(Protocol):
 
     def context(self, cwd: str) -> Block:
         """What a session that starts in `cwd` would get."""
+        ...
+
+    def memory_context(self, cwd: str, *, query: str = "", scope: str = "", category: str = "") -> Answer:
+        """An answer on demand."""
         ...
 
 
@@ -176,8 +182,18 @@ def build_server(engine: Service) -> MCPServer:
             )
         )
 
-    def memory_context() -> str:
-        return _said(lambda: engine.context(caller_cwd.get()).text or "Nothing is known of this project yet.")
+    def memory_context(
+        query: Annotated[
+            str | None, Field(description="A topic; without it, what a new session gets.")
+        ] = None,
+        scope: Annotated[
+            str | None, Field(description="universal, language:X, project:X or project:X:task:Y.")
+        ] = None,
+        category: Annotated[
+            str | None, Field(description="One kind: preference, decision, correction, ...")
+        ] = None,
+    ) -> str:
+        return _said(lambda: context(engine, query or "", scope=scope or "", category=category or ""))
 
     server.tool(
         description=SEARCH,
@@ -195,6 +211,15 @@ def build_server(engine: Service) -> MCPServer:
         structured_output=False,
     )(memory_context)
     return server
+
+
+def context(engine: Service, query: str, *, scope: str, category: str) -> str:
+    """What a new session gets; with any argument, an answer that counts for the session."""
+    cwd = caller_cwd.get()
+    if not (query or scope or category):
+        return engine.context(cwd).text or "Nothing is known of this project yet."
+    answer = engine.memory_context(cwd, query=query, scope=scope, category=category)
+    return answer.block.text or answer.refused or "Nothing fits this question."
 
 
 def search(engine: Service, query: str, *, max_tokens: int) -> str:

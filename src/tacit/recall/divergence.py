@@ -2,7 +2,8 @@
 
 Source: SPEC section 5 and the multispace seed (REQ-P5-03, EC-P5-03). A space tells of a shift when even its largest
 similarity with any memory of the recent window is below the space's `low`. Only spaces of meaning count, those with a topic
-weight of 1; each brings its similarity to 0-1 (a scale without end, BM25, by s / (s + high)). Lowest similarity first,
+weight of 1. BM25 has no end and falls with how common a word is in the store, which is no distance: such a space tells of
+a shift only where no recent memory shares a word with the query. Lowest similarity first,
 ties in the fixed order of the spaces. A window of fewer than five memories says nothing: then a new store would alert all the time.
 """
 
@@ -21,6 +22,8 @@ WINDOW_MEMORIES = 50
 LEAST_MEMORIES = 5
 MOST_ALERTS = 3
 SUMMARY_CHARS = 100
+BOUNDED = 1.0
+"""A space whose `high` is not above this has a scale that ends at 1."""
 MEANING = 1.0
 """Topic weight of the spaces that measure meaning."""
 
@@ -46,6 +49,11 @@ def measurable(query: Query, space: str) -> bool:
             return bool(query.text.strip())
 
 
+def comparable(memory: Memory, space: str) -> bool:
+    """Whether a memory has the side that `space` compares with; one without says nothing of a shift."""
+    return space != "intent" or not memory.trigger.empty
+
+
 def summary_of(content: str) -> str:
     """The first words of a memory, at most 100 characters, never half a word."""
     flat = " ".join(content.split())
@@ -69,14 +77,16 @@ def divergences(
         space = SPACES.get(name)
         if space is None or space.topic_weight != MEANING or not measurable(query, name):
             continue
-        nearest = max(window, key=lambda c: (c.score(name) or 0.0, c.memory.created_at_ms, c.memory.id))
+        own = [c for c in window if comparable(c.memory, name)]
+        if len(own) < LEAST_MEMORIES:
+            continue
+        nearest = max(own, key=lambda c: (c.score(name) or 0.0, c.memory.created_at_ms, c.memory.id))
         value = max(0.0, nearest.score(name) or 0.0)
-        if value < space.low:
-            similarity = value / (value + space.high) if space.high > 1.0 else value
+        if value == 0.0 or (value < space.low and space.high <= BOUNDED):
             alerts.append(
                 DivergenceAlert(
                     space=name,
-                    similarity=round(similarity, 2),
+                    similarity=round(value, 2),
                     memory_id=nearest.memory.id,
                     summary=summary_of(nearest.memory.content),
                 )

@@ -1,0 +1,1 @@
+"""What programs and agents ask for directly: injection as a library call, answers on demand."""

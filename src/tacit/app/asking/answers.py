@@ -1,0 +1,217 @@
+"""Answers on demand that a session may have a few of: `memory_context(query, scope, category)`.
+
+In: words, a scope, a kind, a folder. Out: a block, or why there is none. A scope only narrows what may be seen from the
+folder. Answers count for the session that asks: where the caller cannot name it, the project's newest one.
+Source: the on-demand mode of the scoped seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.app.sessions import LiveSessions
+from tacit.config.settings import RecallSettings, Settings
+from tacit.errors import InvalidScope
+from tacit.model.ids import new_id
+from tacit.model.memory import Memory
+from tacit.model.pack import Block, Surface
+from tacit.model.query import Query
+from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.situation import Situation
+from tacit.ports.store import ProjectRecord
+from tacit.reading.entities import find_entities
+from tacit.reading.situation import read_situation
+from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.render import rendering
+from tacit.session import ledger
+
+MAX_CHARS = 4000
+SESSIONS_READ = 50
+LIVE_MS = 6 * 3_600_000
+"""A session without a signal for so long is not taken for the one that asks."""
+CATEGORIES = {"rule": "guideline"}
+"""Words that the design uses for kinds of other names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A block; empty with the reason in words."""
+
+    block: Block
+    refused: str = ""
+
+
+class Asking:
+    """Answers questions and counts them. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        *,
+        parts: Parts,
+        projects: Projects,
+        sessions: LiveSessions,
+        pipeline: RecallPipeline,
+        settings_at: Callable[[str], Settings],
+    ) -> None:
+        self._parts = parts
+        self._projects = projects
+        self._sessions = sessions
+        self._pipeline = pipeline
+        self._settings_at = settings_at
+
+    def memory_context(
+        self,
+        cwd: str,
+        *,
+        query: str = "",
+        scope: str = "",
+        category: str = "",
+        session: SessionKey | None = None,
+    ) -> Answer:
+        """What is known of `query`.
+
+        Args:
+            cwd: folder whose project is asked.
+            query: the words; "" = the best there is of that scope and category.
+            scope: `universal`, `language:X`, `project:X` or `project:X:task:Y`; "" = all that may be seen.
+            category: name of a kind; "" = all of them.
+            session: who asks; None = the newest session of the project.
+
+        Raises:
+            UnknownKind, InvalidScope: naming what is wrong.
+        """
+        settings = self._settings_at(cwd)
+        kind = self._parts.kinds.get(CATEGORIES.get(category, category)).name if category else ""
+        project = self._projects.of(cwd)
+        visible = self._visible(project, scope, settings)
+        key = session or self._newest(project)
+        if key is None:
+            return self._answer(query, visible, kind, settings, settings.recall.budgets.on_demand)[0]
+        with self._sessions.turn(key, timeout_s=5.0):
+            state = self._sessions.load(key) or SessionState(
+                key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms()
+            )
+            budget, refused = allowed_tokens(state, settings.recall)
+            if refused:
+                return Answer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
+            answer, state = self._answer(query, visible, kind, settings, budget, state=state)
+            if state is not None:
+                self._sessions.save(state)
+        return answer
+
+    def _newest(self, project: ProjectRecord | None) -> SessionKey | None:
+        if project is None:
+            return None
+        self._sessions.flush()
+        since = self._parts.clock.now_ms() - LIVE_MS
+        found = self._parts.store.list_sessions(limit=SESSIONS_READ)
+        return next(
+            (
+                s.key
+                for s in found
+                if s.project_id == project.id and not s.ended and s.last_signal_at_ms >= since
+            ),
+            None,
+        )
+
+    def _visible(self, project: ProjectRecord | None, scope: str, settings: Settings) -> ScopeFilter:
+        visible = self._projects.visible(
+            project,
+            share_preferences=settings.project.share_preferences,
+            links=settings.project.link,
+        )
+        return narrowed(visible, scope, project) if scope else visible
+
+    def _answer(  # noqa: PLR0917 - what a question is made of
+        self,
+        words: str,
+        scope: ScopeFilter,
+        kind: str,
+        settings: Settings,
+        budget: int,
+        state: SessionState | None = None,
+    ) -> tuple[Answer, SessionState | None]:
+        text = words.strip()[:MAX_CHARS]
+        recall = settings.recall
+        situation = read_situation(text) if text else Situation()
+        asked = Query(
+            surface=Surface.ON_DEMAND if text else Surface.START,
+            text=text,
+            raw_text=text,
+            situation=situation,
+            scope=scope,
+            at_ms=self._parts.clock.now_ms(),
+            budget_tokens=budget,
+            entities=find_entities(text),
+            session=str(state.key) if state else "",
+        )
+        if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to
+            thresholds = recall.thresholds.model_copy(update={"start": recall.thresholds.on_demand})
+            recall = recall.model_copy(update={"thresholds": thresholds})
+
+        def other_kind(memory: Memory) -> str:
+            return f"not of the kind {kind}" if kind and memory.kind != kind else ""
+
+        clean = self._parts.redactor.cleaner(settings)
+        context = Context(
+            preset=settings.preset,
+            render=rendering(self._parts.kinds, clean, recall.render),
+            notes=situation.why,
+            in_context=other_kind,
+            turn=state.turn if state else 0,
+            epoch=state.epoch if state else 0,
+        )
+        now = self._parts.clock.now_ms()
+        trace_id = new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5))
+        done, _ = self._pipeline.run(asked, settings=recall, context=context, trace_id=trace_id)
+        block = replace(done.block, surface=Surface.ON_DEMAND)
+        if state is None:
+            return Answer(block=block), None
+        state = ledger.record(state, items=done.pack.items, block=block, message_id="", at_ms=now)
+        return Answer(block=block), replace(state, answers=(*state.answers, block.tokens))
+
+
+def allowed_tokens(state: SessionState, settings: RecallSettings) -> tuple[int, str]:
+    """Tokens of the next answer in this session, or 0 and why there is none."""
+    most, cap = settings.answers_per_session, settings.session_tokens
+    if most and len(state.answers) >= most:
+        noun = "answer" if most == 1 else "answers"
+        return 0, f"This session has had its {most} {noun}; what matters is in context already."
+    budget = settings.budgets.on_demand
+    if cap:
+        ours = (e.tokens for e in state.ledger if e.surface not in (Surface.HOST, Surface.ON_DEMAND))
+        budget = min(budget, cap - sum(ours) - sum(state.answers))
+    if budget <= 0:
+        return 0, f"This session has had its {cap} tokens; what matters is in context already."
+    return budget, ""
+
+
+def narrowed(visible: ScopeFilter, text: str, project: ProjectRecord | None) -> ScopeFilter:
+    """The part of `visible` that a scope written as text names; a project may be named by its id or its name.
+
+    Raises:
+        InvalidScope: if it cannot be read, or names another project.
+    """
+    scope = Scope.parse(text)
+    if scope.kind is ScopeKind.LANGUAGE and any(s.kind is ScopeKind.UNIVERSAL for s in visible.scopes):
+        return ScopeFilter.of(scope)  # a language is shared as the universal scope is
+    if (
+        scope.kind is ScopeKind.PROJECT
+        and project is not None
+        and scope.project_id in (project.id, project.name)
+    ):
+        whole = Scope(kind=ScopeKind.PROJECT, key=project.id)
+        if not scope.task:
+            return ScopeFilter.of(whole)
+        return ScopeFilter.of(
+            whole, Scope(kind=ScopeKind.PROJECT, key=f"{project.id}{TASK_MARK}{scope.task}")
+        )
+    if not visible.allows(scope):
+        raise InvalidScope(
+            f"{text} cannot be seen from here.", hint="Ask for `universal`, `language:X` or this project."
+        )
+    return ScopeFilter.of(scope)
