@@ -17,10 +17,11 @@ from tacit_evals.data.recognise import NEEDS
 from tacit_evals.report.page import write_page
 from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.report.tables import print_card
+from tacit_evals.suites.action import run_action
 from tacit_evals.suites.inject import run_inject
 from tacit_evals.suites.running import Run, shipped_settings
 
-SUITES: dict[str, Callable[[Run], Scorecard]] = {"inject": run_inject}
+SUITES: dict[str, Callable[[Run], Scorecard]] = {"inject": run_inject, "action": run_action}
 LATENCY = "latency"
 
 

@@ -1,0 +1,151 @@
+"""What the memory hands over at real tool calls. In: judged calls and their pool. Out: a scorecard.
+
+Every call is asked on its own: the session knows its governing prompt, then the call starts (and fails, where it did), as the
+host reports it. The context holds the start pack, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tacit.errors import InvalidInput
+from tacit_evals.data.judged import Call, Project, load_action, load_inject
+from tacit_evals.data.recognise import folders_of, is_inject
+from tacit_evals.data.rows import read_text
+from tacit_evals.fit.leaks import same_project
+from tacit_evals.metrics.counts import Handed
+from tacit_evals.report.scorecard import Scorecard
+from tacit_evals.suites.handed import Measured, scorecard
+from tacit_evals.suites.inject import MAIN_BUDGET, START_BUDGETS, prompt_baselines, start_baselines
+from tacit_evals.suites.pool import DAY_MS, Pool
+from tacit_evals.suites.running import Run
+
+POOL_FILE = "memories.jsonl"
+
+
+def run_action(run: Run) -> Scorecard:
+    """Measure every folder of judged calls below the run's folder."""
+    measured: list[Measured] = []
+    described = run.described()
+    for folder in folders_of("action", run.data):
+        pool_file = _pool_file(folder, run)
+        name = pool_file.parent.name
+        calls = load_action(folder, pool=pool_file, name=name, triggers=run.labels_of(name))
+        run.triggers_of(name)
+        described[f"pool of {folder.name}"] = str(pool_file)
+        measured.append(_measure(calls, run))
+    return scorecard(measured, suite="action", dataset=str(run.data), settings=described)
+
+
+def _pool_file(folder: Path, run: Run) -> Path:
+    """The pool of the calls in `folder`: the one given, the one inside, else that of the project that they name.
+
+    Raises:
+        InvalidInput: if it cannot be told.
+    """
+    if run.pool is not None:
+        given = run.pool / POOL_FILE if run.pool.is_dir() else run.pool
+        if not given.is_file():
+            raise InvalidInput(f"{given} is missing.", hint=f"Give --pool a {POOL_FILE} or its folder.")
+        return given
+    if (folder / POOL_FILE).is_file():
+        return folder / POOL_FILE
+    text = read_text(folder / "calls.jsonl").lower()
+    near = [
+        root for root in (run.data, run.data.parent, folder.parent) if any(map(is_inject, _projects(root)))
+    ]
+    named = sorted(
+        ((text.count(project.name.lower()), project) for root in near[:1] for project in _projects(root)),
+        key=lambda found: (-found[0], found[1]),
+    )
+    if not named or named[0][0] == 0 or (len(named) > 1 and named[0][0] == named[1][0]):
+        raise InvalidInput(
+            f"{folder} has no {POOL_FILE}, and no project beside it is named by its calls.",
+            hint=f"Give the pool with --pool: a {POOL_FILE} or its folder.",
+        )
+    return named[0][1] / POOL_FILE
+
+
+def _projects(root: Path) -> list[Path]:
+    folders = (*root.iterdir(), *(root / "inject").glob("*")) if root.is_dir() else ()
+    return sorted(path for path in folders if path.is_dir() and is_inject(path))
+
+
+def _measure(project: Project, run: Run) -> Measured:
+    run.say(f"{project.name}: {len(project.memories)} memories, {len(project.calls)} calls")
+    pool = Pool(
+        project,
+        embedder=run.embedder,
+        settings=run.settings,
+        given=run.triggers is not None,
+        fitted=run.fitted(project.name),
+    )
+    at_ms = max(row.created_ms for row in project.memories) + DAY_MS
+    try:
+        handed = {
+            budget: [
+                pool.call(call, pool.start(tokens=budget, at_ms=at_ms), at_ms=at_ms) for call in project.calls
+            ]
+            for budget in START_BUDGETS
+        }
+        texts = {f"{project.name}/{call.id}": words_of(call) for call in project.calls}
+        return Measured(
+            name=project.name,
+            learned=project.learned,
+            handed=handed,
+            main=MAIN_BUDGET,
+            baselines=prompt_baselines(pool, handed[MAIN_BUDGET], texts, run),
+            start_baselines=start_baselines(pool, handed),
+            cross=_cross(pool, project, run, at_ms=at_ms),
+            more=_delivered(handed),
+        )
+    finally:
+        pool.close()
+
+
+def words_of(call: Call) -> str:
+    """What a search would be asked: the tool, its input, the prompt."""
+    return " ".join((call.tool, *(str(value) for value in call.input.values()), call.error, call.prompt))
+
+
+def _delivered(handed: dict[int, list[Handed]]) -> dict[str, float | None]:
+    """Pairs of grade 2 that the action and failure packs handed over, and those that were in context by then."""
+
+    def grade2(one: Handed) -> set[str]:
+        return {memory for memory, grade in one.judgment.needed.items() if grade == 2}
+
+    main = handed[MAIN_BUDGET]
+    return {
+        "pairs_grade2": float(sum(len(grade2(one)) for one in main)),
+        "delivered_grade2": float(sum(len(grade2(one) & set(one.pack)) for one in main)),
+        "in_context_grade2": float(sum(len(grade2(one) & (one.start | set(one.pack))) for one in main)),
+        "delivered_grade2_empty_context": float(sum(len(grade2(one) & set(one.pack)) for one in handed[0])),
+    }
+
+
+def _cross(pool: Pool, project: Project, run: Run, *, at_ms: int) -> Sequence[tuple[bool, bool]]:
+    """The calls against the stores of other projects beside the pool's own; () where there are none."""
+    del pool
+    root = next((one for one in (run.data, run.data.parent) if _projects(one)), None)
+    verdicts: list[tuple[bool, bool]] = []
+    for folder in _projects(root) if root is not None else ():
+        if same_project(folder.name, project.name):
+            continue
+        other = load_inject(folder, triggers=run.labels_of(folder.name))
+        run.triggers_of(other.name)
+        store = Pool(
+            other,
+            embedder=run.embedder,
+            settings=run.settings,
+            given=run.triggers is not None,
+            fitted=run.fitted(project.name, other.name),
+        )
+        try:
+            generic = store.generic()
+            start = store.start(tokens=MAIN_BUDGET, at_ms=at_ms)
+            packs = [store.call(call, start, at_ms=at_ms).pack for call in project.calls]
+        finally:
+            store.close()
+        verdicts += [(bool(pack), not generic.issuperset(pack)) for pack in packs]
+    return verdicts
