@@ -52,6 +52,7 @@ _IMPLIED: dict[str, tuple[tuple[str, float], ...]] = {
     "offer_options": (("answer_question", 0.5),),
     "edit_code": (("run_lint_build", 0.15), ("run_tests", 0.18)),
 }  # fmt: skip
+_AFTER_EDIT = (("run_lint_build", 0.3), ("run_tests", 0.3), ("commit", 0.2), ("write_docs", 0.2))
 _TOOL_PRIOR = {
     "edit": "edit_code",
     "write": "edit_code",
@@ -137,6 +138,16 @@ def read_call(call: ToolCall) -> Situation:
     )
 
 
+def read_finished(call: ToolCall) -> Situation:
+    """Read a call that is done: itself, and, after an edit of code, weakly what mostly follows one."""
+    situation = read_call(call)
+    if _touch_of(call.tool) not in ("edit", "write") or situation.probability("edit_code") < 0.5:
+        return situation
+    known = dict(situation.actions)
+    follows = tuple((name, chance) for name, chance in _AFTER_EDIT if name not in known)
+    return replace(situation, actions=(*situation.actions, *follows))
+
+
 def _touch_of(tool: str) -> Touch | None:
     name = tool.lower()
     if name in ("edit", "multiedit", "patch", "apply_patch", "notebookedit", "str_replace", "replace"):
@@ -189,7 +200,7 @@ def _read_words(
     proposed = find_paths(proposal) if proposal else ()
     situation = Situation(
         actions=actions,
-        objects=objects_of(f"{own}\n{proposal}" if proposal else own, paths=files[:8]),
+        objects=objects_of(f"{own}\n{proposal}" if proposal else own),
         paths=tuple(dict.fromkeys((*named, *proposed, *files))),
         languages=tuple(dict.fromkeys((*languages_in(own), *languages_of((*named, *proposed, *files))))),
         commands=commands,

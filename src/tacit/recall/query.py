@@ -29,7 +29,7 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import ACTION_PARENTS
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
-from tacit.reading.situation import read_call, read_situation
+from tacit.reading.situation import read_call, read_finished, read_situation
 from tacit.recall.outcome import Outcome
 
 MAX_TEXT_CHARS = 4000
@@ -150,10 +150,12 @@ def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], read: Read
     match signal:
         case PromptSubmitted():
             return _ask_prompt(signal, state, read)
-        case ToolStarting() | ToolFinished():
-            return Asked(
-                text=_call_words(signal.call), situation=read_call(signal.call), files=files, goal=_goal(state)
-            )
+        case ToolStarting():
+            situation = read_call(signal.call)
+            return Asked(text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state))
+        case ToolFinished():
+            situation = read_finished(signal.call)
+            return Asked(text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state))
         case ToolFailed():
             signature = error_signature(signal.error, command=signal.call.command)
             situation = read_call(signal.call)
