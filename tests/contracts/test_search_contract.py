@@ -431,6 +431,30 @@ class TestStandingAndError:
         ]
         assert store.search.standing([], scope=VISIBLE, limit=9).hits == ()
 
+    def test_standing_by_breadth_where_asked(self, store: Store) -> None:
+        add(
+            store,
+            memory("mem_narrow", kind="preference", importance=0.9, trigger=Trigger(breadth=1.0)),
+            memory("mem_broad", kind="decision", importance=0.2, trigger=Trigger(breadth=2.5)),
+            memory("mem_always", kind="preference", importance=0.1, trigger=Trigger(always=True)),
+            memory("mem_pinned", kind="preference", importance=0.1, pinned=True),
+            memory("mem_wide", kind="preference", importance=0.3, trigger=Trigger(breadth=2.5)),
+        )
+        kinds = ["preference", "decision"]
+        found = store.search.standing(kinds, scope=VISIBLE, limit=9, broadest=True)
+        assert ids(found) == ["mem_pinned", "mem_always", "mem_wide", "mem_broad", "mem_narrow"]
+        assert found.hits[1].score == 0.1
+        assert ids(store.search.standing(kinds, scope=VISIBLE, limit=2))[1] == "mem_narrow"
+
+    def test_breadth_follows_an_edit(self, store: Store) -> None:
+        one, two = memory("mem_a", kind="preference"), memory("mem_b", kind="preference")
+        add(store, one, two)
+        store.apply([Edit(memory=replace(two, trigger=Trigger(breadth=3.0)))])
+        assert ids(store.search.standing(["preference"], scope=VISIBLE, limit=9, broadest=True)) == [
+            "mem_b",
+            "mem_a",
+        ]
+
     def test_standing_over_many_kinds(self, store: Store) -> None:
         add(store, memory("mem_a", kind="kind_299"))
         kinds = [f"kind_{number}" for number in range(300)]

@@ -140,10 +140,19 @@ class FakeSearch:
                 scores[memory.id] = best
         return self._rank("intent", found, scores, limit)
 
-    def standing(self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int) -> Ranking:
+    def standing(
+        self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
+    ) -> Ranking:
         """See the port."""
         found = [m for m in self._data.active(scope) if m.kind in set(kinds) and self._holds(m)]
-        found.sort(key=lambda memory: (not memory.pinned, -memory.importance, memory.id))
+        found.sort(
+            key=lambda memory: (
+                not memory.pinned,
+                -memory.trigger.reach if broadest else 0.0,
+                -memory.importance,
+                memory.id,
+            )
+        )
         hits = tuple(Hit(memory_id=m.id, score=m.importance) for m in found[: max(limit, 0)])
         return Ranking(space="standing", hits=hits)
 

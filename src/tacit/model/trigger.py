@@ -26,6 +26,8 @@ ACTION_PARENTS: dict[str, str] = {
 
 ACTIONS: tuple[str, ...] = tuple(ACTION_PARENTS)
 
+GREATEST_BREADTH = 3.0
+
 TriggerMaker = Literal["user", "agent", "model", "local"]
 MAKER_RANK: dict[str, int] = {"local": 0, "model": 1, "agent": 2, "user": 3}
 """A trigger is replaced only by one of a maker of equal or higher rank."""
@@ -82,6 +84,11 @@ class Trigger:
             or self.tools
             or self.topics
         )
+
+    @property
+    def reach(self) -> float:
+        """The breadth, 0 to 3; *always* counts as the greatest."""
+        return GREATEST_BREADTH if self.always else self.breadth
 
     @property
     def places_only(self) -> bool:

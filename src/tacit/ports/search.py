@@ -48,8 +48,13 @@ class Search(Protocol):
         """
         ...
 
-    def standing(self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int) -> Ranking:
-        """Memories of these kinds by importance (0 to 1), pinned first; the start pack's pool."""
+    def standing(
+        self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
+    ) -> Ranking:
+        """Memories of these kinds by importance (0 to 1), pinned first; the start pack's pool.
+
+        With `broadest` the breadth of the trigger comes before importance (`always` counts as the greatest).
+        """
         ...
 
     def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:

@@ -92,8 +92,8 @@ class StartPools:
         kinds = [kind.name for kind in self._kinds if kind.standing or kind.name in START_EXTRA_KINDS]
         rest = [kind.name for kind in self._kinds if kind.name not in kinds]
         search = self._store.search
-        hits = search.standing(kinds, scope=scope, limit=START_POOL).hits
-        extra = search.standing(rest, scope=scope, limit=START_POOL // SPECIFIC_SHARE).hits
+        hits = search.standing(kinds, scope=scope, limit=START_POOL, broadest=True).hits
+        extra = search.standing(rest, scope=scope, limit=START_POOL // SPECIFIC_SHARE, broadest=True).hits
         ids = list(dict.fromkeys(hit.memory_id for hit in (*hits, *extra)))
         memories = self._store.get(ids, scope=scope)
         needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms)

@@ -79,6 +79,7 @@ def test_a_store_of_version_1_gets_its_search(home: Home) -> None:
         search.code("getUserName", scope=EVERYONE, limit=9),
         search.entity([Entity(kind="file", key="a.py")], scope=EVERYONE, limit=9),
         search.intent([("commit", 1.0)], scope=EVERYONE, limit=9),
+        search.standing(["fact"], scope=EVERYONE, limit=9, broadest=True),
     ):
         assert [hit.memory_id for hit in ranking.hits] == active, ranking.space
     assert store.check() == ()

@@ -168,6 +168,15 @@ _SEARCH = (
 )
 
 
+_BREADTH = (
+    "ALTER TABLE memories ADD COLUMN breadth REAL NOT NULL DEFAULT 1.0",
+    """UPDATE memories SET breadth = CASE WHEN json_extract(body, '$.trigger.always') THEN 3.0
+        ELSE coalesce(json_extract(body, '$.trigger.breadth'), 1.0) END""",
+    """CREATE INDEX memories_by_breadth ON memories (scope, kind, pinned DESC, breadth DESC, importance DESC, id)
+        WHERE status = 'active'""",
+)
+
+
 def _create_core(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in _CORE:
@@ -183,7 +192,12 @@ def _create_search(connection: sqlite3.Connection) -> None:
     index_everything(connection)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_core, _create_search)
+def _add_breadth(connection: sqlite3.Connection) -> None:
+    for statement in _BREADTH:
+        connection.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_core, _create_search, _add_breadth)
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -148,16 +148,19 @@ class SqliteSearch:
             ]
             return ranking.filled(confirm_arrays(connection, scopes, found, limit, now_ms))
 
-    def standing(self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int) -> Ranking:
+    def standing(
+        self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
+    ) -> Ranking:
         """See the port."""
         with self._ranking("standing", scope, limit) as (connection, scopes, ranking):
             pairs = [(one.number, kind) for one in scopes for kind in dict.fromkeys(map(clean_text, kinds))]
             now_ms = self._clock.now_ms()
-            best: list[tuple[int, float, str]] = []
+            best: list[tuple[int, float, float, str]] = []
             for start in range(0, len(pairs), _UNION):
-                best += _standing(connection, pairs[start : start + _UNION], limit, now_ms)
-            best.sort(key=lambda row: (-row[0], -row[1], row[2]))
-            return ranking.filled(Hit(memory_id=row[2], score=row[1]) for row in best[:limit])
+                part = pairs[start : start + _UNION]
+                best += _standing(connection, part, limit, now_ms, broadest=broadest)
+            best.sort(key=lambda row: (-row[0], -row[1], -row[2], row[3]))
+            return ranking.filled(Hit(memory_id=row[3], score=row[2]) for row in best[:limit])
 
     def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
@@ -246,15 +249,20 @@ def _action_numbers(connection: sqlite3.Connection, actions: Sequence[tuple[str,
 
 
 def _standing(
-    connection: sqlite3.Connection, pairs: Sequence[tuple[int, str]], limit: int, now_ms: int
-) -> list[tuple[int, float, str]]:
-    """The best `limit` of every (scope, kind), each read from the end of one index: pinned, importance, id."""
+    connection: sqlite3.Connection,
+    pairs: Sequence[tuple[int, str]],
+    limit: int,
+    now_ms: int,
+    *,
+    broadest: bool,
+) -> list[tuple[int, float, float, str]]:
+    """The best `limit` of every (scope, kind), read from the end of one index: pinned, breadth where asked, importance, id."""
     if not pairs:
         return []
     one = (
-        "SELECT * FROM (SELECT pinned, importance, id FROM memories"
+        f"SELECT * FROM (SELECT pinned, {'breadth' if broadest else '0.0'}, importance, id FROM memories"
         f" WHERE scope = ? AND kind = ? AND {HOLDS.replace(':now', '?')}"
-        " ORDER BY pinned DESC, importance DESC, id LIMIT ?)"
+        f" ORDER BY pinned DESC, {'breadth DESC, ' if broadest else ''}importance DESC, id LIMIT ?)"
     )
     values = [value for scope, kind in pairs for value in (scope, kind, now_ms, now_ms, limit)]
     return connection.execute(" UNION ALL ".join([one] * len(pairs)), values).fetchall()

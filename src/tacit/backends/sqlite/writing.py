@@ -94,13 +94,14 @@ def _put_memory(connection: sqlite3.Connection, put: Put, *, change: int, now_ms
         change,
         version,
         body,
+        memory.trigger.reach,
     )
     if before is None:
         number = int(
             connection.execute(
                 "INSERT INTO memories (scope, kind, status, source, valid_from_ms, valid_to_ms, created_at_ms,"
-                " importance, pinned, error_signature, use_count, change, version, body, id)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+                " importance, pinned, error_signature, use_count, change, version, body, breadth, id)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
                 (*columns, memory.id),
             ).fetchone()[0]
         )
@@ -109,7 +110,7 @@ def _put_memory(connection: sqlite3.Connection, put: Put, *, change: int, now_ms
         connection.execute(
             "UPDATE memories SET scope = ?, kind = ?, status = ?, source = ?, valid_from_ms = ?, valid_to_ms = ?,"
             " created_at_ms = ?, importance = ?, pinned = ?, error_signature = ?, use_count = ?, change = ?,"
-            " version = ?, body = ? WHERE number = ?",
+            " version = ?, body = ?, breadth = ? WHERE number = ?",
             (*columns, number),
         )
         _count(connection, int(before[1]), total=-1, active=-int(before[2] == "active"), change=change)

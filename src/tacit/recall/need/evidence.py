@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.memory import Memory
+from tacit.model.trigger import GREATEST_BREADTH
 from tacit.reading.lexicon import stem
 
 EVIDENCE: tuple[str, ...] = ("breadth", "known", "recent", "short", "learned", "few_objects", "no_places")
@@ -51,7 +52,7 @@ def evidence_of(memories: Sequence[Memory]) -> NDArray[np.float64]:
     older = np.searchsorted(np.sort(times), times, side="left") / len(memories)
     rows = [
         (
-            1.0 if memory.trigger.always else memory.trigger.breadth / 3.0,
+            memory.trigger.reach / GREATEST_BREADTH,
             known[number],
             float(older[number]),
             -math.log(LINE_TOKENS + len(memory.content) / CHARS_PER_TOKEN),
