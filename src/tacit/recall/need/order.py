@@ -11,8 +11,10 @@ judged prompts, what is needed together is needed together, and a stronger penal
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +64,12 @@ def by_marginal_need(memories: Sequence[Memory], needs: NDArray[np.float64]) -> 
 def overlaps(texts: Sequence[str]) -> NDArray[np.float64]:
     """How much each pair of texts says the same by its words, 0 to 1, shape (len(texts), len(texts))."""
     words = [words_in(text) for text in texts]
-    columns: dict[str, int] = {}
-    held = np.zeros((len(texts), len(frozenset[str]().union(*words))), dtype=np.float32)
+    counts = Counter(chain.from_iterable(words))
+    shared = [word for word, count in counts.items() if count > 1]
+    columns = {word: number for number, word in enumerate(shared)}
+    held = np.zeros((len(texts), len(columns)), dtype=np.float32)
     for number, own in enumerate(words):
-        held[number, [columns.setdefault(word, len(columns)) for word in own]] = 1.0
+        held[number, [columns[word] for word in own if word in columns]] = 1.0
     common = (held @ held.T).astype(np.float64)
     sizes = np.array([max(len(own), LEAST_WORDS) for own in words], dtype=np.float64)
     share = common / np.minimum(sizes[:, None], sizes[None, :])
