@@ -72,6 +72,18 @@ def test_an_edit_of_code_needs_two_things_or_the_very_file() -> None:
     assert relevance(asked, trigger=file) == pytest.approx(0.97 * 0.75 * 0.6)
 
 
+def test_a_trigger_of_places_alone_is_met_there() -> None:
+    command = Trigger(commands=("git push",), maker="user")
+    file = Trigger(paths=("migrations/**",), maker="user")
+    tool = Trigger(tools=("write",), maker="user")
+    assert relevance(calling("git push origin main"), trigger=command) == 1.0
+    assert relevance(calling("git pull"), trigger=command) == 0.0
+    assert relevance(calling(tool="edit", path="migrations/003.sql"), trigger=file) == 1.0
+    assert relevance(calling(tool="edit", path="src/a.py"), trigger=file) == 0.0
+    assert relevance(calling(tool="write", path="src/a.py"), trigger=tool) == 1.0
+    assert relevance(calling(tool="edit", path="src/a.py"), trigger=tool) == 0.0
+
+
 def test_generic_rules_are_not_for_every_call() -> None:
     always = Trigger(always=True, breadth=3.0, maker="user")
     assert relevance(calling("git commit -m x"), trigger=always) == 0.0

@@ -7,7 +7,7 @@ The formula (own; set by hand on calls of projects that nothing is reported on):
     action   = worth x about x moment x sure, x CONDITION if the statement is a condition that is not wholly met,
                x FOLLOWS if it only says that the deed follows another, x ELSEWHERE at other paths or languages
                after a finished edit a rule that says so, and names a deed, has FOLLOWS x worth
-    moment   = deed, or diffuse x DIFFUSE_SHARE x (0.6 + 0.4 x goal) where the call touches two things it names or the very file
+    moment   = 1 where a trigger without classes is met at its command, file or tool, else deed, or diffuse x DIFFUSE_SHARE x (0.6 + 0.4 x goal) where the call touches two things it names or the very file
     worth    = by kind: what prescribes or warns counts, what only describes counts less
     failure  = EXACT for the same signature; else worth x overlap of the words of both signatures, same program only;
                without a signature: worth x _UNVERIFIED where its quoted words stand in the error
@@ -24,7 +24,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
 from tacit.model.query import Query
 from tacit.model.situation import Situation
-from tacit.model.trigger import TriggerMaker
+from tacit.model.trigger import Trigger, TriggerMaker
 from tacit.reading.governs import DIFFUSE, Call, Fit
 
 WORTH: dict[str, float] = {
@@ -81,6 +81,8 @@ def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[fl
     fit = call_of(query.situation, query.goal).fit(memory.trigger, files=memory.files, commands=said)
     looks = query.tool in _LOOKS
     moment = _moment(fit, looks=looks) if kind.standing or not looks else 0.0
+    if memory.trigger.places_only and not looks and _is_there(query, memory.trigger, fit):
+        moment = 1.0
     if not moment:
         return 0.0, ()
     value = worth_of(kind) * fit.about * moment * _sure(memory.trigger.maker, fit)
@@ -121,6 +123,12 @@ def following_relevance(query: Query, candidate: Candidate, kind: Kind) -> float
     if deeds < DEED_LEAST or fit.elsewhere:
         return 0.0
     return FOLLOWS * worth_of(kind)
+
+
+def _is_there(query: Query, trigger: Trigger, fit: Fit) -> bool:
+    """Whether a trigger that names places but no class is met: its command, its file, or its tool where no place is given."""
+    by_tool = query.tool in trigger.tools and not (trigger.paths or trigger.commands)
+    return fit.named or (fit.file and query.tool in _EDITS) or by_tool
 
 
 def _moment(fit: Fit, *, looks: bool) -> float:
