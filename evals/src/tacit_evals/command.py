@@ -19,9 +19,16 @@ from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.report.tables import print_card
 from tacit_evals.suites.action import run_action
 from tacit_evals.suites.inject import run_inject
+from tacit_evals.suites.placement import run_placement
+from tacit_evals.suites.retrieval import run_retrieval
 from tacit_evals.suites.running import Run, shipped_settings
 
-SUITES: dict[str, Callable[[Run], Scorecard]] = {"inject": run_inject, "action": run_action}
+SUITES: dict[str, Callable[[Run], Scorecard]] = {
+    "inject": run_inject,
+    "action": run_action,
+    "retrieval": run_retrieval,
+    "placement": run_placement,
+}
 LATENCY = "latency"
 
 

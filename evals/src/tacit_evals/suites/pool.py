@@ -20,6 +20,7 @@ from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.pack import Surface
+from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import (
@@ -53,6 +54,7 @@ DAY_MS = 86_400_000
 ALL_BREADTH = 3.0
 _KEY = SessionKey(host="plain", session_id="evaluation")
 _CHUNK = 256
+ASKED_CHARS = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +205,22 @@ class Pool:
             steps.append((signal, state, files))
         traces = self._asked(steps, start, at_ms=at_ms, reader=reader)
         return self._handed(call, traces, start, prefix=self.project.name)
+
+    def search(self, text: str) -> list[str]:
+        """Ids in the order in which an answer on demand ranks its short list, best first; asked as `tacit recall` does."""
+        situation = self._readers[""](text)
+        query = Query(
+            surface=Surface.ON_DEMAND,
+            text=text[:ASKED_CHARS],
+            raw_text=text[:ASKED_CHARS],
+            situation=situation,
+            scope=self.scope,
+            at_ms=max(memory.created_at_ms for memory in self.memories.values()) + DAY_MS,
+            budget_tokens=self.settings.budgets.on_demand,
+            entities=find_entities(text[:ASKED_CHARS]),
+        )
+        _, trace = self._pipeline.run(query, settings=self.settings, context=Context(), trace_id="t")
+        return list(next(stage.kept for stage in trace.stages if stage.stage == "score"))
 
     def _reader(self, project: str) -> SituationReader:
         return self._readers.get(project, self._readers[""])
