@@ -25,7 +25,7 @@ from tacit_evals.data.recognise import folders_of, triggers_for
 from tacit_evals.fit.leaks import same_project
 
 PRIOR: Mapping[str, Mapping[str, float]] = {
-    "given": {"breadth": 0.8, "known": 0.25, "recent": 0.15, "short": 0.25, "learned": 0.35},
+    "given": {"breadth": 0.8, "known": 0.25, "recent": 0.15, "short": 0.15, "learned": 0.35},
     "local": {
         "breadth": 0.7, "known": 0.05, "recent": 0.15, "short": 0.25, "learned": 0.3, "few_objects": 0.2, "no_places": 0.15,
     },

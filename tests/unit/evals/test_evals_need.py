@@ -1,0 +1,116 @@
+"""Fitting the order of the start pack: the formula, what is left out, and the file."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import project_scope
+from tacit.model.trigger import Trigger
+from tacit.recall.need import EVIDENCE, read_need
+from tacit_evals.data.judged import Judgment, PoolRow, Project, Prompt
+from tacit_evals.fit.need import PRIOR, fit_need, judged_projects, maximum_a_posteriori, written
+
+
+def stored(row: PoolRow, *, project: str, given: bool) -> Memory:
+    trigger = row.given if given and row.given is not None else Trigger()
+    return Memory(
+        id=row.id,
+        kind=row.kind,
+        content=row.content,
+        scope=project_scope(project),
+        provenance=Provenance(tier=TrustTier.USER, source=row.source),
+        validity=Validity(valid_from_ms=0),
+        created_at_ms=row.created_ms,
+        updated_at_ms=row.created_ms,
+        importance=KindRegistry().get(row.kind).importance,
+        trigger=trigger,
+    )
+
+
+def project(name: str) -> Project:
+    rows = tuple(
+        PoolRow(
+            id=f"m{number}",
+            kind="preference",
+            content=f"Statement {number} about {'tests' if number % 2 else 'the parser'}.",
+            created_ms=number,
+            source="CLAUDE.md" if number % 3 else "session:a",
+            given=Trigger(breadth=1.0 + number % 3, objects=("tests",), maker="agent"),
+        )
+        for number in range(12)
+    )
+    needed = {"m2": 2, "m5": 1, "m8": 1}
+    prompt = Prompt(
+        id="p1",
+        session="s",
+        turn=1,
+        at_ms=9,
+        text="go",
+        previous="",
+        files=(),
+        judgment=Judgment(needed=needed),
+    )
+    return Project(name=name, folder=Path(name), memories=rows, prompts=(prompt,))
+
+
+def test_without_evidence_the_bias_is_the_log_odds() -> None:
+    found = maximum_a_posteriori(
+        np.zeros((4, 1)), np.array([1.0, 0.0, 0.0, 0.0]), centre=np.array([0.0, 0.7]), strength=10.0
+    )
+    assert found == pytest.approx([math.log(1 / 3), 0.7], abs=1e-4)
+
+
+def test_a_strong_prior_stays_and_a_weak_one_yields() -> None:
+    evidence = np.array([[-1.0], [-1.0], [1.0], [1.0]])
+    targets = np.array([1.0, 0.0, 0.0, 0.0])
+    strong = maximum_a_posteriori(evidence, targets, centre=np.array([0.0, 1.0]), strength=1e6)
+    weak = maximum_a_posteriori(evidence, targets, centre=np.array([0.0, 1.0]), strength=0.1)
+    assert strong[1] == pytest.approx(1.0, abs=1e-3)
+    assert weak[1] < 0
+
+
+def test_the_file_gives_the_model_back_in_the_same_bytes() -> None:
+    model = fit_need([project("alpha"), project("beta")], stored=stored, date="2026-01-01", command="fit")
+    text = written(model)
+    assert read_need(text) == model
+    assert (
+        written(
+            fit_need([project("alpha"), project("beta")], stored=stored, date="2026-01-01", command="fit")
+        )
+        == text
+    )
+    manifest = json.loads(text)["manifest"]
+    assert manifest["projects"] == ["alpha", "beta"]
+    assert manifest["rows"] == 24
+
+
+def test_what_is_needed_moves_the_weights_towards_it() -> None:
+    model = fit_need([project("alpha"), project("beta")], stored=stored)
+    breadth = model.given.weights[EVIDENCE.index("breadth")]
+    assert breadth > PRIOR["given"]["breadth"]  # what was needed is the broadest third
+
+
+def test_the_evaluated_project_is_left_out(tmp_path: Path) -> None:
+    for name in ("alpha", "beta"):
+        folder = tmp_path / "inject" / name
+        folder.mkdir(parents=True)
+        row = {
+            "id": "m1",
+            "kind": "fact",
+            "content": "A fact.",
+            "created": "2026-01-01",
+            "source": "session:a",
+        }
+        (folder / "memories.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+        asked = {"id": "p1", "session": "s", "turn": 1, "date": "2026-01-02", "text": "go"}
+        (folder / "prompts.jsonl").write_text(json.dumps(asked) + "\n", "utf-8")
+        (folder / "qrels.tsv").write_text("p1\tm1\t2\n", "utf-8")
+    names = [one.name for one in judged_projects(tmp_path, exclude_projects=["someone/alpha"])]
+    assert names == ["beta"]
