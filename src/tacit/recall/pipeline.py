@@ -32,6 +32,7 @@ from tacit.recall.fuse import FUSIONS
 from tacit.recall.guard import guard, threshold_for
 from tacit.recall.measure import measure_spaces, read_shortlist
 from tacit.recall.need import NeedModel
+from tacit.recall.on_demand import WIDE, answer, in_order
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.render import LAYOUTS, Layout, rendering
@@ -174,7 +175,9 @@ class RecallPipeline:
         stages.note("score", kept=_ids(floored.kept), drops=floored.drops)
         guarded = guard(floored.kept, query=query, kinds=self._kinds, thresholds=settings.thresholds)
         pinned = pinned_candidates(query, store=self._store, settings=settings)
-        guarded = replace(guarded, kept=(*pinned, *guarded.kept))
+        if pinned:
+            known = {c.memory.id for c in pinned}
+            guarded = replace(guarded, kept=(*pinned, *(c for c in guarded.kept if c.memory.id not in known)))
         stages.note("guard", kept=_ids(guarded.kept), drops=guarded.drops)
         held = {
             c.memory.id: why
@@ -187,7 +190,9 @@ class RecallPipeline:
         stages.note("dedupe", kept=_ids(fresh.kept), drops=fresh.drops)
         if settings.render in SECTIONED:
             alerts = shifts(query, scored, settings=settings, answered=stages.answered)
-            packed = self._sectioned(query, fresh.kept, settings, Around(alerts=alerts, sessions=context.sessions))
+            packed = self._sectioned(
+                query, fresh.kept, settings, Around(alerts=alerts, sessions=context.sessions)
+            )
         else:
             packed = self._packed(query, fresh.kept, settings)
         stages.note("budget", kept=_pack_ids(packed.kept), drops=packed.drops, notes=packed.notes)
@@ -195,7 +200,8 @@ class RecallPipeline:
         frame = self._frame_tokens(query.surface, settings.render)
         done = deliver(packed.kept, render=render, frame_tokens=frame, cap_chars=context.cap_chars)
         if settings.render in SECTIONED:  # their frame names every heading; most blocks hold a few
-            block = replace(done.kept.block, tokens=self._line_tokens(done.kept.block.text))
+            block = done.kept.block
+            block = replace(block, tokens=min(block.tokens, self._line_tokens(block.text)))
             done = replace(done, kept=replace(done.kept, block=block))
         stages.note("render", kept=_pack_ids(done.kept.pack))
         delivered, silence = self._silence(done, guarded, scored, settings)
@@ -272,12 +278,14 @@ class RecallPipeline:
     def _search(
         self, query: Query, settings: RecallSettings, context: Context, stages: _Stages
     ) -> tuple[Candidate, ...]:
+        asked = query.surface is Surface.ON_DEMAND and bool(settings.spaces_on_demand)
+        spaces = settings.spaces_on_demand if asked else settings.spaces
         found = retrieve(
             query,
             search=self._store.search,
             embedder=self._embedder,
-            spaces=settings.spaces,
-            limit=settings.candidates_per_space,
+            spaces=spaces,
+            limit=max(WIDE, settings.candidates_per_space) if asked else settings.candidates_per_space,
             executor=self._executor,
             remaining_ms=context.remaining_ms,
         )
@@ -290,7 +298,11 @@ class RecallPipeline:
             for note in found.notes:
                 if note.startswith("semantic failed: "):
                     raise ProviderError(f"Failed to embed query: {note.removeprefix('semantic failed: ')}")
-        fused = _shortlist(FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), rankings, settings.shortlist)
+        if asked:
+            whole = answer(query, rankings, spaces=spaces, store=self._store, embedder=self._embedder)
+        else:
+            whole = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS)
+        fused = _shortlist(whole, rankings, settings.shortlist)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
             by_space.setdefault(ranking.space, {}).update({h.memory_id: h.score for h in ranking.hits})
@@ -303,11 +315,11 @@ class RecallPipeline:
             query,
             [memories[memory_id] for memory_id, _ in fused if memory_id in memories],
             by_space,
-            spaces=settings.spaces,
+            spaces=spaces,
             store=self._store,
             embedder=self._embedder,
         )
-        measured = measure_spaces(query, shortlist, spaces=settings.spaces, kinds=self._kinds)
+        measured = measure_spaces(query, shortlist, spaces=spaces, kinds=self._kinds)
         candidates = tuple(
             Candidate(
                 memory=memories[memory_id],
@@ -365,6 +377,8 @@ class RecallPipeline:
             if LAST_SESSION in candidate.reasons:
                 value, reasons = 1.0, candidate.reasons
             scored.append(replace(candidate, relevance=round(value, 4), reasons=reasons))
+        if query.surface is Surface.ON_DEMAND and settings.spaces_on_demand:
+            return in_order(scored)
         scored.sort(key=lambda c: (-c.relevance, -c.fused, c.memory.id))
         return tuple(scored)
 

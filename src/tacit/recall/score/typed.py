@@ -115,12 +115,12 @@ def priority(kind: str, task: str) -> float:
 
 
 def task_of(query: Query) -> str:
-    """`fix`, `feature`, `refactor`, `test` or `general`: by the seed's words, else as the situation was read."""
+    """`fix`, `feature`, `refactor`, `test` or `general`: by the seed's words; of an accepted proposal as it was read."""
     words = set(_WORD.findall(query.raw_text.lower()))
     for task, known in TASK_WORDS:
         if any(f"{word}{ending}" in words for word in known for ending in _ENDINGS):
             return task
-    return query.task if query.task in TASK_TYPES else "general"
+    return query.task if query.situation.accepted and query.task in TASK_TYPES else "general"
 
 
 def _rest(memory: Memory, kind: str, task: str, at_ms: int, weights: TypedScore) -> float:
