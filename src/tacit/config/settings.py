@@ -158,6 +158,10 @@ class RecallSettings(_Section):
         default=("semantic", "lexical", "entity", "character", "recent", "intent"),
         description="what measures closeness",
     )
+    spaces_on_demand: tuple[SpaceName, ...] = Field(
+        default=("semantic", "lexical", "entity", "character", "recent", "intent", "late", "sequence"),
+        description="what measures closeness when somebody asks, over a wide ranking; empty = as for a prompt",
+    )
     candidates_per_space: int = Field(
         default=24, ge=1, le=1000, description="most candidates one space proposes"
     )

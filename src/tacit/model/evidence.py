@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tacit.model.memory import Memory, Relation
 
-TokenVectors = Callable[[str], NDArray[np.float32]]
-"""Unit vectors of the tokens of a text, shape (tokens, dimensions); no rows for a text without tokens."""
+TokenMatches = Callable[[str, Sequence[str]], NDArray[np.float32]]
+"""Best cosine (0-1) of each token of a text in each of the others, shape (others, tokens of the text)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +70,12 @@ class Shortlist:
         memories: the short list, best first.
         found: scores by space and memory id, as retrieved; a space that did not find a memory has no score for it.
         relations: edges that touch the short list; empty when the graph is off.
-        token_vectors: of a text; None when the embedder has none.
+        token_matches: of a text in others; None when the embedder knows no tokens.
         sparse: scores of a sparse encoder by memory id, 0-1; None when none is installed.
     """
 
     memories: tuple[Memory, ...]
     found: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     relations: tuple[Relation, ...] = ()
-    token_vectors: TokenVectors | None = None
+    token_matches: TokenMatches | None = None
     sparse: Mapping[str, float] | None = None

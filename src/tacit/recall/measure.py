@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacit.model.evidence import Shortlist, TokenVectors
+from tacit.model.evidence import Shortlist, TokenMatches
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.query import Query
@@ -20,10 +20,10 @@ from tacit.recall.spaces.recent import freshness
 Scores = tuple[tuple[str, float], ...]
 
 
-def token_vectors_of(embedder: Embedder) -> TokenVectors | None:
-    """The token vectors of an embedder (of the one behind the cache, where there is one); None when it has none."""
+def token_matches_of(embedder: Embedder) -> TokenMatches | None:
+    """The token matches of an embedder (of the one behind the cache, where there is one); None when it knows no tokens."""
     inner = getattr(embedder, "inner", embedder)
-    return inner.token_vectors if isinstance(inner, TokenEmbedder) else None
+    return inner.token_matches if isinstance(inner, TokenEmbedder) else None
 
 
 def read_shortlist(
@@ -41,7 +41,7 @@ def read_shortlist(
         memories=tuple(memories),
         found=found,
         relations=store.relations(ids, scope=query.scope) if "graph" in spaces else (),
-        token_vectors=token_vectors_of(embedder) if "late" in spaces else None,
+        token_matches=token_matches_of(embedder) if "late" in spaces else None,
     )
 
 

@@ -46,6 +46,9 @@ class FakeEmbedder:
             np.divide(row, norm, out=row)
         return out
 
-    def token_vectors(self, text: str) -> Vectors:
-        """Unit rows, one per word: equal words, equal rows."""
-        return self.embed(_WORD.findall(text.lower()))
+    def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
+        """1 for each word of `text` that the other text holds, else 0."""
+        asked = _WORD.findall(text.lower())
+        held = [set(_WORD.findall(other.lower())) for other in others]
+        rows = [[float(word in words) for word in asked] for words in held]
+        return np.array(rows, dtype=np.float32).reshape(len(others), len(asked))

@@ -42,7 +42,7 @@ class MiniLM:
         self._runtime: Runtime = runtime
         self._lock = threading.Lock()
         self._loaded: tuple[WordPiece, Forward] | None = None
-        self._tokens: tuple[WordPiece, StaticTokens] | None = None
+        self._tokens: StaticTokens | None = None
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -75,15 +75,14 @@ class MiniLM:
             out[row] = vector
         return out
 
-    def token_vectors(self, text: str) -> Vectors:
-        """Unit vectors of the word pieces of `text`, shape (tokens, 384): input embeddings, without a forward pass."""
+    def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
+        """Best cosine of each word piece of `text` in each of `others`, by input embeddings: no forward pass."""
         if self._tokens is None:
             tokenizer, _ = self._load()
             with self._lock:
                 if self._tokens is None:
-                    self._tokens = (tokenizer, StaticTokens(self._folder / "model.onnx"))
-        tokenizer, table = self._tokens
-        return table.vectors(tokenizer.encode(text, max_tokens=MAX_TOKENS)[1:-1])
+                    self._tokens = StaticTokens(self._folder / "model.onnx", tokenizer)
+        return self._tokens.matches(text, others)
 
     def _load(self) -> tuple[WordPiece, Forward]:
         if self._loaded is None:

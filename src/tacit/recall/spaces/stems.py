@@ -49,3 +49,12 @@ def stem_list(text: str) -> tuple[str, ...]:
 def stems(text: str) -> frozenset[str]:
     """The set of `stem_list`."""
     return frozenset(stem_list(text))
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Content words of `text` (first 2000 characters), one for each stem, in order."""
+    found: dict[str, str] = {}
+    for word in _WORD.findall(text[:MAX_CHARS].casefold()):
+        if word not in _FUNCTION:
+            found.setdefault(_stem(word), word)
+    return tuple(found.values())

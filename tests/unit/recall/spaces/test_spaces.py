@@ -14,7 +14,7 @@ from tacit.model.evidence import Shortlist
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.pack import Surface
-from tacit.recall.measure import measure_spaces, token_vectors_of
+from tacit.recall.measure import measure_spaces, token_matches_of
 from tacit.recall.spaces import SPACES, causal, expanded, graph, late, periodic, sequence
 from tacit.recall.spaces.agreement import MOST, weighted_agreement
 from tacit.recall.spaces.stems import stem_list, stems
@@ -131,23 +131,29 @@ class TestGraph:
 
 
 class TestLate:
-    VECTORS = {  # noqa: RUF012 - read only
-        "ask": np.array([[1, 0], [0, 1]], np.float32),
-        "both": np.array([[0, 1], [1, 0]], np.float32),
-        "one": np.array([[1, 0]], np.float32),
-    }
-
     def test_by_hand(self):
-        """Best matches (1, 1) and (1, 0); the first token matches everywhere and weighs 0.05, the second 1 - 1/2."""
-        short = Shortlist(
-            memories=(memory("both", id="m1"), memory("one", id="m2")),
-            token_vectors=lambda text: self.VECTORS[text],
-        )
+        """Both hold token 1 (idf ln 1.2), one holds token 2 (idf ln 2)."""
+        best = np.array([[1, 1], [1, 0.5]], np.float32)
+        short = Shortlist(memories=(memory(id="m1"), memory(id="m2")), token_matches=lambda *_: best)
+        common, rare = math.log(1.2), math.log(2)
         scores = late.measure(query("ask"), short)
-        assert scores == pytest.approx({"m1": 1.0, "m2": 0.05 / 0.55})
+        assert scores == pytest.approx({"m1": 1.0, "m2": (common + 0.5 * rare) / (common + rare)})
 
-    def test_without_token_vectors_it_says_nothing(self):
+    def test_without_token_matches_it_says_nothing(self):
         assert late.measure(query("ask"), Shortlist(memories=(memory(),))) == {}
+
+
+class TestNeighbours:
+    def test_parts_spread_one_by_one(self):
+        """Turn 2 gets 0.7 of turn 1's first part and keeps its own second; turn 3 gets 0.49 and 0.7; others nothing."""
+        places = [("s", 1), ("s", 2), ("s", 3), ("t", 2), None]
+        parts = np.array([[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]], np.float32)
+        spread = sequence.with_neighbours(parts, sequence.neighbours(places))
+        assert spread == pytest.approx(np.array([[1, 0.7], [0.7, 1], [0.49, 0.7], [0, 0], [0, 0]]), abs=1e-6)
+
+    def test_without_places_nothing_moves(self):
+        parts = np.array([[1.0]], np.float32)
+        assert sequence.with_neighbours(parts, sequence.neighbours([None])) == parts
 
 
 class TestExpanded:
@@ -208,11 +214,11 @@ class TestMeasure:
             again = measure_spaces(query("linter"), short, spaces=rest, kinds=KindRegistry())["m1"]
             assert again == tuple(entry for entry in whole if entry[0] != left_out)
 
-    def test_an_embedder_without_token_vectors_has_none(self):
+    def test_an_embedder_without_tokens_has_none(self):
         class Plain:
             pass
 
-        assert token_vectors_of(Plain()) is None  # type: ignore[arg-type]
+        assert token_matches_of(Plain()) is None  # type: ignore[arg-type]
 
 
 def test_stems_leave_out_words_of_function():

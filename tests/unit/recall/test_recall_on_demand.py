@@ -1,0 +1,60 @@
+"""The wide ranking for somebody who asks: what it finds, in which order, and when it stays silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from samples import NOW_MS, PROJECT, candidate, memory, query
+from tacit.backends.fake import FakeStore
+from tacit.model.changes import Add
+from tacit.model.memory import Provenance, TrustTier
+from tacit.model.pack import Surface
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+from tacit.recall.on_demand import answer, in_order
+
+EMBEDDER = FakeEmbedder()
+
+
+def turns(*contents):
+    """A store with one session, one memory a turn: m1, m2, ..."""
+    store = FakeStore(clock=FakeClock(now_ms=NOW_MS))
+    for number, content in enumerate(contents, start=1):
+        place = Provenance(tier=TrustTier.USER, host="plain", session_id="s", turn=number)
+        one = replace(memory(content, id=f"m{number}", scope=PROJECT), provenance=place)
+        store.apply([Add(memory=one)], vectors=EMBEDDER.embed([content]), identity=EMBEDDER.identity)
+    return store
+
+
+def ask(store, text, spaces=("lexical", "late", "sequence")):
+    asked = query(text, surface=Surface.ON_DEMAND)
+    return answer(asked, (), spaces=spaces, store=store, embedder=EMBEDDER)
+
+
+def test_a_turn_beside_the_hit_counts_what_was_said_there():
+    """Both halves of the question stand in neighbouring turns: the two come before a turn that has one of them."""
+    store = turns(
+        "my daughter plays the violin", "lessons are on friday", "nothing", "nothing", "a violin broke"
+    )
+    found = dict(ask(store, "when are the violin lessons"))
+    assert min(found["m1"], found["m2"]) > found["m5"]
+    alone = dict(ask(store, "when are the violin lessons", spaces=("lexical", "late")))
+    assert found["m2"] / found["m5"] > alone["m2"] / alone["m5"]
+
+
+def test_nothing_shared_finds_nothing():
+    assert ask(turns("a", "b"), "zebra") == ()
+
+
+def test_the_order_is_that_of_the_answer_and_relevance_follows_it():
+    """Own relevances .2 and .8; the first in the answer has the best score and is raised to the best evidence."""
+    first = replace(candidate(id="a", relevance=0.2), fused=2.0)
+    second = replace(candidate(id="b", relevance=0.8), fused=1.0)
+    third = replace(candidate(id="c", relevance=0.0), fused=0.5)
+    ordered = in_order([second, third, first])
+    assert [(c.memory.id, c.relevance) for c in ordered] == [("a", 0.8), ("b", 0.8), ("c", 0.2)]
+
+
+def test_without_evidence_nobody_is_raised():
+    assert in_order([replace(candidate(id="a", relevance=0.0), fused=1.0)])[0].relevance == 0.0
+    assert in_order([]) == ()
