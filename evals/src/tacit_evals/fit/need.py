@@ -2,7 +2,7 @@
 
 A logistic regression on whether any judged prompt needed a memory, with a normal prior on its weights. The prior is
 strong on purpose: with two or three projects to learn from, weights that were free to move covered less on the
-project left out than the prior alone (docs/adr). What is needed often counts no more than what is needed once; counts
+project left out than the prior alone (docs/adr/0011-order-of-the-start-pack.md). What is needed often counts no more than what is needed once; counts
 are dominated by one or two memories of each project.
 """
 
