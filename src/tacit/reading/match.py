@@ -3,36 +3,47 @@
 In: a trigger and a situation. Out: 0-1 with short reasons. Pure; made to be asked for thousands of triggers at once:
 build one `Matcher` per situation.
 
-The formula (own; it starts from the best rule of the situation experiment, class x (objects + 0.3 breadth)):
+The formula (own; constants fitted by `tacit_evals.fit.match` on judged pairs, kept in `classifier/match.json`):
 
-    fit      = when x where x about
-    when     = best weight x chance over the classes both name; a command or tool of the trigger that is about to run
-               counts as a class of chance 1; without classes, commands and tools: 0.6 if anything else is given
+    fit      = where x sigmoid(k0 + k1 ln(1 + lift) + k2 breadth + k3 about); 0 when lift is 0
+    lift     = sum over the classes both name of (chance / s ** 0.9) x (weight / t ** 0.3), where s and t say how common
+               the class is among situations and among triggers: that code will be edited says little, that a release is
+               coming says much. A command of the trigger about to run counts like a class of chance 1 and s = 0.05, its
+               tool like one of s = 0.3; without classes, commands and tools lift is 3
+    about    = met / root of (words + 0.64), over the stems of the trigger's objects and topics; met = those that the
+               situation's objects hold; 0 without any
     where    = best of paths and languages that are given: 1 when one matches, 0.55 when the situation names none,
                0.1 (paths; 0.45 where the trigger is only a guess of ours) or 0.3 (languages) when it names others;
                1 when none is given
-    about    = (overlap + 0.3 x breadth) / 1.9 when the trigger has objects or topics, where overlap = 1 - 0.5 ** hits
-               and 1.9 = 1 + 0.3 x 3 is the most it can be; without them 0.7 + 0.1 x breadth
     always   = 1, unless nothing is coming
+
+There are two sets of k: for triggers that somebody gave, and for those of the local maker, whose weights say less. k0 is set
+so that three times as many pairs reach 0.5 as were judged needed: where half of what comes near is worth a look.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
+from tacit.reading.classifier.matching import SITUATION_POWER, MatchModel, shipped_match
 from tacit.reading.commands import command_actions
+from tacit.reading.lexicon import stem
 
-_NO_CLASS = 0.6
+NO_CLASS_LIFT = 3.0
+COMMAND_RATE = 0.05
+TOOL_RATE = 0.3
+WORDS_FLOOR = 0.64
 _UNKNOWN_PLACE = 0.55
 _OTHER_PATH = 0.1
 _OTHER_PATH_GUESSED = 0.45
 _OTHER_LANGUAGE = 0.3
-_BREADTH_SHARE = 0.3
-_MOST = 1.0 + 3 * _BREADTH_SHARE
+_MOST_REASONS = 6
+_PART = re.compile(r"[a-z][a-z0-9]+|#?\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,25 +55,39 @@ class Match:
     reasons: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchParts:
+    """What the score is made of, before it is weighed; `where` multiplies the result."""
+
+    lift: float
+    breadth: float
+    about: float
+    where: float = 1.0
+
+    @property
+    def row(self) -> tuple[float, float, float]:
+        """The inputs of the weights k1 to k3."""
+        return math.log1p(self.lift), self.breadth, self.about
+
+
 class Matcher:
     """One situation, prepared for many triggers."""
 
-    __slots__ = ("_chances", "_commands", "_languages", "_nothing", "_objects", "_paths", "_tool")
+    __slots__ = (
+        "_chances", "_commands", "_languages", "_model", "_nothing", "_objects", "_paths", "_strengths", "_tool",
+    )  # fmt: skip
 
-    def __init__(self, situation: Situation, *, tool: str = "") -> None:
+    def __init__(self, situation: Situation, *, tool: str = "", model: MatchModel | None = None) -> None:
         """Prepare `situation`; `tool` is the host-neutral name of the tool about to run, where one is."""
+        self._model = model or shipped_match()
         self._nothing = situation.nothing_coming
         self._chances = dict(situation.actions)
+        self._strengths = strengths(situation.actions, self._model)
         self._paths = tuple(path.lower() for path in situation.paths)
         self._languages = frozenset(situation.languages)
         self._commands = situation.commands
         self._tool = tool
-        objects: set[str] = set()
-        for item in situation.objects:
-            objects.update(_forms(item))
-        for path in self._paths:
-            objects.update(_forms(path))
-        self._objects = objects
+        self._objects = object_stems(situation.objects)
 
     def match(self, trigger: Trigger) -> Match:
         """Score one trigger by the formula of this module."""
@@ -73,29 +98,67 @@ class Matcher:
         if trigger.empty and not trigger.objects:
             return Match(score=0.0)
         reasons: list[str] = []
-        when = self._when(trigger, reasons)
-        if when <= 0.0:
+        parts = self._parts(trigger, reasons)
+        if parts.lift <= 0.0:
             return Match(score=0.0)
-        fit = when * self._where(trigger, reasons) * self._about(trigger, reasons)
-        return Match(score=round(min(fit, 1.0), 6), when=round(when, 6), reasons=tuple(reasons))
+        k = self._model.local if trigger.maker == "local" else self._model.given
+        first, second, third = parts.row
+        z = k[0] + k[1] * first + k[2] * second + k[3] * third
+        score = parts.where / (1.0 + math.exp(-min(max(z, -30.0), 30.0)))
+        return Match(score=round(score, 6), when=round(self._when(trigger), 6), reasons=tuple(reasons))
 
-    def _when(self, trigger: Trigger, reasons: list[str]) -> float:
+    def parts(self, trigger: Trigger) -> MatchParts:
+        """What the score of `trigger` is made of; for fitting."""
+        return self._parts(trigger, [])
+
+    def _parts(self, trigger: Trigger, reasons: list[str]) -> MatchParts:
+        lift = self._lift(trigger, reasons)
+        where = self._where(trigger, reasons) if trigger.paths or trigger.languages else 1.0
+        words = object_stems(trigger.objects + trigger.topics)
+        met = words & self._objects
+        if met and len(reasons) < _MOST_REASONS:
+            reasons.extend(f"about: {word}" for word in sorted(met)[:3])
+        return MatchParts(
+            lift=lift,
+            breadth=trigger.breadth,
+            about=len(met) / math.sqrt(len(words) + WORDS_FLOOR),
+            where=where,
+        )
+
+    def _lift(self, trigger: Trigger, reasons: list[str]) -> float:
         if not (trigger.actions or trigger.commands or trigger.tools):
-            return _NO_CLASS
-        best, label = 0.0, ""
+            return NO_CLASS_LIFT
+        total, best, label = 0.0, 0.0, ""
         for name, weight in trigger.actions:
-            product = weight * self._chances.get(name, 0.0)
-            if product > best:
-                best, label = product, name
+            strength = self._strengths.get(name)
+            if strength is None:
+                continue
+            share = strength * weight / self._model.trigger_rate(name)
+            total += share
+            if share > best:
+                best, label = share, name
         for command in trigger.commands:
-            chance = self._command_chance(command, alone=not trigger.actions)
-            if chance > best:
-                best, label = chance, command
+            share = self._command_chance(command, alone=not trigger.actions) / COMMAND_RATE**SITUATION_POWER
+            total += share
+            if share > best:
+                best, label = share, command
         if self._tool and self._tool in trigger.tools:
-            best, label = 1.0, self._tool
+            share = 1.0 / TOOL_RATE**SITUATION_POWER
+            total += share
+            if share > best:
+                best, label = share, self._tool
         if label:
             reasons.append(f"intent: {label}")
-        return best
+        return total
+
+    def _when(self, trigger: Trigger) -> float:
+        """Best weight x chance over the classes both name; 1 for a command or tool that is about to run."""
+        best = max((weight * self._chances.get(name, 0.0) for name, weight in trigger.actions), default=0.0)
+        if trigger.commands:
+            best = max(best, *(self._command_chance(c, alone=not trigger.actions) for c in trigger.commands))
+        if self._tool and self._tool in trigger.tools:
+            return 1.0
+        return best if trigger.actions or trigger.commands or trigger.tools else 0.6
 
     def _command_chance(self, command: str, *, alone: bool) -> float:
         if any(one == command or one.startswith(command + " ") for one in self._commands):
@@ -129,37 +192,27 @@ class Matcher:
             best = max(best, fit)
         return best
 
-    def _about(self, trigger: Trigger, reasons: list[str]) -> float:
-        if not trigger.objects and not trigger.topics:
-            return 0.7 + 0.1 * trigger.breadth
-        hits = 0
-        for item in (*trigger.objects, *trigger.topics):
-            if any(form in self._objects for form in _forms(item.lower())):
-                hits += 1
-                if hits <= 3:
-                    reasons.append(f"about: {item}")
-        return (1.0 - 0.5**hits + _BREADTH_SHARE * trigger.breadth) / _MOST
-
 
 def match_trigger(trigger: Trigger, situation: Situation) -> float:
     """How well `trigger` fits `situation`, 0-1. For many triggers build one `Matcher`."""
     return Matcher(situation).match(trigger).score
 
 
+def strengths(actions: tuple[tuple[str, float], ...], model: MatchModel | None = None) -> dict[str, float]:
+    """How much each class that may come speaks for a trigger that names it: chance over how common it is."""
+    chosen = model or shipped_match()
+    return {name: chance / chosen.situation_rate(name) for name, chance in actions}
+
+
 @lru_cache(maxsize=16384)
-def _forms(item: str) -> tuple[str, ...]:
-    """The forms under which two spellings of one thing meet: itself, singular, file name, its stem."""
-    item = item.strip().removesuffix("()")
-    forms = {item}
-    if item.endswith("s") and len(item) > 4 and not item.endswith("ss"):
-        forms.add(item[:-1])
-    if "/" in item:
-        forms.add(item.rstrip("/").rsplit("/", 1)[-1])
-    for form in tuple(forms):
-        stem, dot, ending = form.rpartition(".")
-        if dot and len(stem) > 3 and ending.isalpha() and len(ending) <= 5:
-            forms.add(stem)
-    return tuple(sorted(form for form in forms if len(form) > 1))
+def object_stems(items: tuple[str, ...]) -> frozenset[str]:
+    """Stems of the words and path parts of `items`, under which two spellings of one thing meet."""
+    found: set[str] = set()
+    for item in items:
+        for word in _PART.findall(item.lower().replace("_", " ").replace("-", " ")):
+            if len(word) > 2 or word[0] == "#":
+                found.add(stem(word))
+    return frozenset(found)
 
 
 @lru_cache(maxsize=4096)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tacit.errors import InvalidInput
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
+from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import Matcher, format_when, make_trigger, match_trigger, parse_when
 
@@ -139,33 +142,62 @@ SITUATION = Situation(
 )  # fmt: skip
 
 
+# With a rate of 0.997 a class is divided by 1 (the floor of 0.003 comes on top), so that the formula can be done by hand.
+EVEN = MatchModel(
+    situations={"edit_code": 0.997, "run_tests": 0.497}, triggers={"edit_code": 0.997, "run_tests": 0.997},
+    given=(-1.0, 1.0, 0.5, 2.0), local=(-2.0, 0.5, 0.5, 1.0),
+)  # fmt: skip
+
+
+def sigmoid(z: float) -> float:
+    return 1 / (1 + math.exp(-z))
+
+
 @pytest.mark.parametrize(
     ("trigger", "score"),
     [
-        # when = 1.0 x 0.8; no place given: 1; no objects: 0.7 + 0.1 x 2
-        (Trigger(actions=(("edit_code", 1.0),), breadth=2.0), 0.8 * 0.9),
-        # when = max(0.67 x 0.8, 1.0 x 0.3)
-        (Trigger(actions=(("run_tests", 1.0), ("edit_code", 0.67)), breadth=3.0), 0.536 * 1.0),
-        # two objects of which one is met: (1 - 0.5 + 0.3 x 1) / 1.9
-        (Trigger(actions=(("edit_code", 1.0),), objects=("watcher", "billing"), breadth=1.0), 0.8 * 0.8 / 1.9),
-        # none is met: 0.3 / 1.9
-        (Trigger(actions=(("edit_code", 1.0),), objects=("billing",), breadth=1.0), 0.8 * 0.3 / 1.9),
-        # the path fits; only a path is given: 0.6 x 1 x (0.7 + 0.1)
-        (Trigger(paths=("pkg/**/*.go",), breadth=1.0), 0.6 * 0.8),
-        # another path: 0.1, or 0.45 where the trigger is our own guess
-        (Trigger(actions=(("edit_code", 1.0),), paths=("web/**",), breadth=1.0, maker="user"), 0.8 * 0.1 * 0.8),
-        (Trigger(actions=(("edit_code", 1.0),), paths=("web/**",), breadth=1.0), 0.8 * 0.45 * 0.8),
+        # local maker: lift = 0.8 x 1.0; no objects
+        (Trigger(actions=(("edit_code", 1.0),), breadth=2.0), sigmoid(-2 + 0.5 * math.log(1.8) + 0.5 * 2)),
+        # given by a person: its own weights
+        (
+            Trigger(actions=(("edit_code", 1.0),), breadth=2.0, maker="user"),
+            sigmoid(-1 + math.log(1.8) + 0.5 * 2),
+        ),
+        # both classes add up, the rarer one (0.5 ** 0.9) counts more: 0.67 x 0.8 + 1.0 x 0.3 / 0.5 ** 0.9
+        (
+            Trigger(actions=(("run_tests", 1.0), ("edit_code", 0.67)), breadth=3.0),
+            sigmoid(-2 + 0.5 * math.log(0.536 + 0.3 / 0.5**0.9 + 1) + 0.5 * 3),
+        ),
+        # one of two objects is met: 1 / root of 2.64
+        (
+            Trigger(actions=(("edit_code", 1.0),), objects=("watcher", "billing"), breadth=1.0),
+            sigmoid(-2 + 0.5 * math.log(1.8) + 0.5 + 1 / math.sqrt(2.64)),
+        ),
+        # the path fits; only a path is given: lift = 3
+        (Trigger(paths=("pkg/**/*.go",), breadth=1.0), sigmoid(-2 + 0.5 * math.log(4) + 0.5)),
+        # another path: 0.45 where the trigger is our own guess, 0.1 where it was given
+        (
+            Trigger(actions=(("edit_code", 1.0),), paths=("web/**",), breadth=1.0),
+            0.45 * sigmoid(-2 + 0.5 * math.log(1.8) + 0.5),
+        ),
+        (
+            Trigger(actions=(("edit_code", 1.0),), paths=("web/**",), breadth=1.0, maker="user"),
+            0.1 * sigmoid(-1 + math.log(1.8) + 0.5),
+        ),
         # another language: 0.3
-        (Trigger(actions=(("edit_code", 1.0),), languages=("python",), breadth=1.0), 0.8 * 0.3 * 0.8),
-        # the command is about to run
-        (Trigger(commands=("go test",), breadth=1.0), 1.0 * 0.8),
+        (
+            Trigger(actions=(("edit_code", 1.0),), languages=("python",), breadth=1.0),
+            0.3 * sigmoid(-2 + 0.5 * math.log(1.8) + 0.5),
+        ),
+        # the command is about to run: like a class that comes in one situation of twenty
+        (Trigger(commands=("go test",), breadth=1.0), sigmoid(-2 + 0.5 * math.log(0.05**-0.9 + 1) + 0.5)),
         (Trigger(always=True), 1.0),
         (Trigger(actions=(("push", 1.0),)), 0.0),
         (Trigger(), 0.0),
     ],
-)  # fmt: skip
+)
 def test_the_formula_by_hand(trigger: Trigger, score: float) -> None:
-    assert match_trigger(trigger, SITUATION) == pytest.approx(score, abs=1e-6)
+    assert Matcher(SITUATION, model=EVEN).match(trigger).score == pytest.approx(score, abs=1e-6)
 
 
 def test_a_match_says_why() -> None:
@@ -173,6 +205,7 @@ def test_a_match_says_why() -> None:
         Trigger(actions=(("edit_code", 1.0),), objects=("watcher",), paths=("*.go",), languages=("go",))
     )
     assert match.reasons == ("intent: edit_code", "path: pkg/watch/watcher.go", "about: watcher")
+    assert match.when == 0.8
 
 
 def test_nothing_coming_fits_nothing() -> None:
@@ -180,14 +213,21 @@ def test_nothing_coming_fits_nothing() -> None:
 
 
 def test_a_tool_trigger_fits_its_tool() -> None:
-    assert (
-        Matcher(Situation(paths=("a.py",)), tool="edit").match(Trigger(tools=("edit",), breadth=3.0)).score
-        == 1.0
-    )
-    assert (
-        Matcher(Situation(paths=("a.py",)), tool="read").match(Trigger(tools=("edit",), breadth=3.0)).score
-        == 0.0
-    )
+    trigger = Trigger(tools=("edit",), breadth=3.0)
+    assert Matcher(Situation(paths=("a.py",)), tool="edit").match(trigger).score > 0.0
+    assert Matcher(Situation(paths=("a.py",)), tool="read").match(trigger).score == 0.0
+
+
+def test_a_rare_class_says_more_than_a_common_one() -> None:
+    situation = Situation(actions=(("edit_code", 0.6), ("release", 0.6)))
+    release = match_trigger(Trigger(actions=(("release", 1.0),), maker="user"), situation)
+    assert release > match_trigger(Trigger(actions=(("edit_code", 1.0),), maker="user"), situation)
+
+
+def test_a_common_order_reaches_the_high_mark() -> None:
+    situation = read_situation("commit and push this")
+    trigger = Trigger(actions=(("commit", 1.0),), breadth=3.0, maker="user")
+    assert match_trigger(trigger, situation) > 0.5
 
 
 def test_yup_to_a_proposal_brings_the_lint_rule_before_an_unrelated_one() -> None:

@@ -27,10 +27,12 @@ class SituationReader:
     """Callable like `read_situation`. Safe to share between threads."""
 
     def __init__(self, *, embedder: Embedder | None = None, model: SituationModel | None = None) -> None:
-        """Read with `embedder`'s vectors where `model` (None = what ships) knows them, else by words alone."""
-        self._model = model or shipped_situation()
-        known = embedder is not None and str(embedder.identity) == self._model.embedder
-        self._embedder = embedder if known else None
+        """Read with `embedder`'s vectors where `model` (None = what ships) knows them, else by words alone.
+
+        What ships is read from disk at the first prompt or message, not before.
+        """
+        self._given = model
+        self._offered = embedder
         self._lock = threading.Lock()
         self._ends: OrderedDict[str, Row] = OrderedDict()
 
@@ -57,6 +59,16 @@ class SituationReader:
         )
         return self._model.read(rules, asked)
 
+    @property
+    def _model(self) -> SituationModel:
+        return self._given or shipped_situation()
+
+    @property
+    def _embedder(self) -> Embedder | None:
+        """The embedder, if it is the one that the model was fitted for."""
+        offered = self._offered
+        return offered if offered is not None and str(offered.identity) == self._model.embedder else None
+
     def heard(self, message: str) -> None:
         """Keep the vector of the end of the agent's message, for the prompt that answers it."""
         end = message[-END_CHARS:]
@@ -76,9 +88,10 @@ class SituationReader:
             return self._ends.get(previous_end[-END_CHARS:])
 
     def _vector(self, text: str) -> Row | None:
-        if self._embedder is None or not text.strip():
+        embedder = self._embedder
+        if embedder is None or not text.strip():
             return None
         try:
-            return self._embedder.embed([text])[0]
+            return embedder.embed([text])[0]
         except ProviderError:
             return None

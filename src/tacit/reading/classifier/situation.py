@@ -124,15 +124,15 @@ class SituationModel:
         total = total + said @ matrices["rule"]
         rows = _known(prompt_words(asked.text), self._index)
         if rows:
-            total = total + matrices["word"][rows].sum(axis=0) * np.float32(len(rows) ** -0.5)
+            total = total + matrices["word"][rows].sum(axis=0) / np.sqrt(np.float32(len(rows)))
         ends = _known(end_words(asked.previous_end), self._end_index) if asked.previous_end else []
         if ends:
-            total = total + matrices["end_word"][ends].sum(axis=0) * np.float32(len(ends) ** -0.5)
+            total = total + matrices["end_word"][ends].sum(axis=0) / np.sqrt(np.float32(len(ends)))
             if accepted and "end_word_accepted" in matrices:
                 total = total + matrices["end_word_accepted"][ends].sum(axis=0) * np.float32(
                     len(ends) ** -0.5
                 )
-        return total
+        return total.astype(np.float32, copy=False)
 
 
 def _by_vectors(matrices: Mapping[str, Matrix], asked: Asked, *, accepted: bool) -> Row:

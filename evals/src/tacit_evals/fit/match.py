@@ -1,0 +1,202 @@
+"""Fit how triggers and situations are matched. In: judged pairs of the `inject` folders. Out: a `MatchModel`.
+
+Every project's situations are read and its local triggers made by models that saw no row of it, so that the weights are those
+for readings as they will be, not for readings of known texts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tacit.model.situation import Situation
+from tacit.model.trigger import ACTIONS, Trigger
+from tacit.ports.models import Embedder
+from tacit.reading.classifier.features import END_CHARS
+from tacit.reading.classifier.maker import TriggerMaker
+from tacit.reading.classifier.matching import MatchModel, Weights, match_text, read_match
+from tacit.reading.classifier.reader import SituationReader
+from tacit.reading.match import Matcher
+from tacit_evals.data.rows import Row, read_rows, read_table
+from tacit_evals.fit.leaks import usable
+from tacit_evals.fit.logistic import Array, sigmoid
+from tacit_evals.fit.situation import LabelledPrompt, fit_situation, labelled_prompts
+from tacit_evals.fit.trigger import LabelledMemory, fit_trigger, labelled_memories
+
+RIDGE = 1e-4
+STEPS = 20
+NEUTRAL: Weights = (0.0, 1.0, 0.0, 0.0)
+REACH = 3.0
+"""So many times as many pairs reach 0.5 as are needed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One project's pairs.
+
+    `grades` has shape (prompts, memories): 0, 1, 2, or NaN for marginal. `situations` are the labels' own, `given` the triggers
+    that an annotator wrote; `read` and `made` are by models that saw no row of the project.
+    """
+
+    project: str
+    grades: Array
+    read: tuple[Situation, ...]
+    situations: tuple[Situation, ...]
+    given: tuple[Trigger, ...]
+    made: tuple[Trigger, ...]
+
+
+def judged(data: Path, project: str, *, reader: SituationReader, maker: TriggerMaker) -> Judged:
+    """The pairs of `project`, read and made by the models given."""
+    folder = data / "inject" / project
+    told = {row.text("id"): row for row in read_rows(data / "situation" / project / "situations.jsonl")}
+    known = {row.text("id"): row for row in read_rows(data / "situation" / project / "triggers.jsonl")}
+    prompts = list(read_rows(folder / "prompts.jsonl"))
+    memories = list(read_rows(folder / "memories.jsonl"))
+    gone = {row.maybe("supersedes") for row in memories}
+    memories = [row for row in memories if row.text("id") not in gone]
+    numbers = {row.text("id"): number for number, row in enumerate(memories)}
+    places = {row.text("id"): number for number, row in enumerate(prompts)}
+    grades = np.zeros((len(prompts), len(memories)))
+    for _, (prompt, memory, grade) in read_table(folder / "qrels.tsv", columns=3):
+        if memory in numbers:
+            grades[places[prompt], numbers[memory]] = math.nan if grade == "m" else int(grade)
+    return Judged(
+        project=project,
+        grades=grades,
+        read=tuple(_read(row, reader) for row in prompts),
+        situations=tuple(situation_of(told[row.text("id")]) for row in prompts),
+        given=tuple(trigger_of(known[row.text("id")]) for row in memories),
+        made=tuple(
+            maker(row.text("content"), kind=row.text("kind"), files=row.texts("files")) for row in memories
+        ),
+    )
+
+
+def _read(row: Row, reader: SituationReader) -> Situation:
+    end = row.maybe("previous_assistant")[-END_CHARS:]
+    reader.heard(end)
+    return reader(row.text("text"), previous_end=end, recent_files=row.texts("recent_files"))
+
+
+def situation_of(row: Row) -> Situation:
+    """The situation that a labelled row describes."""
+    actions = sorted(
+        ((n, round(g / 3, 2)) for n, g in row.grades("actions").items() if n != "none"),
+        key=lambda p: (-p[1], p[0]),
+    )
+    return Situation(actions=tuple(actions), objects=row.texts("objects"), nothing_coming=not actions)
+
+
+def trigger_of(row: Row) -> Trigger:
+    """The trigger that a labelled row describes, as a storing agent would have given it."""
+    actions = sorted(
+        ((n, round(g / 3, 2)) for n, g in row.grades("actions").items() if n != "none"),
+        key=lambda p: (-p[1], p[0]),
+    )
+    return Trigger(
+        actions=tuple(actions), objects=row.texts("objects"), breadth=row.number("breadth"), maker="agent"
+    )
+
+
+def projects_of(data: Path, *, exclude: Collection[str] = ()) -> list[str]:
+    """Names of the judged projects that may be used."""
+    folders = sorted(path for path in (data / "inject").glob("*") if path.is_dir())
+    rows = [Row(path=folder / "prompts.jsonl", line=0, values={}) for folder in folders]
+    return [row.path.parent.name for row in usable(rows, exclude_projects=exclude)]
+
+
+def fit_match(
+    data: Path,
+    *,
+    embedder: Embedder,
+    exclude: Collection[str] = (),
+    date: str = "",
+    command: str = "",
+) -> MatchModel:
+    """Fit on every judged project below `data` but `exclude`."""
+    model = base_rates(labelled_prompts(data, exclude=exclude), labelled_memories(data, exclude=exclude))
+    pairs: list[Judged] = []
+    for project in projects_of(data, exclude=exclude):
+        without = (*exclude, project)
+        reader = SituationReader(
+            embedder=embedder, model=fit_situation(labelled_prompts(data, exclude=without), embedder=embedder)
+        )
+        maker = TriggerMaker(
+            embedder=embedder, model=fit_trigger(labelled_memories(data, exclude=without), embedder=embedder)
+        )
+        pairs.append(judged(data, project, reader=reader, maker=maker))
+    return fit_weights(model, pairs, date=date, command=command)
+
+
+def base_rates(prompts: Sequence[LabelledPrompt], memories: Sequence[LabelledMemory]) -> MatchModel:
+    """How common every class is among situations and triggers; the weights of the score are still neutral."""
+    return MatchModel(
+        situations={
+            name: sum(one.grades.get(name, 0) for one in prompts) / 3 / len(prompts) for name in ACTIONS
+        },
+        triggers={
+            name: sum(one.grades.get(name, 0) for one in memories) / 3 / len(memories) for name in ACTIONS
+        },
+        given=NEUTRAL,
+        local=NEUTRAL,
+    )
+
+
+def fit_weights(
+    model: MatchModel, pairs: Sequence[Judged], *, date: str = "", command: str = ""
+) -> MatchModel:
+    """`model` with the weights that tell needed pairs from the others; each project counts alike."""
+    fitted = replace(
+        model,
+        given=_weights([rows_of(one, one.given, model) for one in pairs]),
+        local=_weights([rows_of(one, one.made, model) for one in pairs]),
+        manifest={
+            "what": "match of trigger and situation",
+            "projects": sorted(one.project for one in pairs),
+            "pairs": sum(int(np.isfinite(one.grades).sum()) for one in pairs),
+            "date": date,
+            "command": command,
+        },
+    )
+    return read_match(match_text(fitted))
+
+
+def rows_of(one: Judged, triggers: Sequence[Trigger], model: MatchModel) -> tuple[Array, Array]:
+    """Inputs (pairs, 3) and whether each was needed, of the pairs whose score the weights decide."""
+    inputs: list[tuple[float, ...]] = []
+    needed: list[float] = []
+    for i, situation in enumerate(one.read):
+        matcher = Matcher(situation, model=model)
+        for j, trigger in enumerate(triggers):
+            grade = one.grades[i, j]
+            if situation.nothing_coming or trigger.always or not np.isfinite(grade):
+                continue
+            inputs.append(matcher.parts(trigger).row)
+            needed.append(float(grade > 0))
+    return np.array(inputs), np.array(needed)
+
+
+def _weights(sets: Sequence[tuple[Array, Array]]) -> Weights:
+    x = np.vstack([inputs for inputs, _ in sets])
+    y = np.hstack([needed for _, needed in sets])
+    share = np.hstack([np.full(len(needed), 1.0 / len(needed) / len(sets)) for _, needed in sets])
+    mean, spread = share @ x, np.sqrt(np.maximum(share @ (x - share @ x) ** 2, 1e-9))
+    inputs = np.hstack([(x - mean) / spread, np.ones((len(x), 1))])
+    theta = np.zeros(inputs.shape[1])
+    theta[-1] = math.log(float(share @ y) + 1e-6)
+    penalty = np.diag([RIDGE] * (len(theta) - 1) + [0.0])
+    for _ in range(STEPS):
+        p = sigmoid(inputs @ theta)
+        hessian = (inputs * (share * p * (1 - p))[:, None]).T @ inputs + penalty
+        theta = theta - np.linalg.solve(hessian, inputs.T @ (share * (p - y)) + penalty @ theta)
+    slopes = theta[:-1] / spread
+    z = x @ slopes
+    # So many pairs reach 0.5, every project counting alike.
+    order = np.argsort(-z, kind="stable")
+    reached = np.searchsorted(np.cumsum(share[order]), REACH * float(share @ y))
+    return (-float(z[order[min(reached, len(z) - 1)]]), *(float(slope) for slope in slopes))  # type: ignore[return-value]

@@ -1,0 +1,172 @@
+"""When a memory applies, by fitted weights on top of the rules.
+
+In: the trigger that the rules made, the statement, its kind and - where there is one - its vector. Out: the same
+trigger with calibrated weights and breadth. Never embeds, never changes objects, patterns or what is *always*.
+
+The formula (own; `tacit_evals.fit.trigger`): per class one logistic regression, breadth one ridge regression, both over
+
+    words, word pairs and first words of the statement (binary, over the root of their number), its kind, five cues of
+    its wording, the weights by the rules and, if the embedder is the one fitted for, the statement's vector;
+    to the logit of a class comes 0.4 logit(0.7 x its weight by the rules).
+
+The weight of a class is its expected grade: 1 = exactly then, 0.67 = often, 0.33 = sometimes, times how likely that is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from tacit.model.trigger import Trigger
+from tacit.reading.classifier.features import Row, stems_of
+from tacit.reading.classifier.weights import Matrix, WeightFile
+from tacit.reading.terms import find_paths
+
+RULES_SHARE = 0.4
+RULES_TRUST = 0.7
+WORDS, VECTORS = "words", "vectors"
+STATEMENT_CHARS = 1_000
+LEAST = 0.05
+MOST = 12
+CUES = 5
+_FLOOR = 0.02
+_ALWAYS_WEIGHT = 0.1
+"""What every class weighs for a statement that the rules call always valid."""
+_WORDS = 150
+_ORDER = re.compile(
+    r"\W*(?:Always|Never|Do not|Don't|Use|Run|Keep|Write|Prefer|Avoid|Make|Follow|Ask|When|Before|After|All|Every)\b"
+)
+_STRONG = re.compile(r"\b(?:always|never|every|all|must)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    bias: Row
+    breadth_bias: float
+    classes: Mapping[str, Matrix]
+    breadth: Mapping[str, Matrix]
+
+
+class TriggerModel:
+    """Fitted weights, ready to use. Never changes; safe to share between threads."""
+
+    __slots__ = ("_classes", "_index", "_kinds", "_sets", "file")
+
+    def __init__(self, file: WeightFile) -> None:
+        self.file = file
+        self._classes = file.names["classes"]
+        self._kinds = {kind: number for number, kind in enumerate(file.names["kinds"])}
+        self._index = {word: number for number, word in enumerate(file.names["words"])}
+        self._sets: dict[str, _Weights] = {}
+        for name in (WORDS, VECTORS):
+            found = {
+                key.removeprefix(f"{name}."): matrix
+                for key, matrix in file.matrices.items()
+                if key.startswith(f"{name}.")
+            }
+            if found:
+                classes = {key: matrix for key, matrix in found.items() if not key.startswith("breadth.")}
+                breadth = {
+                    key.removeprefix("breadth."): matrix
+                    for key, matrix in found.items()
+                    if key.startswith("breadth.")
+                }
+                self._sets[name] = _Weights(
+                    classes.pop("bias")[0], float(breadth.pop("bias")[0, 0]), classes, breadth
+                )
+
+    @property
+    def embedder(self) -> str:
+        """Identity of the embedder whose vectors `make` understands."""
+        return str(self.file.manifest.get("embedder", ""))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The action classes it tells apart."""
+        return self._classes
+
+    def weigh(
+        self, rules: Trigger, content: str, *, kind: str, vector: Row | None = None
+    ) -> tuple[Row, float]:
+        """Weight of every class of `classes` (0-1) and the breadth (1-3) of the statement `content`."""
+        said = said_by_rules(rules, self._classes)
+        weights = self._sets[VECTORS if vector is not None and VECTORS in self._sets else WORDS]
+        inputs: dict[str, Row] = {
+            "kind": np.concatenate([self._kind(kind), statement_cues(content)]).astype(np.float32),
+            "rule": said,
+        }
+        if vector is not None:
+            inputs["vector"] = vector
+        rows = sorted(self._index[word] for word in statement_words(content) if word in self._index)
+        logits = weights.bias + RULES_SHARE * _logit(RULES_TRUST * said)
+        breadth = weights.breadth_bias
+        for key, row in inputs.items():
+            if key in weights.classes:
+                logits = logits + row @ weights.classes[key]
+            if key in weights.breadth:
+                breadth += float(row @ weights.breadth[key][:, 0])
+        if rows:
+            share = np.float32(len(rows) ** -0.5)
+            logits = logits + weights.classes["word"][rows].sum(axis=0) * share
+            breadth += float(weights.breadth["word"][rows, 0].sum() * share)
+        return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32), min(max(breadth, 1.0), 3.0)
+
+    def make(self, rules: Trigger, content: str, *, kind: str, vector: Row | None = None) -> Trigger:
+        """`rules` with the fitted weights and breadth; as it is where the rules say always."""
+        if rules.always:
+            return rules
+        weights, breadth = self.weigh(rules, content, kind=kind, vector=vector)
+        found = [
+            (name, round(float(weight), 2))
+            for name, weight in zip(self._classes, weights, strict=True)
+            if weight >= LEAST
+        ]
+        actions = tuple(sorted(found, key=lambda item: (-item[1], item[0]))[:MOST])
+        return replace(rules, actions=actions, breadth=round(breadth, 2))
+
+    def _kind(self, kind: str) -> Row:
+        row = np.zeros(len(self._kinds), np.float32)
+        number = self._kinds.get(kind, self._kinds.get("", -1))
+        if number >= 0:
+            row[number] = 1.0
+        return row
+
+
+def said_by_rules(rules: Trigger, classes: tuple[str, ...]) -> Row:
+    """The rules' weights in the order of `classes`."""
+    if rules.always:
+        return np.full(len(classes), _ALWAYS_WEIGHT, np.float32)
+    weights = dict(rules.actions)
+    return np.array([weights.get(name, 0.0) for name in classes], np.float32)
+
+
+def statement_words(content: str) -> set[str]:
+    """Words `w:`, pairs `b:` and the first two words `f:` of a statement."""
+    stems = stems_of(content[:STATEMENT_CHARS], _WORDS)
+    found = {f"w:{word}" for word in stems}
+    found.update(f"b:{a} {b}" for a, b in pairwise(stems))
+    found.update(f"f:{word}" for word in stems[:2])
+    return found
+
+
+def statement_cues(content: str) -> Row:
+    """`CUES` numbers: length, code spans, an order, paths, a word such as `every`."""
+    return np.array(
+        [
+            min(len(content.split()) / 40, 3.0),
+            min(content.count("`") / 6, 3.0),
+            bool(_ORDER.match(content)),
+            min(len(find_paths(content[:STATEMENT_CHARS])) / 3, 3.0),
+            bool(_STRONG.search(content)),
+        ],
+        dtype=np.float32,
+    )
+
+
+def _logit(chances: Row) -> Row:
+    kept = np.clip(chances, _FLOOR, 1.0 - _FLOOR)
+    return np.log(kept / (1.0 - kept)).astype(np.float32)
