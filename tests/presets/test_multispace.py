@@ -25,6 +25,7 @@ from tacit.recall.sections.badges import badges
 from tacit.recall.sections.categories import Costs, Entry, Filling, pack_flowing, summarised
 from tacit.recall.spaces import SPACES
 
+pytestmark = pytest.mark.timeout(60)
 HOUR_MS = 3_600_000
 WEIGHTS = RecencyWeights()
 AUTH = "How does authentication with JWT tokens work in the login flow?"

@@ -24,12 +24,13 @@ from tacit.model.trace import Trace
 from tacit.recall.deliver import Delivered
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.render.block import cleaned
-from tacit.recall.render.memory_sections import memory_text, relevant_text, sections_text
+from tacit.recall.render.memory_sections import CLOSE, OPEN, memory_text, relevant_text, sections_text
 from tacit.session import ledger
 
 _LOG = logging.getLogger(__name__)
 SECTIONS_BLOCK = "refresh:sections"
 RELEVANT_BLOCK = "refresh:relevant"
+EMPTY = f"{OPEN}\n{CLOSE}"
 LOW_INFORMATION_WORDS = 3
 FIRST_TURN_ITEMS = 20
 
@@ -90,6 +91,7 @@ class RefreshBlock:
                 state, items=done.pack.items, block=done.block, message_id=SECTIONS_BLOCK, at_ms=query.at_ms
             )
         relevant = ledger.kept_block(state, RELEVANT_BLOCK) or self._carried(state)
+        shown = bool(sections or relevant)
         if relevant and self._outdated(state, Surface.PROMPT):
             relevant = ""
             state = ledger.without_surface(state, Surface.PROMPT)
@@ -107,6 +109,8 @@ class RefreshBlock:
                     at_ms=query.at_ms,
                 )
         text = memory_text(sections, relevant)
+        if not text and shown:
+            text = EMPTY  # what a host is not told anew stays in its system prompt
         if cap and len(text) > cap:
             text = memory_text(sections, "") if len(memory_text(sections, "")) <= cap else ""
         injected = trace.injected if trace else ()

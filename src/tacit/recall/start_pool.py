@@ -17,6 +17,7 @@ from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import Store
 from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
+from tacit.recall.pools.scoped_start import scoped_start
 from tacit.recall.pools.typed_start import typed_start
 from tacit.recall.spaces.recent import freshness
 
@@ -85,6 +86,9 @@ class StartPools:
     def _made(self, scope: ScopeFilter, settings: RecallSettings, *, change: int, at_ms: int) -> StartPool:
         if settings.start_pool == "typed":
             candidates, notes = typed_start(self._store, scope, at_ms=at_ms, weights=settings.typed)
+            return StartPool(candidates=candidates, notes=notes, change=change, at_ms=at_ms)
+        if settings.start_pool == "score":
+            candidates, notes = scoped_start(self._store, scope, at_ms=at_ms, kinds=self._kinds)
             return StartPool(candidates=candidates, notes=notes, change=change, at_ms=at_ms)
         return self._by_need(scope, change=change, at_ms=at_ms)
 

@@ -33,6 +33,8 @@ MAX_CHARS = 4000
 SESSIONS_READ = 50
 LIVE_MS = 6 * 3_600_000
 """A session without a signal for so long is not taken for the one that asks."""
+LEAST_ANSWER = 100
+"""Tokens below which a rest of the session's tokens is not worth an answer: its frame alone takes most of them."""
 CATEGORIES = {"rule": "guideline"}
 """Words that the design uses for kinds of other names."""
 
@@ -185,7 +187,7 @@ def allowed_tokens(state: SessionState, settings: RecallSettings) -> tuple[int, 
     if cap:
         ours = (e.tokens for e in state.ledger if e.surface not in (Surface.HOST, Surface.ON_DEMAND))
         budget = min(budget, cap - sum(ours) - sum(state.answers))
-    if budget <= 0:
+    if budget < LEAST_ANSWER and cap:
         return 0, f"This session has had its {cap} tokens; what matters is in context already."
     return budget, ""
 

@@ -15,9 +15,11 @@ from __future__ import annotations
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
 from tacit.model.memory import Memory
+from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeKind
 from tacit.model.trigger import ACTION_PARENTS
+from tacit.recall.spaces import SPACES
 
 DAY_MS = 86_400_000
 WEIGHT_SCOPE, WEIGHT_FREQUENCY, WEIGHT_RECENCY, WEIGHT_TASK = 0.4, 0.3, 0.2, 0.1
@@ -98,11 +100,18 @@ def best_score(memory: Memory, *, task: str) -> float:
     )
 
 
+def matches(candidate: Candidate) -> bool:
+    """Whether a memory fits the words asked for: it shares one of them, or means something like them."""
+    return bool(candidate.score("lexical")) or (candidate.score("semantic") or 0.0) >= SPACES["semantic"].low
+
+
 def scoped_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
     """The score as a part of the best reachable one, 0 to 1."""
     if kind.name == "digest":
         return 1.0, ("session codes",)
     memory = candidate.memory
+    if query.surface is Surface.ON_DEMAND and not matches(candidate):
+        return 0.0, ("does not match the words",)
     task = task_of(query)
     score = scope_score(memory, allowed=query.scope.scopes, at_ms=query.at_ms, task=task)
     best = best_score(memory, task=task)

@@ -1,0 +1,49 @@
+"""The start pool of a preset that scores it: the most important memories of every scope, and the newest digests.
+
+In: store, scope, time. Out: candidates without relevance, for the score stage. Source: the scoped seed loads all memories of
+every layer; here each kind of scope brings its 120 most important ones, so that none crowds out another.
+"""
+
+from __future__ import annotations
+
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
+from tacit.model.scope import ScopeFilter, ScopeKind
+from tacit.ports.store import MemoryFilter, Store
+from tacit.recall.spaces.recent import freshness
+
+PER_SCOPE = 120
+DIGESTS = 40
+DIGEST = "digest"
+
+
+def scoped_start(
+    store: Store, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Candidates of every kind of scope with their freshness, and a note per kind of scope."""
+    names = [kind.name for kind in kinds if kind.name != DIGEST]
+    ids: dict[str, None] = {}
+    notes: list[str] = []
+    for kind in ScopeKind:
+        own = ScopeFilter.of(*(one for one in scope.scopes if one.kind is kind))
+        if own.scopes:
+            hits = store.search.standing(names, scope=own, limit=PER_SCOPE).hits
+            ids.update(dict.fromkeys(hit.memory_id for hit in hits))
+            notes.append(f"{kind.value}: {len(hits)}")
+    digests = store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=scope, limit=DIGESTS)
+    notes.append(f"digests: {len(digests)}")
+    found = [
+        Candidate(
+            memory=memory,
+            scores=(
+                (
+                    "recent",
+                    round(
+                        freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kinds.get(memory.kind)), 4
+                    ),
+                ),
+            ),
+        )
+        for memory in (*store.get(list(ids), scope=scope), *digests)
+    ]
+    return tuple(found), tuple(notes)
