@@ -151,3 +151,20 @@ def test_any_text_has_a_vector(embedder: Embedder, texts: list[str]) -> None:
     vectors = embedder.embed(texts)
     assert vectors.shape == (len(texts), embedder.identity.dimensions)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", [FakeEmbedder(), MiniLM()], ids=["fake", "minilm"])
+class TestTokenMatches:
+    """What an embedder that knows tokens promises (`TokenEmbedder`)."""
+
+    def test_equal_tokens_match_fully_and_others_less(self, model: FakeEmbedder | MiniLM) -> None:
+        best = model.token_matches("linter", ["run the linter", "violin lessons"])
+        assert best.shape[0] == 2
+        assert best.dtype == np.float32
+        assert best[0].min() == pytest.approx(1.0, abs=1e-5)
+        assert best[1].min() < 0.9
+
+    def test_an_empty_text_matches_nothing(self, model: FakeEmbedder | MiniLM) -> None:
+        assert model.token_matches("", ["linter"]).shape == (1, 0)
+        assert not model.token_matches("linter", [""]).any()
+        assert model.token_matches("linter", []).shape[0] == 0
