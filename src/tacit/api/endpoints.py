@@ -62,6 +62,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     _get(f"{_MEMORY}/history", ask.NoBody, handlers.history),
     _post(f"{_MEMORY}/feedback", ask.Feedback, handlers.feedback),
     _get("/v1/traces", ask.ListTraces, handlers.traces),
+    _post("/v1/tune", ask.Tune, handlers.tune),
     _post("/v1/sessions/{host}/{session_id}/mute", ask.Mute, handlers.mute),
     _post("/v1/projects/init", ask.AtFolder, handlers.init_project),
     _get("/v1/transcripts", ask.AtFolder, handlers.transcripts),

@@ -131,9 +131,16 @@ def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer:
 def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer:  # noqa: ARG001
     """The last recalls with every stage's keeps and drops, newest first."""
     surface = Surface(request.surface) if request.surface is not None else None
-    return Answer(
-        body={"traces": encode(engine.why(session=request.session, surface=surface, limit=request.limit))}
-    )
+    found = engine.why(session=request.session, surface=surface, limit=request.limit)
+    body: dict[str, object] = {"traces": encode(found)}
+    if request.threshold is not None:
+        body["replayed"] = encode(engine.replayed(found, threshold=request.threshold))
+    return Answer(body=body)
+
+
+def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer:  # noqa: ARG001
+    """Fit the threshold of prompts to this store, without labels."""
+    return Answer(body=encode(engine.tune(bound=request.bound, apply=request.apply)))
 
 
 def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer:

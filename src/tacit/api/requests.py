@@ -176,6 +176,21 @@ class ListTraces(_Request):
     session: str | None = Field(default=None, max_length=700, description="`host/id`")
     surface: AskedSurface | None = Field(default=None, description="only this surface")
     limit: int = Field(default=10, ge=1, le=200, description="most traces")
+    threshold: float | None = Field(
+        default=None, ge=0.0, le=1.0, description="also decide each again with this threshold"
+    )
+
+
+class Tune(_Request):
+    """Fit the threshold of prompts to this store."""
+
+    bound: float = Field(
+        default=0.1,
+        ge=0.01,
+        le=0.5,
+        description="greatest rate of injections into prompts that deserve nothing",
+    )
+    apply: bool = Field(default=False, description="write the threshold into the user's settings")
 
 
 class Mute(_Request):

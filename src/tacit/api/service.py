@@ -104,6 +104,14 @@ class Service(Protocol):
         """The last traces, newest first."""
         ...
 
+    def replayed(self, traces: Sequence[Trace], *, threshold: float) -> Any:
+        """Traces decided again."""
+        ...
+
+    def tune(self, *, bound: float, apply: bool) -> Any:
+        """Fit the threshold of prompts to this store."""
+        ...
+
     def mute(self, session: SessionKey, *, muted: bool) -> SessionState:
         """Stop or resume injecting into one session."""
         ...

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from tacit import __version__
 from tacit.app.asking.answers import Answer, Asking
 from tacit.app.learning import Learning
 from tacit.app.memories import Memories
@@ -24,7 +22,8 @@ from tacit.app.projects import Projects
 from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler
-from tacit.app.stats import InjectionStats, stats_of, warnings_of
+from tacit.app.stats import InjectionStats, stats_of, status_of
+from tacit.app.tuning import TuneReport, tune
 from tacit.app.values import Delivery, EngineStatus, Recalled
 from tacit.app.vouching import prompts_of, said_by_user
 from tacit.capture.bootstrap import RulesImport
@@ -52,11 +51,11 @@ from tacit.reading.trigger import parse_when
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.recall.render import rendering
+from tacit.recall.replay import Replayed, replay
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.retention import apply_retention
 
 _LOG = logging.getLogger(__name__)
-RECENT_TRACES = 200
 RECALL_THREADS = 4
 
 
@@ -246,6 +245,15 @@ class Engine:
         """The newest traces: what was injected and what was not, and why."""
         self._sessions.flush()
         return self._store.list_traces(session=session, surface=surface, limit=limit)
+
+    def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
+        """`traces` decided again with `threshold`: what would be handed over."""
+        return tuple(replay(one, threshold=threshold, most=self.settings.recall.max_items) for one in traces)
+
+    def tune(self, *, bound: float, apply: bool = False) -> TuneReport:
+        """Fit the threshold of prompts to this store, without labels; written into the settings with `apply` only."""
+        self._sessions.flush()
+        return tune(self._parts, self._pipeline, bound=bound, apply=apply)
 
     def injection_stats(self, *, session: str | None = None) -> InjectionStats | None:
         """Counts of the newest recall of `session` (`host/id`), of any when None; None before the first."""
@@ -441,24 +449,7 @@ class Engine:
 
     def status(self) -> EngineStatus:
         """What `tacit status` shows."""
-        settings = self.settings
-        traces = self._store.list_traces(limit=RECENT_TRACES)
-        silences = Counter(trace.silence for trace in traces if trace.silence)
-        return EngineStatus(
-            version=__version__,
-            home=str(self._parts.home.root),
-            preset=settings.preset,
-            store=self._store.stats(),
-            embedder=str(self._parts.embedder.identity),
-            tokens_exact=self._parts.tokens.exact,
-            warnings=warnings_of(self._parts),
-            silence=tuple(silences.most_common()),
-            injections=sum(1 for trace in traces if trace.injected),
-            recent=len(traces),
-            sessions_cached=self._sessions.live,
-            recall_enabled=settings.recall.enabled,
-            shadow=settings.recall.shadow,
-        )
+        return status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
 
     def check(self) -> tuple[str, ...]:
         """Integrity problems of the store, as sentences; () = sound."""

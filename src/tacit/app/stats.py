@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from tacit import __version__
 from tacit.app.parts import Parts
+from tacit.app.values import EngineStatus
+from tacit.config.settings import Settings
 from tacit.model.trace import Trace
 
 
@@ -66,3 +69,27 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
             f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`."
         )
     return tuple(found)
+
+
+RECENT_TRACES = 200
+
+
+def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> EngineStatus:
+    """What `tacit status` shows."""
+    traces = parts.store.list_traces(limit=RECENT_TRACES)
+    silences = Counter(trace.silence for trace in traces if trace.silence)
+    return EngineStatus(
+        version=__version__,
+        home=str(parts.home.root),
+        preset=settings.preset,
+        store=parts.store.stats(),
+        embedder=str(parts.embedder.identity),
+        tokens_exact=parts.tokens.exact,
+        warnings=warnings_of(parts),
+        silence=tuple(silences.most_common()),
+        injections=sum(1 for trace in traces if trace.injected),
+        recent=len(traces),
+        sessions_cached=sessions_cached,
+        recall_enabled=settings.recall.enabled,
+        shadow=settings.recall.shadow,
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from tacit import __version__
-from tacit.cli import demo, doctor, evaluate, memories, service, setup, status, traces
+from tacit.cli import demo, doctor, evaluate, memories, service, setup, status, traces, tuning
 
 if TYPE_CHECKING:
     from tacit.cli.surroundings import Surroundings
@@ -72,6 +72,7 @@ for _panel, _commands in (
             "forget": memories.forget,
             "wrong": memories.wrong,
             "why": traces.why,
+            "tune": tuning.tune,
         },
     ),
     (

@@ -14,13 +14,28 @@ def why(
     session: Annotated[str, typer.Option(help="Only this session, as host/id.")] = "",
     surface: Annotated[str, typer.Option(help="Only this surface: prompt, start, action, failure, ...")] = "",
     stages: Annotated[bool, typer.Option("--stages", help="Show what every stage kept and dropped.")] = False,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Decide them again with --threshold, and show what would change.")
+    ] = False,
+    threshold: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Least relevance for --replay.", show_default=False)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain the last injections and silences, newest first."""
     from tacit.cli.connection import ask
     from tacit.cli.output import print_json, print_line
 
-    answer = ask("GET", "/v1/traces", given(limit=limit, session=session, surface=surface))
+    if replay != (threshold is not None):
+        from tacit.errors import InvalidInput
+
+        raise InvalidInput(
+            "--replay and --threshold belong together.", hint="Say `tacit why --replay --threshold 0.3`."
+        )
+    asked = given(limit=limit, session=session, surface=surface)
+    if threshold is not None:
+        asked["threshold"] = threshold
+    answer = ask("GET", "/v1/traces", asked)
     if session and not answer["traces"]:
         from tacit.errors import NotFound
 
@@ -35,8 +50,24 @@ def why(
         print_line(
             "Nothing was asked of the memory yet. Start a session, then look again; `tacit doctor` proves the path."
         )
+    decided = {one["trace_id"]: one for one in answer.get("replayed", ())}
     for trace in answer["traces"]:
         print_trace(trace, stages=stages)
+        if trace["id"] in decided:
+            print_replayed(decided[trace["id"]])
+
+
+def print_replayed(replayed: dict[str, Any]) -> None:
+    """What another threshold would have done."""
+    from tacit.cli.output import counted, print_line
+
+    unsure = set(replayed["unsure"])
+    text = f"  at {replayed['threshold']:.2f} (then {replayed['was']:.2f}): {counted(len(replayed['after']))}"
+    print_line(text, style="cyan")
+    for name in replayed["added"]:
+        print_line(f"   > {name}{' unless in context already' if name in unsure else ''}")
+    for name in replayed["gone"]:
+        print_line(f"   < {name}")
 
 
 def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
@@ -52,9 +83,12 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     actions = ", ".join(f"{name} {p:.2f}" for name, p in trace["situation"]["actions"][:4])
     if actions:
         print_line(f"  coming    {actions}")
-    chosen = set(trace["injected"])
+    chosen: set[str] = set(trace["injected"])
     if trace["silence"]:
         print_line(f"  silence   {trace['silence']}", style="yellow")
+        if trace["silence"].startswith("shadow mode"):
+            chosen = {name for s in trace["stages"] if s["stage"] == "budget" for name in s["kept"]}
+            print_line(f"  would be  {counted(len(chosen))}")
     else:
         print_line(f"  injected  {counted(len(chosen))}, {trace['tokens']} tokens", style="green")
     _print_candidates(trace, chosen)

@@ -41,6 +41,17 @@ def set_override(home: Home, holder: Holder, name: str, values: Mapping[str, obj
     _write(home, document)
 
 
+def set_user_values(home: Home, values: Mapping[str, object]) -> None:
+    """Put nested `values` into the user's own settings, for every agent and project.
+
+    Raises:
+        InvalidSetting, UnknownSetting: if the values or the file are wrong; nothing is written.
+    """
+    document = _read(home)
+    _merge(document, values)
+    _write(home, document)
+
+
 def reset_override(home: Home, holder: Holder, name: str, *, key: str = "") -> bool:
     """Take back everything that the section of `name` sets, or one dotted `key`; False when there is nothing.
 

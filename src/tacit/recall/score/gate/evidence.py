@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,20 +164,20 @@ def _by_words(query: Query, candidates: Sequence[Candidate]) -> dict[str, Row]:
     asked = words_of(query.text[:PROMPT_CHARS])
     held = [words_of(candidate.memory.content) for candidate in candidates]
     about = [_object_words(_objects(candidate.memory.trigger)) for candidate in candidates]
-    counts = Counter(word for text, said in zip(held, about, strict=True) for word in text | said)
-    size = len(candidates)
-    most = math.log(1 + size)
-    rarity = {word: math.log(1 + size / (1 + count)) / most for word, count in counts.items()}
-    near = frozenset[str]().union(*(words_of(path) for path in query.files[:FILES]), asked)
+    # Only words that can match or that a trigger names are weighed; counting is the costly part.
+    counts = Counter(chain.from_iterable(held))
+    counts.update(chain.from_iterable(said - text for text, said in zip(held, about, strict=True)))
+    by_count = _rarities(len(candidates))
+    near = asked.union(*(words_of(path) for path in query.files[:FILES]))
     names = {
         path.lower().rsplit("/", 1)[-1] for path in (*query.files[:FILES], *query.situation.paths[:FILES])
     }
     rows: list[tuple[float, ...]] = []
     for candidate, text, said in zip(candidates, held, about, strict=True):
-        whole = sum(rarity[word] for word in said)
-        hit = [rarity[word] for word in said & asked]
-        by_file = [rarity[word] for word in said & near]
-        common = [rarity[word] for word in text & asked]
+        whole = sum([by_count[counts[word]] for word in said])
+        hit = [by_count[counts[word]] for word in said & asked]
+        by_file = [by_count[counts[word]] for word in said & near]
+        common = [by_count[counts[word]] for word in text & asked]
         memory = candidate.memory
         rows.append(
             (
@@ -191,6 +192,12 @@ def _by_words(query: Query, candidates: Sequence[Candidate]) -> dict[str, Row]:
     table = np.array(rows)
     names_of = ("object_share", "object_rare", "object_files", "word_sum", "word_rare", "named_file")
     return {name: table[:, at] for at, name in enumerate(names_of)}
+
+
+@lru_cache(maxsize=256)
+def _rarities(size: int) -> tuple[float, ...]:
+    """Weight of a word by how many of `size` candidates hold it."""
+    return tuple(math.log(1 + size / (1 + count)) / math.log(1 + size) for count in range(size + 1))
 
 
 def _objects(trigger: Trigger) -> tuple[str, ...]:

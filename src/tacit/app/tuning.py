@@ -1,0 +1,165 @@
+"""`tacit tune`: the prompt surface's threshold for this very store, without labels. In: stored traces. Out: a report.
+
+A prompt of one project asked of another project's memories deserves nothing of them, generic rules aside: such pairs are the
+null distribution. Where there is only one project, the words of one prompt meet the situation of another. Nothing is stored but, on demand, the setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.app.parts import Parts
+from tacit.config.overrides import set_user_values
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter, project_scope
+from tacit.model.trace import Trace
+from tacit.ports.store import MemoryFilter, Store
+from tacit.reading.entities import find_entities
+from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.replay import replay, would_have
+from tacit.upkeep.thresholds import bounded_threshold, rate_at
+
+SESSIONS_READ = 500
+PROMPTS = 200
+PAIRS = 400
+GENERIC_BREADTH = 2.75
+GENERIC_READ = 1000
+LEAST_PAIRS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneReport:
+    """What tuning found.
+
+    Attributes:
+        surface: the surface it is about.
+        bound: greatest expected rate of wrongful injections that was asked for.
+        prompts, pairs: of traces, and of prompts that deserve nothing.
+        paired: `projects`, or `situations` where there is only one project.
+        before, after: thresholds; equal when there was too little to learn from.
+        rate_before, rate_after: share of the pairs that get something.
+        handed_before, handed_after: share of the stored prompts that get something.
+        changed: stored prompts whose pack differs.
+        applied: whether the setting was written.
+        note: why nothing was proposed, or "".
+    """
+
+    surface: str
+    bound: float
+    prompts: int
+    pairs: int
+    paired: str
+    before: float
+    after: float
+    rate_before: float
+    rate_after: float
+    handed_before: float
+    handed_after: float
+    changed: int
+    applied: bool = False
+    note: str = ""
+
+
+def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
+    """Propose a threshold for prompts; with `apply`, write it into the user's settings.
+
+    Raises:
+        InvalidSetting: if the settings file cannot be written soundly.
+    """
+    settings = parts.settings.current()
+    recall = settings.recall
+    traces = [
+        one
+        for one in parts.store.list_traces(surface=Surface.PROMPT, limit=PROMPTS)
+        if one.text and not one.situation.nothing_coming
+    ]
+    projects = _projects_of(parts.store, traces)
+    queries, paired = _null_queries(parts.store, traces, projects)
+    best: list[float] = []
+    for query in queries:
+        _, trace = pipeline.run(
+            query, settings=recall, context=Context(preset=settings.preset), trace_id="tune"
+        )
+        best.append(_best(trace, _generic(parts.store, query.scope)))
+    before = recall.thresholds.prompt
+    found = bounded_threshold(best, bound=bound) if len(best) >= LEAST_PAIRS else None
+    after = before if found is None else found
+    again = [replay(one, threshold=after, most=recall.max_items) for one in traces]
+    report = TuneReport(
+        surface=Surface.PROMPT.value,
+        bound=bound,
+        prompts=len(traces),
+        pairs=len(best),
+        paired=paired,
+        before=before,
+        after=after,
+        rate_before=round(rate_at(best, before), 4),
+        rate_after=round(rate_at(best, after), 4),
+        handed_before=_share([bool(would_have(one)) for one in traces]),
+        handed_after=_share([bool(one.after) for one in again]),
+        changed=sum(bool(one.added or one.gone) for one in again),
+        applied=apply and after != before,
+        note=f"fewer than {LEAST_PAIRS} prompts to learn from" if found is None else "",
+    )
+    if report.applied:
+        set_user_values(parts.home, {"recall": {"thresholds": {"prompt": after}}})
+    return report
+
+
+def _projects_of(store: Store, traces: Sequence[Trace]) -> dict[str, str]:
+    """Project by session of the traces, for sessions that are still stored."""
+    known = {str(state.key): state.project_id for state in store.list_sessions(limit=SESSIONS_READ)}
+    return {one.session: known[one.session] for one in traces if known.get(one.session)}
+
+
+def _null_queries(store: Store, traces: Sequence[Trace], projects: dict[str, str]) -> tuple[list[Query], str]:
+    places = [
+        one.id for one in store.projects() if store.count_active(scope=ScopeFilter.of(project_scope(one.id)))
+    ]
+    found = [
+        _query(one, one, place)
+        for one in traces
+        if one.session in projects
+        for place in places
+        if place != projects[one.session]
+    ]
+    if found:
+        step = max(1, len(found) // PAIRS)
+        return found[::step][:PAIRS], "projects"
+    half = len(traces) // 2
+    return [
+        _query(one, traces[(at + half) % len(traces)], projects[one.session])
+        for at, one in enumerate(traces)
+        if half and one.session in projects
+    ][:PAIRS], "situations"
+
+
+def _query(words: Trace, situation: Trace, project: str) -> Query:
+    return Query(
+        surface=Surface.PROMPT,
+        text=words.text,
+        raw_text=words.text,
+        situation=situation.situation,
+        scope=ScopeFilter.of(project_scope(project)),
+        at_ms=words.at_ms,
+        budget_tokens=1_000_000,
+        entities=find_entities(words.text),
+    )
+
+
+def _generic(store: Store, scope: ScopeFilter) -> frozenset[str]:
+    return frozenset(
+        memory.id
+        for memory in store.list_memories(MemoryFilter(), scope=scope, limit=GENERIC_READ)
+        if memory.trigger.always or memory.trigger.breadth >= GENERIC_BREADTH
+    )
+
+
+def _best(trace: Trace, generic: frozenset[str]) -> float:
+    return max((one.relevance for one in trace.candidates if one.memory_id not in generic), default=0.0)
+
+
+def _share(flags: Sequence[bool]) -> float:
+    return round(sum(flags) / len(flags), 4) if flags else 0.0

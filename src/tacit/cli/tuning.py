@@ -1,0 +1,55 @@
+"""`tune`: fit the threshold of prompts to this store. In: arguments. Out: before and after. Writes only with --apply."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.arguments import AsJson
+
+
+def tune(
+    bound: Annotated[
+        float,
+        typer.Option(min=0.01, max=0.5, help="Most of the prompts that deserve nothing may get something."),
+    ] = 0.1,
+    apply: Annotated[bool, typer.Option("--apply", help="Write the threshold into your settings.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit the threshold of prompts to your own store, without labels; show it, and keep it only with --apply."""
+    from tacit.cli.connection import ask
+    from tacit.cli.output import print_json
+
+    answer = ask("POST", "/v1/tune", {"bound": bound, "apply": apply})
+    if as_json:
+        print_json(answer)
+        return
+    print_report(answer)
+
+
+def print_report(report: dict[str, Any]) -> None:
+    """Before and after for people."""
+    from tacit.cli.output import print_line
+
+    how = "asked of another project" if report["paired"] == "projects" else "given another's situation"
+    print_line(f"Looked at {report['pairs']} prompts {how}: they deserve nothing but generic rules.")
+    if report["note"]:
+        print_line(f"Nothing is proposed: {report['note']}.", style="yellow")
+        return
+    print_line(f"  {'':<34}{'before':>8}{'after':>8}")
+    rows = (
+        ("threshold of prompts", f"{report['before']:.3f}", f"{report['after']:.3f}"),
+        ("of these, get something", f"{report['rate_before']:.0%}", f"{report['rate_after']:.0%}"),
+        (
+            "of your stored prompts, get something",
+            f"{report['handed_before']:.0%}",
+            f"{report['handed_after']:.0%}",
+        ),
+    )
+    for name, before, after in rows:
+        print_line(f"  {name:<38}{before:>6}{after:>8}")
+    if report["applied"]:
+        print_line("Written to your settings as recall.thresholds.prompt.", style="green")
+    elif report["before"] != report["after"]:
+        print_line("Nothing was written; `tacit tune --apply` keeps it.")

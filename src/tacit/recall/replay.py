@@ -1,0 +1,95 @@
+"""Decide stored recalls again at another threshold. In: a trace. Out: what would have been handed over, and what changes. Pure.
+
+Only the gate is asked again: what another stage dropped (trust, age, in context already, a copy) stays dropped. A trace
+keeps its best candidates only, and what the gate had dropped was never compared with the context: those are marked unsure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.model.trace import Trace
+
+BELOW = "relevance "
+"""How the guard's reason begins when the threshold alone said no."""
+OPEN_STAGES = frozenset({"budget", "deliver"})
+"""Stages that drop for want of room: with fewer or more candidates they would decide anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """One recall decided again.
+
+    Attributes:
+        trace_id, surface, at_ms, text: of the trace.
+        threshold: asked with now; `was` then.
+        before: memory ids handed over then; in shadow mode those that would have been.
+        after: memory ids that pass now, best first.
+        added, gone: the difference.
+        unsure: of `added`, those that might have been in the context already.
+        shadow: nothing was handed over then, whatever `before` says.
+    """
+
+    trace_id: str
+    surface: str
+    at_ms: int
+    text: str
+    threshold: float
+    was: float
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    added: tuple[str, ...]
+    gone: tuple[str, ...]
+    unsure: tuple[str, ...]
+    shadow: bool
+
+
+def would_have(trace: Trace) -> tuple[str, ...]:
+    """Memory ids that were handed over, or would have been but for shadow mode."""
+    if trace.injected or not in_shadow(trace):
+        return trace.injected
+    return next((stage.kept for stage in trace.stages if stage.stage == "budget"), ())
+
+
+def in_shadow(trace: Trace) -> bool:
+    """Whether shadow mode alone kept the block back."""
+    return trace.silence.startswith("shadow mode")
+
+
+def replay(trace: Trace, *, threshold: float, most: int) -> Replayed:
+    """Decide `trace` again with `threshold` (0-1), at most `most` memories."""
+    dropped = {
+        drop.memory_id: (stage.stage, drop.reason)
+        for stage in trace.stages
+        for drop in stage.drops
+        if drop.memory_id
+    }
+    before = would_have(trace)
+    passing: list[str] = []
+    unsure: list[str] = []
+    for candidate in sorted(trace.candidates, key=lambda one: (-one.relevance, one.memory_id)):
+        name = candidate.memory_id
+        if candidate.relevance < threshold or name in passing:
+            continue
+        stage, reason = dropped.get(name, ("", ""))
+        gated = stage == "guard" and reason.startswith(BELOW)
+        if name not in before and not gated and stage not in OPEN_STAGES:
+            continue
+        passing.append(name)
+        if gated:
+            unsure.append(name)
+    after = tuple(passing[:most])
+    return Replayed(
+        trace_id=trace.id,
+        surface=trace.surface.value,
+        at_ms=trace.at_ms,
+        text=trace.text,
+        threshold=threshold,
+        was=trace.threshold,
+        before=before,
+        after=after,
+        added=tuple(name for name in after if name not in before),
+        gone=tuple(name for name in before if name not in after),
+        unsure=tuple(name for name in unsure if name in after),
+        shadow=in_shadow(trace),
+    )
