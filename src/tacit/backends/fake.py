@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -117,6 +117,12 @@ class FakeStore:
     def search(self) -> Search:
         """Rankings over the stored memories."""
         return self._search
+
+    @contextmanager
+    def at_once(self) -> Generator[None]:
+        """See the port. Other threads wait."""
+        with self.lock:
+            yield
 
     # --- memories
 

@@ -172,20 +172,19 @@ class FakeSearch:
 
 
 def _bm25(asked: Iterable[str], documents: Mapping[str, list[str]]) -> dict[str, float]:
-    """Okapi BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75) with the idf that is never negative.
+    """Okapi BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75), a word counted once per memory, idf never negative.
 
     idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)); documents without any asked-for term get no score.
     """
     total = sum(len(terms) for terms in documents.values())
     mean = total / len(documents) if total else 1.0
-    counts = {name: Counter(terms) for name, terms in documents.items()}
+    held = {name: set(terms) for name, terms in documents.items()}
     scores: dict[str, float] = {}
     for term in sorted(set(asked)):
-        frequency = sum(1 for count in counts.values() if term in count)
+        frequency = sum(1 for terms in held.values() if term in terms)
         idf = math.log(1 + (len(documents) - frequency + 0.5) / (frequency + 0.5))
-        for name, count in counts.items():
-            if term in count:
+        for name, terms in held.items():
+            if term in terms:
                 length = len(documents[name]) / mean
-                part = count[term] * (_K1 + 1) / (count[term] + _K1 * (1 - _B + _B * length))
-                scores[name] = scores.get(name, 0.0) + idf * part
+                scores[name] = scores.get(name, 0.0) + idf * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * length))
     return scores

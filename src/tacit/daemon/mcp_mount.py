@@ -45,7 +45,7 @@ class McpMount:
         body = b""
         if request.method == "POST":
             try:
-                body = await read_body(request)
+                body = await read_body(receive)
             except TacitError:
                 await Response(status_code=413)(scope, receive, send)
                 return

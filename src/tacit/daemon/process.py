@@ -26,6 +26,7 @@ from tacit.config.home import Home
 from tacit.config.layers import load_settings
 from tacit.config.settings import DaemonSettings
 from tacit.daemon.counters import Counters
+from tacit.daemon.door import Door
 from tacit.daemon.launcher import refresh_launcher
 from tacit.daemon.lifecycle import Claim, DaemonFacts, write_facts
 from tacit.daemon.logs import start_log
@@ -54,6 +55,16 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
+
+    async def adopt(self, connection: socket.socket) -> None:
+        """Serve a connection that somebody else accepted."""
+        config, state = self.config, self.server_state
+        loop = asyncio.get_running_loop()
+
+        def protocol() -> asyncio.Protocol:
+            return config.http_protocol_class(config=config, server_state=state, app_state={}, _loop=loop)  # pyright: ignore[reportCallIssue]
+
+        await loop.connect_accepted_socket(protocol, sock=connection)
 
 
 class DaemonProcess:
@@ -91,6 +102,7 @@ class DaemonProcess:
             listen=self._listen,
         )
         self._app = build_app(self._parts)
+        self._door: Door | None = None
 
     def run(self) -> int:
         """Serve; return the exit code."""
@@ -116,7 +128,14 @@ class DaemonProcess:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-        self._start_server(self._app, self._claim.socket)
+        server = self._start_server(self._app)
+        self._door = Door(
+            self._claim.socket,
+            parts=self._parts,
+            threads=self._settings.threads,
+            hand_over=lambda connection: _adopt(loop, server, connection),
+        )
+        self._door.open()
         if self._http_port is not None:
             await self._listen(self._http_port)
         while not self._over.is_set():
@@ -125,14 +144,15 @@ class DaemonProcess:
         if self._parts.mcp is not None:
             await self._parts.mcp.close()
 
-    def _start_server(self, app: ASGIApp, bound: socket.socket) -> None:
+    def _start_server(self, app: ASGIApp, *bound: socket.socket) -> _Server:
         config = uvicorn.Config(
             app, http="httptools", loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,
             server_header=False, date_header=False, timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=30,
         )  # fmt: skip
         server = _Server(config)
         self._servers.append(server)
-        self._serving.append(asyncio.get_running_loop().create_task(server.serve(sockets=[bound])))
+        self._serving.append(asyncio.get_running_loop().create_task(server.serve(sockets=[*bound])))
+        return server
 
     async def _listen(self, port: int) -> dict[str, object]:
         """Listen on a loopback port as well, once; return its number and the token."""
@@ -237,6 +257,8 @@ class DaemonProcess:
     def _finish(self, keeper: Thread) -> None:
         """Finish running work, keep what waits, give everything back."""
         try:
+            if self._door is not None:
+                self._door.close(timeout_s=GRACE_S)
             self._parts.pool.close(timeout_s=GRACE_S)
             keeper.join(timeout=GRACE_S)
             engine = self._source.ready
@@ -252,6 +274,14 @@ class DaemonProcess:
             _LOG.info("left")
             self._handler.close()
             self._claim.release()
+
+
+def _adopt(loop: asyncio.AbstractEventLoop, server: _Server, connection: socket.socket) -> None:
+    """Have `connection` served on the loop; a loop that is over leaves it to nobody."""
+    try:
+        asyncio.run_coroutine_threadsafe(server.adopt(connection), loop)
+    except RuntimeError:
+        connection.close()
 
 
 def _settings(home: Home) -> tuple[DaemonSettings, tuple[str, ...]]:

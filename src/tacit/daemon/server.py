@@ -13,7 +13,7 @@ import hmac
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,12 +28,15 @@ from tacit.daemon.counters import Counters
 from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
-from tacit.errors import TacitError
+from tacit.errors import InvalidPayload, TacitError
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.daemon.mcp_mount import McpMount
 
+HOOK_PATH = "/hook/"
+DEADLINE_HEADER = b"x-tacit-deadline-ms"
+VERSION_HEADER = (b"x-tacit-version", __version__.encode())
 MAX_BODY_BYTES = 16 << 20
 DEADLINE_MS = 800.0
 MOST_DEADLINE_MS = 60_000.0
@@ -62,9 +65,6 @@ class DaemonParts:
 def build_app(parts: DaemonParts) -> ASGIApp:
     """Make the application for the Unix socket."""
 
-    async def hook(request: Request) -> Response:
-        return await _hook(parts, request)
-
     async def health(_: Request) -> Response:
         return JSONResponse(_health(parts))
 
@@ -79,14 +79,13 @@ def build_app(parts: DaemonParts) -> ASGIApp:
         return JSONResponse(await parts.listen(asked if isinstance(asked, int) else 0))
 
     routes = [
-        Route("/hook/{host}", hook, methods=["POST"]),
         Route("/health", health, methods=["GET", "POST"]),
         Route("/stop", stop, methods=["POST"]),
         Route("/listen", listen, methods=["POST"]),
         Route("/mcp", _Mcp(parts)),
         Route("/v1/{rest:path}", _Api(parts)),
     ]
-    return _counted(Starlette(routes=routes), parts.counters)
+    return _counted(_hooks_first(Starlette(routes=routes), parts), parts.counters)
 
 
 def guarded(app: ASGIApp, token: str) -> ASGIApp:
@@ -119,37 +118,68 @@ def _is_open(path: str) -> bool:
     return known and path.isprintable() and ".." not in path
 
 
-async def _hook(parts: DaemonParts, request: Request) -> Response:
+def _hooks_first(app: ASGIApp, parts: DaemonParts) -> ASGIApp:
+    """Answer hooks here, without a router and its request objects: somebody's turn waits for each of them."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        if scope["method"] != "POST" or not path.startswith(HOOK_PATH) or "/" in path[len(HOOK_PATH) :]:
+            await app(scope, receive, send)
+            return
+        answered = await _hook(parts, path[len(HOOK_PATH) :], scope, receive)
+        if isinstance(answered, str):
+            body = answered.encode("utf-8", "replace")
+            await send({"type": "http.response.start", "status": 200, "headers": text_headers(body)})
+            await send({"type": "http.response.body", "body": body})
+        else:
+            await answered(scope, receive, send)
+
+    return serve
+
+
+async def _hook(parts: DaemonParts, host: str, scope: Scope, receive: Receive) -> str | Response:
+    """The text for the host, or what went wrong."""
     began = time.monotonic()
     counters = parts.counters
     counters.add("hooks")
-    host = str(request.path_params["host"])
-    until = began + _deadline_ms(request) / 1000
+    until = began + deadline_of(scope["headers"]) / 1000
     try:
-        body = await read_body(request)
+        body = await read_body(receive)
         engine = await parts.source.get(until_s=until)
         text = await parts.pool.run(lambda: answer(engine, host, body, until_s=until), until_s=until)
-    except Busy:
-        counters.add("busy")
-        return Response(status_code=503)
-    except TimeoutError:
-        counters.add("late")
-        return Response(status_code=504)
-    except ClientDisconnect:
-        return Response(status_code=400)
-    except TacitError as error:
-        counters.add("refused")
-        _LOG.warning("a hook of %s was refused: %s", host, error.code, extra={"detail": error.message})
-        return _problem(error)
     # The hook boundary: whatever broke, the agent's turn goes on.
-    except Exception:  # noqa: BLE001
-        counters.add("errors")
-        _LOG.exception("a hook of %s failed", host)
-        return Response(status_code=500)
+    except Exception as error:  # noqa: BLE001
+        return refused(parts, host, error)
     counters.add("injections" if text else "silences")
-    return Response(
-        text.encode("utf-8", "replace"), media_type="application/json" if text[:1] == "{" else "text/plain"
-    )
+    return text
+
+
+def refused(parts: DaemonParts, host: str, error: Exception) -> Response:
+    """The answer to a hook that gets no text because of `error`; counted, and logged without text."""
+    counters = parts.counters
+    match error:
+        case Busy():
+            counters.add("busy")
+            return Response(status_code=503)
+        case TimeoutError():
+            counters.add("late")
+            return Response(status_code=504)
+        case ClientDisconnect():
+            return Response(status_code=400)
+        case TacitError():
+            counters.add("refused")
+            _LOG.warning("a hook of %s was refused: %s", host, error.code, extra={"detail": error.message})
+            return _problem(error)
+        case _:
+            counters.add("errors")
+            _LOG.error("a hook of %s failed", host, exc_info=error)
+            return Response(status_code=500)
+
+
+def text_headers(body: bytes) -> list[tuple[bytes, bytes]]:
+    """Headers of an answered hook."""
+    kind = b"application/json" if body[:1] == b"{" else b"text/plain; charset=utf-8"
+    return [(b"content-length", str(len(body)).encode()), (b"content-type", kind)]
 
 
 def answer(engine: Engine, host: str, body: bytes, *, until_s: float) -> str:
@@ -159,27 +189,37 @@ def answer(engine: Engine, host: str, body: bytes, *, until_s: float) -> str:
     return engine.hook(host, payload, deadline_ms=max(1.0, left_ms))
 
 
-def _deadline_ms(request: Request) -> float:
-    given = request.headers.get("x-tacit-deadline-ms", "")
-    return min(float(given), MOST_DEADLINE_MS) if given.isdecimal() and int(given) > 0 else DEADLINE_MS
+def deadline_of(headers: Iterable[tuple[bytes, bytes]]) -> float:
+    """Milliseconds that whoever asked will wait; header names in lower case."""
+    given = next((value for name, value in headers if name == DEADLINE_HEADER), b"")
+    return min(float(given), MOST_DEADLINE_MS) if given.isdigit() and int(given) > 0 else DEADLINE_MS
 
 
-async def read_body(request: Request) -> bytes:
+def too_large() -> TacitError:
+    """The error for a body above `MAX_BODY_BYTES`."""
+    return InvalidPayload(f"The payload is larger than {MAX_BODY_BYTES} bytes.", hint="Send less at once.")
+
+
+async def read_body(receive: Receive) -> bytes:
     """The body, bounded.
 
     Raises:
         InvalidPayload: if it is too long.
+        ClientDisconnect: whoever asked has gone.
     """
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            from tacit.errors import InvalidPayload  # noqa: PLC0415 - rare
-
-            raise InvalidPayload(
-                f"The payload is larger than {MAX_BODY_BYTES} bytes.", hint="Send less at once."
-            )
-    return bytes(body)
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        part: bytes = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BODY_BYTES:
+            raise too_large()
+        if not message.get("more_body", False):
+            return b"".join(parts)
 
 
 def _problem(error: TacitError) -> Response:
@@ -257,7 +297,6 @@ class _Mcp:
 
 def _counted(app: ASGIApp, counters: Counters) -> ASGIApp:
     """Count requests, keep the daemon alive while it is asked, and name the version in every answer."""
-    version = (b"x-tacit-version", __version__.encode())
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -268,7 +307,7 @@ def _counted(app: ASGIApp, counters: Counters) -> ASGIApp:
 
         async def stamped(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), version]
+                message["headers"] = [*message.get("headers", ()), VERSION_HEADER]
             await send(message)
 
         await app(scope, receive, stamped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -232,6 +233,13 @@ class Store(MemoryStore, SessionStore, Protocol):
     @property
     def search(self) -> Search:
         """Rankings over the stored memories."""
+        ...
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Inside, everything that this thread reads shows one state of the store, and is cheaper to ask for.
+
+        What this thread writes meanwhile it sees afterwards. Not for waiting: no model or network call inside.
+        """
         ...
 
     def stats(self) -> StoreStats:

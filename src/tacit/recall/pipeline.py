@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from time import perf_counter
@@ -22,7 +23,7 @@ from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.session import SessionState
 from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
-from tacit.ports.models import Embedder, TokenCounter
+from tacit.ports.models import Embedder, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe, without_similar
@@ -36,7 +37,7 @@ from tacit.recall.on_demand import WIDE, answer, in_order
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.render import LAYOUTS, Layout, rendering
-from tacit.recall.retrieve import QUERY_CHARS, retrieve
+from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve
 from tacit.recall.score import score_for
 from tacit.recall.score.floors import reach_floors
 from tacit.recall.score.gate import Gate, shipped_gate
@@ -280,22 +281,46 @@ class RecallPipeline:
     ) -> tuple[Candidate, ...]:
         asked = query.surface is Surface.ON_DEMAND and bool(settings.spaces_on_demand)
         spaces = settings.spaces_on_demand if asked else settings.spaces
+        vector: Outcome[Vectors | None] = Outcome(kept=None)
+        if "semantic" in spaces:
+            vector = embed_query(
+                query.text,
+                embedder=self._embedder,
+                executor=self._executor,
+                remaining_ms=context.remaining_ms,
+            )
+        # Where more is embedded on the way, no transaction may wait for it.
+        embeds = bool(settings.sections) or query.surface is Surface.ON_DEMAND
+        with nullcontext() if embeds else self._store.at_once():
+            return self._found(query, settings, context, stages, spaces=spaces, vector=vector)
+
+    def _found(
+        self,
+        query: Query,
+        settings: RecallSettings,
+        context: Context,
+        stages: _Stages,
+        *,
+        spaces: Sequence[str],
+        vector: Outcome[Vectors | None],
+    ) -> tuple[Candidate, ...]:
+        asked = query.surface is Surface.ON_DEMAND and bool(settings.spaces_on_demand)
         found = retrieve(
             query,
             search=self._store.search,
-            embedder=self._embedder,
+            vector=vector.kept,
+            identity=self._embedder.identity,
             spaces=spaces,
             limit=max(WIDE, settings.candidates_per_space) if asked else settings.candidates_per_space,
-            executor=self._executor,
             remaining_ms=context.remaining_ms,
         )
         rankings = found.kept
         if query.surface is Surface.ON_DEMAND:
             rankings = (*rankings, unconfirmed(query, store=self._store, embedder=self._embedder))
         counts = tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings)
-        stages.note("retrieve", notes=(*counts, *found.notes))
+        stages.note("retrieve", notes=(*counts, *vector.notes, *found.notes))
         if settings.embedding_required and query.surface is Surface.PROMPT:
-            for note in found.notes:
+            for note in vector.notes:
                 if note.startswith("semantic failed: "):
                     raise ProviderError(f"Failed to embed query: {note.removeprefix('semantic failed: ')}")
         if asked:

@@ -1,7 +1,8 @@
-"""Stage 3: ask the spaces under a deadline. In: search, embedder, query. Out: one ranking per space. Never fuses.
+"""Stage 3: ask the spaces under a deadline. In: search, query, the query's vector. Out: one ranking per space. Never fuses.
 
-The semantic space may wait for a remote model; then it runs beside the others on the given executor. The others, and a
-local model, are quick and run in turn: a thread of its own costs more than it saves. What missed the deadline is named.
+The vector is made first. A remote model is waited for on the given executor, and given up early enough that the other
+spaces can still answer; a local one runs in turn: a thread of its own costs more than it saves. What missed the deadline is
+named.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from time import perf_counter
 from tacit.errors import ProviderError
 from tacit.model.evidence import Ranking
 from tacit.model.query import Query
-from tacit.ports.models import Embedder
+from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.recall.outcome import Outcome
 from tacit.recall.spaces import SPACES, semantic
@@ -21,62 +22,73 @@ from tacit.recall.spaces import SPACES, semantic
 QUERY_CHARS = 480
 """About 100 tokens: a longer prompt costs more time to embed than it gains (feasibility, section 6)."""
 
+LEFT_FOR_SEARCH = 0.25
+"""Share of the time left that waiting for a remote model leaves to the search."""
 
-def embed_and_search(search: Search, embedder: Embedder, query: Query, limit: int) -> Ranking:
-    """Semantic ranking for the query's words; empty for an empty query."""
-    if not query.text.strip():
-        return Ranking(space="semantic", hits=())
-    vector = embedder.embed([query.text[:QUERY_CHARS]])[0]
-    return semantic.retrieve(search, query, limit, vector=vector, identity=embedder.identity)
+
+def embed_query(
+    text: str, *, embedder: Embedder, executor: Executor | None, remaining_ms: Callable[[], float]
+) -> Outcome[Vectors | None]:
+    """The vector of a query's words, shape (dimensions,); None, with a note, when there is none in time.
+
+    Args:
+        text: the words; none for nothing but blanks.
+        embedder: who makes vectors.
+        executor: where a remote model is waited for; None = it is local.
+        remaining_ms: milliseconds left until the deadline.
+    """
+    if not text.strip():
+        return Outcome(kept=None)
+    asked = [text[:QUERY_CHARS]]
+    try:
+        if executor is None:
+            return Outcome(kept=embedder.embed(asked)[0])
+        pending = executor.submit(embedder.embed, asked)
+        try:
+            wait_s = max(0.0, remaining_ms()) * (1 - LEFT_FOR_SEARCH) / 1000
+            return Outcome(kept=pending.result(timeout=wait_s)[0])
+        finally:
+            pending.cancel()
+    except TimeoutError:
+        return Outcome(kept=None, notes=("semantic missed the deadline",))
+    except ProviderError as error:
+        return Outcome(kept=None, notes=(f"semantic failed: {error}",))
 
 
 def retrieve(
     query: Query,
     *,
     search: Search,
-    embedder: Embedder,
+    vector: Vectors | None,
+    identity: EmbedderIdentity,
     spaces: Sequence[str],
     limit: int,
-    executor: Executor | None,
     remaining_ms: Callable[[], float],
 ) -> Outcome[tuple[Ranking, ...]]:
-    """Ask every space in `spaces` that can retrieve.
+    """Ask every space in `spaces` that can retrieve; `semantic` only with a `vector` of `identity`.
 
     Returns:
         One ranking per space that answered in time, in the spaces' fixed order; notes name the others.
     """
     notes: list[str] = []
     found: dict[str, Ranking] = {}
-    wanted = "semantic" in spaces
-    pending = (
-        executor.submit(embed_and_search, search, embedder, query, limit) if wanted and executor else None
-    )
     if query.error_signature:
         found["error"] = search.error(query.error_signature, scope=query.scope, limit=limit)
     for name in spaces:
         ask = SPACES[name].retrieve
-        if ask is None:
+        embedded = vector if name == "semantic" else None
+        if ask is None and embedded is None:
             continue
         if remaining_ms() <= 0:
             notes.append(f"{name} missed the deadline")
             continue
         started = perf_counter()
-        found[name] = _timed(ask(search, query, limit), started)
-    if wanted:
-        started = perf_counter()
-        try:
-            if pending is None:
-                ranking = embed_and_search(search, embedder, query, limit)
-            else:
-                ranking = pending.result(timeout=max(0.0, remaining_ms()) / 1000)
-            found["semantic"] = _timed(ranking, started)
-        except TimeoutError:
-            notes.append("semantic missed the deadline")
-        except ProviderError as error:
-            notes.append(f"semantic failed: {error}")
-        finally:
-            if pending is not None:
-                pending.cancel()
+        if embedded is not None:
+            ranking = semantic.retrieve(search, query, limit, vector=embedded, identity=identity)
+        else:
+            assert ask is not None
+            ranking = ask(search, query, limit)
+        found[name] = _timed(ranking, started)
     order = ("error", *SPACES)
     return Outcome(kept=tuple(found[name] for name in order if name in found), notes=tuple(notes))
 

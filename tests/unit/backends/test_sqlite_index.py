@@ -19,10 +19,12 @@ from tacit.backends.sqlite.index.vectors import SMALL_ROWS, SignBitVectors, sign
 from tacit.config.home import Home
 from tacit.model.changes import Add, Change, Edit, Retire
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity
 from tacit.providers.clock import FakeClock
+from tacit.safety.trust import may_appear
 
 DIMENSIONS = 100  # not a multiple of 64: the last word of bits is padded
 EMBEDDER = EmbedderIdentity(name="test@1", dimensions=DIMENSIONS)
@@ -261,7 +263,7 @@ class TestSidecar:
         store.close()
 
     def test_the_table_has_the_last_word(self, home: Home) -> None:
-        """A file that claims to be current but holds rows of another time yields nothing that the table denies."""
+        """A file that claims to be current but holds rows of another time may name them: what they are, the table says."""
         store = open_sqlite_store(home, clock=CLOCK)
         nearest(store, self.QUERY)
         store.close()
@@ -270,7 +272,10 @@ class TestSidecar:
             raw.execute("UPDATE memories SET status = 'retired' WHERE id = ?", (best,))
             raw.commit()
         store = open_sqlite_store(home, clock=CLOCK)
-        assert nearest(store, self.QUERY, 5) == exact(unit_rows(SIZE, seed=1), self.QUERY, 6)[1:]
+        assert nearest(store, self.QUERY, 1) == [best]
+        (read,) = store.get([best], scope=store.scopes())
+        assert read.status == "retired"
+        assert not may_appear(read, Surface.PROMPT)
         store.close()
 
     def test_an_unwritable_folder_costs_only_time(self, home: Home) -> None:

@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.backends.sqlite.codec import json_list
-from tacit.backends.sqlite.index.rows import Numbers, Scores
+from tacit.backends.sqlite.index.rows import Scores
 from tacit.backends.sqlite.scopes import StoredScope
 from tacit.model.evidence import Hit
-
-SPARE = 32
-"""An index proposes so many more than are wanted, in case the table refuses some."""
 
 _AHEAD = 4
 """So many more than are wanted are read in one go; where the table refuses more, it is asked again."""
@@ -25,8 +22,8 @@ _AHEAD = 4
 IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
 HOLDS = "status = 'active' AND valid_from_ms <= :now AND (valid_to_ms IS NULL OR valid_to_ms > :now)"
 
-Found = tuple[Numbers, NDArray[np.bytes_], Scores]
-"""Proposals of one index: row numbers, ids, scores; shape (k,) each."""
+Found = tuple[NDArray[np.bytes_], Scores]
+"""What the arrays of one scope found: ids and scores, shape (k,) each."""
 
 
 def numbers_of(scopes: Sequence[StoredScope]) -> str:
@@ -49,35 +46,17 @@ def _holding(
     return dict(rows.fetchall())
 
 
-def confirm_arrays(
-    connection: sqlite3.Connection,
-    scopes: Sequence[StoredScope],
-    found: Sequence[Found],
-    limit: int,
-    now_ms: int,
-) -> list[Hit]:
-    """The best `limit` of what the indexes propose that the table confirms.
-
-    Every proposal is a triple of arrays: row numbers, ids, scores.
-    """
+def best_hits(found: Sequence[Found], limit: int) -> list[Hit]:
+    """The best `limit` of what the arrays of several scopes found, ties by id."""
     if not found:
         return []
-    numbers = np.concatenate([one[0] for one in found])
-    ids = np.concatenate([one[1] for one in found])
-    scores = np.concatenate([one[2] for one in found])
-    order = np.lexsort((ids, -scores))
-    hits: list[Hit] = []
-    for start in range(0, len(order), limit + _AHEAD):
-        block = order[start : start + limit + _AHEAD]
-        seen = _holding(connection, scopes, [int(number) for number in numbers[block]], now_ms)
-        hits += [
-            Hit(memory_id=seen[int(numbers[at])], score=float(scores[at]))
-            for at in block
-            if int(numbers[at]) in seen
-        ]
-        if len(hits) >= limit:
-            break
-    return hits[:limit]
+    ids = np.concatenate([one[0] for one in found])
+    scores = np.concatenate([one[1] for one in found])
+    order = np.lexsort((ids, -scores))[:limit]
+    return [
+        Hit(memory_id=name.decode(), score=score)
+        for name, score in zip(ids[order].tolist(), scores[order].tolist(), strict=True)
+    ]
 
 
 def confirm_scores(

@@ -18,6 +18,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from tacit.backends.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate_one, schema_version
+from tacit.backends.sqlite.scopes import StoredScope, stored_scopes
 from tacit.errors import (
     InvalidInput,
     StoreBusy,
@@ -27,6 +28,7 @@ from tacit.errors import (
     StoreNewer,
     StoreReadOnly,
 )
+from tacit.model.scope import ScopeFilter
 
 DAMAGED_HINT = (
     "The next start puts it into `quarantine/` and goes on with a new one; nothing is deleted. "
@@ -141,6 +143,14 @@ def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> Gen
         lock.release()
 
 
+class _Here(threading.local):
+    """The read transaction that this thread is in, if any, and what it has read of scopes."""
+
+    def __init__(self) -> None:
+        self.connection: sqlite3.Connection | None = None
+        self.scopes: dict[ScopeFilter, tuple[StoredScope, ...]] = {}
+
+
 class Database:
     """One database file. Safe to share between threads."""
 
@@ -153,6 +163,7 @@ class Database:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._durable: bool | None = None
+        self._here = _Here()
         self._writer = self._open()
         self._inode = self._current_inode()
 
@@ -229,14 +240,21 @@ class Database:
     def read(self) -> Generator[sqlite3.Connection, None, None]:
         """A connection inside a read transaction: one consistent view of the store.
 
+        Inside another `read` of the same thread it is the same connection and the same view.
+
         Raises:
             StoreError: see `translate`; StoreNewer when a newer Tacit has migrated the file meanwhile.
         """
+        outer = self._here.connection
+        if outer is not None:
+            yield outer
+            return
         connection = self._borrow()
         healthy = False
         try:
             connection.execute("BEGIN")
             self._version(connection)
+            self._here.connection = connection
             yield connection
             healthy = True
         except sqlite3.Error as error:
@@ -245,8 +263,17 @@ class Database:
             healthy = True
             raise
         finally:
+            self._here.connection = None
+            self._here.scopes = {}
             _roll_back(connection)
             self._give_back(connection, healthy=healthy)
+
+    def scopes(self, connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[StoredScope, ...]:
+        """The stored scopes that `scope` shows; asked of the table once in a read transaction of this thread."""
+        found = self._here.scopes.get(scope)
+        if found is None:
+            found = self._here.scopes[scope] = stored_scopes(connection, scope)
+        return found
 
     def _borrow(self) -> sqlite3.Connection:
         with self._pool_lock:

@@ -1,9 +1,13 @@
-"""Ask the text indexes. In: the words of a query. Out: hits by BM25 over its rarest words.
+"""Ask the text indexes. In: the words of a query. Out: row numbers per word; scores by BM25 over the rarest words.
 
-Scores are Okapi BM25 as FTS5 computes it (k1 = 1.2, b = 0.75), negated so that higher is better. Its idf,
-ln((N - n + 0.5) / (n + 0.5)), is set to 0.000001 by FTS5 when a word stands in more than half of the documents, which in a
-store of ten memories is most words. In a small index the scores are therefore made with ln(1 + ...), which is never
-negative and equal to the other for rare words. Never turns words into syntax.
+Okapi BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) with a word counted once per memory: a memory is one statement,
+and in one statement a repeated word says nothing more. With n of the N memories in scope holding the word, l words in the
+memory and a words in the mean memory in scope,
+
+    score = sum over the words of ln(1 + (N - n + 0.5) / (n + 0.5)) * (k1 + 1) / (1 + k1 * (1 - b + b * l / a))
+
+FTS5 only says which memories hold a word: its own rank visits every one of them twice more, which takes three times as
+long. Never turns words into syntax.
 """
 
 from __future__ import annotations
@@ -13,73 +17,73 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.backends.sqlite.confirm import confirm_scores
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.backends.sqlite.index.memories import MemoryRows
+from tacit.backends.sqlite.index.rows import Numbers, Positions, Scores
 from tacit.backends.sqlite.index.terms import NARROW_SHARE, QueryTerms, TextIndex, any_word, within
 from tacit.backends.sqlite.scopes import StoredScope
-from tacit.model.evidence import Hit
 
-SMALL_DOCUMENTS = 2000
-"""Up to this row number the words are asked for one by one and weighed here."""
-
-_LEAST_IDF = 1e-6
+K1 = 1.2
+B = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A query made ready: the rarest words, the scopes, how large the index is and what part of it is visible."""
+class Postings:
+    """For every word asked for, the row numbers of the documents that hold it, shape (k,) each."""
 
     index: TextIndex
-    words: tuple[str, ...]
-    scopes: tuple[StoredScope, ...]
-    documents: int
-    share: float
+    numbers: tuple[Numbers, ...]
 
 
-def make_ready(
+def read_postings(
     connection: sqlite3.Connection, terms: QueryTerms, words: Sequence[str], scopes: tuple[StoredScope, ...]
-) -> Asked:
-    """Choose the words to ask for. May read the frequencies of all words, which takes a while in a large store."""
+) -> Postings:
+    """Choose the words to ask for, and ask. May read the frequencies of all words, which takes a while in a large store."""
+    index = terms.index
     documents = int(connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0)
     share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
-    chosen = terms.choose(connection, words, documents=documents, share=share)
-    return Asked(index=terms.index, words=chosen, scopes=scopes, documents=documents, share=share)
+    numbers: list[Numbers] = []
+    for word in terms.choose(connection, words, documents=documents, share=share):
+        expression = any_word(index, [word])
+        if share < NARROW_SHARE:
+            expression = within(scopes, expression)
+        rows = connection.execute(f"SELECT rowid FROM text_{index} WHERE text_{index} MATCH ?", (expression,))
+        numbers.append(np.fromiter((row[0] for row in rows), np.int64))
+    return Postings(index=index, numbers=tuple(numbers))
 
 
-def match_words(connection: sqlite3.Connection, asked: Asked, *, limit: int, now_ms: int) -> list[Hit]:
-    """The best `limit` memories in the scopes that hold any of the words."""
-    if not asked.words:
-        return []
-    if asked.documents <= SMALL_DOCUMENTS:
-        return confirm_scores(connection, asked.scopes, _weigh(connection, asked), limit, now_ms)
-    expression = any_word(asked.index, asked.words)
-    if asked.share < NARROW_SHARE:
-        expression = within(asked.scopes, expression)
-    # All scores first (the words are chosen so that they are some hundred), then the best in the table: joining and
-    # sorting all of them in SQL takes twice as long.
-    rows = connection.execute(
-        f"SELECT rowid, -rank FROM text_{asked.index} WHERE text_{asked.index} MATCH ?", (expression,)
-    )
-    return confirm_scores(connection, asked.scopes, dict(rows.fetchall()), limit, now_ms)
+def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> list[tuple[Positions, Scores]]:
+    """Positions and scores of the memories that hold any of the words, for every part of the scope.
+
+    Args:
+        parts: the memories of every stored scope asked for.
+        postings: what the text index found, in these scopes or in others too.
+        now_ms: the time at which they must hold.
+    """
+    index = postings.index
+    found = [[part.positions_of(numbers) for numbers in postings.numbers] for part in parts]
+    total = sum(part.rows.living for part in parts)
+    held = [sum(len(in_part[word]) for in_part in found) for word in range(len(postings.numbers))]
+    idf = [math.log1p((total - n + 0.5) / (n + 0.5)) for n in held]
+    mean = _mean_length(parts, index)
+    weighed: list[tuple[Positions, Scores]] = []
+    for part, in_part in zip(parts, found, strict=True):
+        positions = np.concatenate([np.empty(0, np.intp), *in_part])
+        each = np.repeat(np.asarray(idf, np.float64), [len(one) for one in in_part])
+        chosen, back = np.unique(positions, return_inverse=True)
+        sums = np.bincount(back, weights=each, minlength=len(chosen))
+        share = part.lengths[index][chosen] / mean
+        scores = (sums * ((K1 + 1) / (1 + K1 * (1 - B + B * share)))).astype(np.float32)
+        usable = part.rows.usable(now_ms)
+        if usable is not None:
+            kept: NDArray[np.bool_] = usable[chosen]
+            chosen, scores = chosen[kept], scores[kept]
+        weighed.append((chosen, scores))
+    return weighed
 
 
-def _weigh(connection: sqlite3.Connection, ready: Asked) -> dict[int, float]:
-    """Scores by row number: FTS5's own, word by word, with its idf exchanged."""
-    documents = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
-    scores: dict[int, float] = {}
-    index = ready.index
-    for word in ready.words:
-        asked = any_word(index, [word])
-        holding = int(
-            connection.execute(
-                f"SELECT count(*) FROM text_{index} WHERE text_{index} MATCH ?", (asked,)
-            ).fetchone()[0]
-        )
-        odds = (documents - holding + 0.5) / (holding + 0.5)
-        theirs = math.log(odds)
-        factor = math.log1p(odds) / (theirs if theirs > 0 else _LEAST_IDF)
-        rows = connection.execute(
-            f"SELECT rowid, rank FROM text_{index} WHERE text_{index} MATCH ?", (within(ready.scopes, asked),)
-        )
-        for number, rank in rows:
-            scores[number] = scores.get(number, 0.0) - rank * factor
-    return scores
+def _mean_length(parts: Sequence[MemoryRows], index: TextIndex) -> float:
+    words = sum(float(part.mean_length(index)) * part.rows.living for part in parts)
+    return words / max(1, sum(part.rows.living for part in parts)) or 1.0

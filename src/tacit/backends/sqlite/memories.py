@@ -9,11 +9,12 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from tacit.backends.changes import not_resolved
 from tacit.backends.sqlite.codec import decode, decode_memory, json_list
-from tacit.backends.sqlite.scopes import visible_numbers
+from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
 from tacit.model.memory import Memory, Relation, RelationType
 from tacit.model.scope import ScopeFilter
@@ -21,6 +22,7 @@ from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import MemoryFilter
 
 CACHED_MEMORIES = 4096
+_BATCH = 1000
 
 _IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
 _GREATEST = "\U0010ffff"
@@ -34,40 +36,34 @@ class MemoryReader:
         self._cache: OrderedDict[str, tuple[int, Memory]] = OrderedDict()
 
     def get(
-        self, connection: sqlite3.Connection, ids: Sequence[str], scope: ScopeFilter
+        self, connection: sqlite3.Connection, ids: Sequence[str], scopes: Sequence[StoredScope]
     ) -> tuple[Memory, ...]:
         """See the port. What is visible, and in which version, is asked of the table every time."""
         wanted = [clean_text(name) for name in ids]
-        rows = connection.execute(
-            "SELECT id, version, number FROM memories WHERE id IN (SELECT value FROM json_each(:ids))"
-            f" AND +{_IN_SCOPE}",
-            {"ids": json_list(wanted), "scopes": visible_numbers(connection, scope)},
-        ).fetchall()
+        rows: list[tuple[str, int, str, int, str]] = []
+        for start in range(0, len(wanted), _BATCH):
+            part = wanted[start : start + _BATCH]
+            marks, visible = ",".join("?" * len(part)), ",".join("?" * len(scopes))
+            rows += connection.execute(
+                "SELECT id, version, status, use_count, body FROM memories"
+                f" WHERE id IN ({marks}) AND +scope IN ({visible})",
+                (*part, *(scope.number for scope in scopes)),
+            ).fetchall()
         found: dict[str, Memory] = {}
-        missing: list[int] = []
         with self._lock:
-            for name, version, number in rows:
+            for name, version, status, uses, body in rows:
                 cached = self._cache.get(name)
                 if cached is not None and cached[0] == version:
+                    memory = cached[1]
                     self._cache.move_to_end(name)
-                    found[name] = cached[1]
                 else:
-                    missing.append(number)
-        if missing:
-            found.update(self._load(connection, missing))
-        return tuple(found[name] for name in wanted if name in found)
-
-    def _load(self, connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[str, Memory]:
-        rows = connection.execute(
-            "SELECT id, version, body, use_count FROM memories WHERE number IN (SELECT value FROM json_each(?))",
-            (json_list(numbers),),
-        ).fetchall()
-        loaded = {row[0]: (int(row[1]), decode_memory(row[2], row[3])) for row in rows}
-        with self._lock:
-            self._cache.update(loaded)
+                    memory = decode_memory(body, uses)
+                    self._cache[name] = (version, memory)
+                # The column is what everybody else goes by.
+                found[name] = memory if memory.status == status else replace(memory, status=status)
             while len(self._cache) > CACHED_MEMORIES:
                 self._cache.popitem(last=False)
-        return {name: memory for name, (_, memory) in loaded.items()}
+        return tuple(found[name] for name in wanted if name in found)
 
 
 def list_memories(

@@ -1,6 +1,7 @@
 """The Search port over SQLite. In: what is asked, within which scope. Out: one ranking per call.
 
-Derived indexes propose; the table decides: every hit is read back in SQL (scope, active, holds now) before it leaves.
+The arrays that answer are made per scope from the table, and brought up to its change counter inside the transaction that
+asks: they know what the table knows. What they name is read from the table, with the scope, before anybody is shown it.
 Never fuses rankings, never widens a scope.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,19 +20,18 @@ from tacit.backends.sqlite.codec import json_list
 from tacit.backends.sqlite.confirm import (
     HOLDS,
     IN_SCOPE,
-    SPARE,
     Found,
-    confirm_arrays,
+    best_hits,
     confirm_scores,
     numbers_of,
 )
 from tacit.backends.sqlite.connection import Database
 from tacit.backends.sqlite.documents import ALWAYS
-from tacit.backends.sqlite.index.intents import IntentPartitions
+from tacit.backends.sqlite.index.memories import MemoryPartitions
 from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
-from tacit.backends.sqlite.matching import make_ready, match_words
-from tacit.backends.sqlite.scopes import StoredScope, stored_scopes
+from tacit.backends.sqlite.matching import read_postings, weigh
+from tacit.backends.sqlite.scopes import StoredScope
 from tacit.backends.text import clean_text, clean_value, code_query_words, query_words
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.evidence import Hit, Ranking
@@ -54,7 +54,7 @@ class SqliteSearch:
         self._database = database
         self._clock = clock
         self._vectors = VectorPartitions(index_dir, store_id)
-        self._intents = IntentPartitions()
+        self._memories = MemoryPartitions()
         self._terms: dict[TextIndex, QueryTerms] = {"words": QueryTerms("words"), "code": QueryTerms("code")}
 
     def semantic(
@@ -77,11 +77,11 @@ class SqliteSearch:
                 assert stored is not None
                 with self._vectors.current(connection, one, stored) as index:
                     held += index.rows.living
-                    positions, scores = index.nearest(asked, limit + SPARE, now_ms)
-                    found.append((index.rows.numbers[positions], index.rows.ids[positions], scores))
+                    positions, scores = index.nearest(asked, limit, now_ms)
+                    found.append((index.rows.ids[positions], scores))
             if not held:
                 _refuse_other_embedder(connection, scopes, identity)
-            return ranking.filled(confirm_arrays(connection, scopes, found, limit, now_ms))
+            return ranking.filled(best_hits(found, limit))
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
@@ -97,18 +97,27 @@ class SqliteSearch:
         with self._ranking(space, scope, limit) as (connection, scopes, ranking):
             if not scopes or not asked:
                 return ranking.empty()
-            ready = make_ready(connection, self._terms[index], asked, scopes)
             deadline = self._clock.monotonic_ms() + TEXT_DEADLINE_MS
             connection.set_progress_handler(lambda: self._clock.monotonic_ms() > deadline, _STEPS)
             try:
-                hits = match_words(connection, ready, limit=limit, now_ms=self._clock.now_ms())
+                postings = read_postings(connection, self._terms[index], asked, scopes)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
                     raise
                 return ranking.empty(complete=False)
             finally:
                 connection.set_progress_handler(None, 0)
-            return ranking.filled(hits)
+            with ExitStack() as held:
+                parts = [
+                    held.enter_context(self._memories.current(connection, one))
+                    for one in sorted(scopes, key=lambda one: one.number)
+                ]
+                weighed = weigh(parts, postings, now_ms=self._clock.now_ms())
+                found: list[Found] = []
+                for part, one in zip(parts, weighed, strict=True):
+                    positions, scores = part.rows.best(*one, limit)
+                    found.append((part.rows.ids[positions], scores))
+            return ranking.filled(best_hits(found, limit))
 
     def entity(self, entities: Sequence[Entity], *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
@@ -142,11 +151,12 @@ class SqliteSearch:
             probabilities = _action_numbers(connection, actions)
             probabilities[ALWAYS] = 1.0
             now_ms = self._clock.now_ms()
-            found = [
-                self._intents.best(connection, one, probabilities, want=limit + SPARE, now_ms=now_ms)
-                for one in scopes
-            ]
-            return ranking.filled(confirm_arrays(connection, scopes, found, limit, now_ms))
+            found: list[Found] = []
+            for one in scopes:
+                with self._memories.current(connection, one) as part:
+                    positions, scores = part.fitting(probabilities, want=limit, now_ms=now_ms)
+                    found.append((part.rows.ids[positions], scores))
+            return ranking.filled(best_hits(found, limit))
 
     def standing(
         self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
@@ -185,7 +195,7 @@ class SqliteSearch:
     ) -> Generator[tuple[sqlite3.Connection, tuple[StoredScope, ...], _Timed], None, None]:
         timed = _Timed(space, self._clock)
         with self._database.read() as connection:
-            yield connection, stored_scopes(connection, scope) if limit > 0 else (), timed
+            yield connection, self._database.scopes(connection, scope) if limit > 0 else (), timed
 
     def settle(self) -> None:
         """Wait for what is written in the background."""

@@ -6,7 +6,8 @@ Never computes anything while it holds the writer's lock that could be computed 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.backends.changes import check_outcome
@@ -86,6 +87,12 @@ class SqliteStore:
         """Rankings over the stored memories."""
         return self._search
 
+    @contextmanager
+    def at_once(self) -> Generator[None]:
+        """See the port."""
+        with self._database.read():
+            yield
+
     # --- memories
 
     def apply(
@@ -107,7 +114,7 @@ class SqliteStore:
     def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
         """See the port. Any status."""
         with self._database.read() as connection:
-            return self._reader.get(connection, ids, scope)
+            return self._reader.get(connection, ids, self._database.scopes(connection, scope))
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0

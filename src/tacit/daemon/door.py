@@ -1,0 +1,177 @@
+"""The socket's door: hooks are answered here, on plain threads; every other request goes on to the ASGI server.
+
+In: connections. Out: the exact bytes for a host in one reply, or the connection, unread, handed over. Somebody's turn waits
+for each hook, and an event loop between socket and engine costs more than everything else around a silent one. As many
+hooks as there are threads are answered at once; the others wait in the socket's own line, as long as their clients wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from threading import Event, Thread
+
+import httptools
+
+from tacit.daemon.server import (
+    HOOK_PATH,
+    MAX_BODY_BYTES,
+    VERSION_HEADER,
+    DaemonParts,
+    answer,
+    deadline_of,
+    refused,
+    text_headers,
+    too_large,
+)
+
+HEAD = f"POST {HOOK_PATH}".encode()
+HEAD_S = 1.0
+"""A client that connects and says nothing for so long is the ASGI server's."""
+
+READ_BYTES = 1 << 18
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request as the parser calls it in."""
+
+    path: bytes = b""
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
+    body: list[bytes] = field(default_factory=list[bytes])
+    size: int = 0
+    complete: bool = False
+
+    def on_url(self, url: bytes) -> None:
+        self.path += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
+
+    def on_body(self, part: bytes) -> None:
+        self.size += len(part)
+        if self.size <= MAX_BODY_BYTES:
+            self.body.append(part)
+
+    def on_message_complete(self) -> None:
+        self.complete = True
+
+
+class Door:
+    """Threads that accept connections of one bound socket."""
+
+    def __init__(
+        self,
+        bound: socket.socket,
+        *,
+        parts: DaemonParts,
+        threads: int,
+        hand_over: Callable[[socket.socket], None],
+    ) -> None:
+        """Stand at `bound`; what is no hook goes to `hand_over`, which must not block."""
+        self._bound = bound
+        self._parts = parts
+        self._hand_over = hand_over
+        self._over = Event()
+        self._busy = 0
+        self._threads = [
+            Thread(target=self._run, name=f"tacit-hook-{number}", daemon=True) for number in range(threads)
+        ]
+
+    def open(self) -> None:
+        """Begin to accept."""
+        self._bound.setblocking(True)
+        for thread in self._threads:
+            thread.start()
+
+    def close(self, *, timeout_s: float) -> bool:
+        """Accept no more and give what is being answered `timeout_s`; whether all of it finished."""
+        self._over.set()
+        with contextlib.suppress(OSError):
+            self._bound.shutdown(socket.SHUT_RDWR)
+        until = time.monotonic() + timeout_s
+        while self._busy and time.monotonic() < until:
+            time.sleep(0.01)
+        return not self._busy
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            try:
+                connection, _ = self._bound.accept()
+            except OSError:
+                if self._over.wait(0.05):  # shut down, or out of handles for a moment
+                    return
+                continue
+            self._busy += 1
+            try:
+                self._serve(connection)
+            # A boundary: no client may take a thread away from the others.
+            except Exception:  # noqa: BLE001
+                self._parts.counters.add("errors")
+                _LOG.exception("a connection failed")
+                connection.close()
+            finally:
+                self._busy -= 1
+
+    def _serve(self, connection: socket.socket) -> None:
+        connection.settimeout(HEAD_S)
+        try:
+            head = connection.recv(len(HEAD), socket.MSG_PEEK)
+        except OSError:
+            head = b""
+        if head != HEAD:
+            self._hand_over(connection)
+            return
+        with connection, contextlib.suppress(OSError):
+            asked = _read(connection)
+            if asked is not None:
+                connection.sendall(self._reply(asked))
+
+    def _reply(self, asked: _Asked) -> bytes:
+        parts = self._parts
+        counters = parts.counters
+        counters.add("requests")
+        counters.add("hooks")
+        counters.touch()
+        host = asked.path[len(HOOK_PATH) :].decode("latin-1")
+        until = time.monotonic() + deadline_of(asked.headers) / 1000
+        try:
+            if asked.size > MAX_BODY_BYTES:
+                raise too_large()
+            engine = parts.source.begin().result(timeout=max(0.0, until - time.monotonic()))
+            text = answer(engine, host, b"".join(asked.body), until_s=until)
+        # The hook boundary: whatever broke, the agent's turn goes on.
+        except Exception as error:  # noqa: BLE001
+            response = refused(parts, host, error)
+            return _bytes(response.status_code, response.raw_headers, bytes(response.body))
+        counters.add("injections" if text else "silences")
+        body = text.encode("utf-8", "replace")
+        return _bytes(200, text_headers(body), body)
+
+
+def _read(connection: socket.socket) -> _Asked | None:
+    """The whole request; None when the client left or speaks no HTTP."""
+    asked = _Asked()
+    parser = httptools.HttpRequestParser(asked)
+    while not asked.complete:
+        data = connection.recv(READ_BYTES)
+        if not data:
+            return None
+        try:
+            parser.feed_data(data)
+        except httptools.HttpParserError:
+            return None
+    return asked
+
+
+def _bytes(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes:
+    lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
+    lines += [name + b": " + value for name, value in (*headers, VERSION_HEADER, (b"connection", b"close"))]
+    return b"\r\n".join((*lines, b"", body))
