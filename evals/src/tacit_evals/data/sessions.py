@@ -10,6 +10,9 @@ from tacit_evals.data.rows import Row, read_rows
 PROMPT_KINDS = ("prompt", "")
 """Kinds of a user's turn that reach the model as a prompt; slash commands and the like do not."""
 
+UNDATED_MS = 1_735_689_600_000
+"""When a session without a date is replayed: 2025-01-01."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
@@ -54,4 +57,5 @@ def _session(row: Row) -> RecordedSession:
             and text.strip()
         ):
             exchanges[-1] = Exchange(prompt=exchanges[-1].prompt, answer=text)
-    return RecordedSession(id=row.text("session_id"), at_ms=row.day_ms("date"), exchanges=tuple(exchanges))
+    at_ms = row.day_ms("date") if row.values.get("date") else UNDATED_MS
+    return RecordedSession(id=row.text("session_id"), at_ms=at_ms, exchanges=tuple(exchanges))
