@@ -18,11 +18,11 @@ from tacit.errors import ProviderError, StoreError
 from tacit.model.sections import DivergenceAlert
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
-from tacit.recall.divergence import divergences
 from tacit.recall.render.multispace import alert_text
 from tacit.recall.score.multispace import diversity_bonus, multispace_relevance, priority, recency_factor
 from tacit.recall.sections.badges import badges
 from tacit.recall.sections.categories import Costs, Entry, Filling, pack_flowing, summarised
+from tacit.recall.sections.divergence import divergences
 from tacit.recall.spaces import SPACES
 
 pytestmark = pytest.mark.timeout(60)

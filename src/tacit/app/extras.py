@@ -14,12 +14,17 @@ from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionState
+from tacit.model.signal import PromptSubmitted, Signal
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
 from tacit.reading.entities import find_entities
+from tacit.recall.budget import adjusted_budget
 from tacit.recall.render.multispace import nothing_text
+from tacit.session import ledger
 
 SESSIONS_READ = 20
+CHARS_PER_TOKEN = 4
+"""Good enough to tell a long prompt from a short one."""
 NOTHING_FOUND = ("no candidate was found", "no candidate passed the gate")
 MISSED = "missed the deadline"
 BUSY = "the session was busy beyond the deadline"
@@ -84,3 +89,17 @@ def other_sessions(store: Store, state: SessionState, settings: RecallSettings) 
 def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:
     """Content hash by id of those of `ids` that are still active."""
     return {m.id: m.content_hash for m in store.get(ids, scope=scope) if m.status == "active"}
+
+
+def within_budget(query: Query, signal: Signal, state: SessionState, settings: RecallSettings) -> Query:
+    """The query with the budget that prompt, context window and use so far leave it."""
+    prompt = signal.text if isinstance(signal, PromptSubmitted) else ""
+    budget = adjusted_budget(
+        query.budget_tokens,
+        by=settings.adjust_budget,
+        least=settings.min_budget,
+        prompt_tokens=len(prompt) // CHARS_PER_TOKEN,
+        window_tokens=settings.context_window,
+        recent_share=ledger.recent_share(state, surface=query.surface, budget=query.budget_tokens),
+    )
+    return query if budget == query.budget_tokens else replace(query, budget_tokens=budget)

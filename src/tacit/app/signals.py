@@ -21,12 +21,13 @@ from tacit.app.extras import (
     failure_of_error,
     failure_of_trace,
     other_sessions,
+    within_budget,
 )
 from tacit.app.projects import Projects
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Delivery
-from tacit.config.settings import RecallSettings, Settings
+from tacit.config.settings import Settings
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Block, Surface
@@ -50,8 +51,7 @@ from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_situation
-from tacit.recall.budget import adjusted_budget
-from tacit.recall.outcome import Silence
+from tacit.recall.outcome import Outcome, Silence
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.refresh import LowInformation, RefreshBlock
@@ -63,8 +63,6 @@ from tacit.session.transitions import advanced, arrived, opened, seen
 _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
 LATE_S = 30.0
-CHARS_PER_TOKEN = 4
-"""Good enough to tell a long prompt from a short one."""
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
 
 
@@ -303,25 +301,7 @@ class SignalHandler:
             return Delivery(block=Block(surface=Surface.PROMPT), trace=trace, failure=failure), state
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
-        scope = self._projects.visible(
-            project,
-            paths=(*state.recent_files, *files),
-            agent=state.agent,
-            session=str(state.key),
-            share_preferences=settings.project.share_preferences,
-            links=settings.project.link,
-        )
-        asked = build_query(
-            signal,
-            surface=surface,
-            state=state,
-            scope=scope,
-            budgets=settings.recall.budgets,
-            at_ms=self._clock.now_ms(),
-            files=files,
-        )
-        said = as_said(asked.kept, settings.recall)
-        asked = replace(asked, kept=_within_budget(said, signal, state, settings.recall))
+        asked = self._asked(signal, state, surface, settings, project, files)
         # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
         refreshed = surface in _SYSTEM_SURFACES and (
             capabilities.system_prompt or surface is not Surface.PROMPT
@@ -370,6 +350,36 @@ class SignalHandler:
             pack=delivered.pack,
             failure=failure_of_trace(trace, settings.recall),
         ), state
+
+    def _asked(  # noqa: PLR0917 - what a query is made of
+        self,
+        signal: Signal,
+        state: SessionState,
+        surface: Surface,
+        settings: Settings,
+        project: ProjectRecord | None,
+        files: tuple[str, ...],
+    ) -> Outcome[Query]:
+        """What the signal asks of the memory, within its budget, and notes on how it was read."""
+        scope = self._projects.visible(
+            project,
+            paths=(*state.recent_files, *files),
+            agent=state.agent,
+            session=str(state.key),
+            share_preferences=settings.project.share_preferences,
+            links=settings.project.link,
+        )
+        asked = build_query(
+            signal,
+            surface=surface,
+            state=state,
+            scope=scope,
+            budgets=settings.recall.budgets,
+            at_ms=self._clock.now_ms(),
+            files=files,
+        )
+        said = as_said(asked.kept, settings.recall)
+        return replace(asked, kept=within_budget(said, signal, state, settings.recall))
 
     def _refresh(
         self, query: Query, state: SessionState, settings: Settings, capabilities: HostCapabilities
@@ -426,20 +436,6 @@ class SignalHandler:
 
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
-
-
-def _within_budget(query: Query, signal: Signal, state: SessionState, settings: RecallSettings) -> Query:
-    """The query with the budget that prompt, context window and use so far leave it."""
-    prompt = signal.text if isinstance(signal, PromptSubmitted) else ""
-    budget = adjusted_budget(
-        query.budget_tokens,
-        by=settings.adjust_budget,
-        least=settings.min_budget,
-        prompt_tokens=len(prompt) // CHARS_PER_TOKEN,
-        window_tokens=settings.context_window,
-        recent_share=ledger.recent_share(state, surface=query.surface, budget=query.budget_tokens),
-    )
-    return query if budget == query.budget_tokens else replace(query, budget_tokens=budget)
 
 
 def _silent() -> Delivery:

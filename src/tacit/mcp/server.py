@@ -55,6 +55,15 @@ caller_cwd: ContextVar[str] = ContextVar("caller_cwd", default="")
 ScopeName = Literal["project", "universal"]
 
 
+Question = Annotated[
+    str, Field(description="What you want to know, in your own words; names of files and errors help.")
+]
+MaxTokens = Annotated[int, Field(ge=50, le=MAX_TOKENS, description="Most tokens of the answer.")]
+Topic = Annotated[str | None, Field(description="A topic; without it, what a new session gets.")]
+ScopeText = Annotated[str | None, Field(description="universal, language:X, project:X or project:X:task:Y.")]
+Category = Annotated[str | None, Field(description="One kind: preference, decision, correction, ...")]
+
+
 class Service(Protocol):
     """The part of the engine that the tools use; see the engine's docstrings."""
 
@@ -132,13 +141,8 @@ def build_server(engine: Service) -> MCPServer:
     )
 
     def memory_search(
-        query: Annotated[
-            str,
-            Field(description="What you want to know, in your own words; names of files and errors help."),
-        ],
-        max_tokens: Annotated[
-            int, Field(ge=50, le=MAX_TOKENS, description="Most tokens of the answer.")
-        ] = 1000,
+        query: Question,
+        max_tokens: MaxTokens = 1000,
     ) -> str:
         return _said(lambda: search(engine, query, max_tokens=max_tokens))
 
@@ -183,15 +187,9 @@ def build_server(engine: Service) -> MCPServer:
         )
 
     def memory_context(
-        query: Annotated[
-            str | None, Field(description="A topic; without it, what a new session gets.")
-        ] = None,
-        scope: Annotated[
-            str | None, Field(description="universal, language:X, project:X or project:X:task:Y.")
-        ] = None,
-        category: Annotated[
-            str | None, Field(description="One kind: preference, decision, correction, ...")
-        ] = None,
+        query: Topic = None,
+        scope: ScopeText = None,
+        category: Category = None,
     ) -> str:
         return _said(lambda: context(engine, query or "", scope=scope or "", category=category or ""))
 

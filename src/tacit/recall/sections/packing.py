@@ -18,7 +18,6 @@ from tacit.model.scope import ScopeKind
 from tacit.model.sections import DivergenceAlert, Sections
 from tacit.model.session import SessionState
 from tacit.model.trace import Drop
-from tacit.recall.divergence import divergences, in_window
 from tacit.recall.outcome import Outcome
 from tacit.recall.render.multispace import alert_text, badge_text
 from tacit.recall.render.scoped import CODE_CATEGORIES, code_line
@@ -34,6 +33,7 @@ from tacit.recall.sections.categories import (
     summarised,
 )
 from tacit.recall.sections.codes import code_lines, focus_of, lines_of
+from tacit.recall.sections.divergence import divergences, in_window
 from tacit.recall.sections.probe import LAST_SESSION
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.agreement import weighted_agreement

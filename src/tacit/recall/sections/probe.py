@@ -13,7 +13,7 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter, Store
-from tacit.recall.divergence import WINDOW_MEMORIES, in_window
+from tacit.recall.sections.divergence import WINDOW_MEMORIES, in_window
 
 DIGESTS_READ = 5
 LAST_SESSION = "last session"
