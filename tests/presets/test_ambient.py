@@ -7,7 +7,7 @@ import pytest
 import tacit
 from presets.acceptance import acceptance
 from presets.driving import lines_of
-from tacit.capture.importance import AMBIENT
+from tacit.capture.extract.importance import AMBIENT
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.config.fields import check_layer
 from tacit.config.home import Home

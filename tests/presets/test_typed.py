@@ -9,7 +9,7 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
-from tacit.capture.importance import importance_of
+from tacit.capture.extract.importance import importance_of
 from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidSetting

@@ -46,6 +46,7 @@ from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.store import Handover, ProjectRecord, Store
+from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
 from tacit.safety.redact import Redacts
 from tacit.session.projects import identify_project
@@ -84,9 +85,10 @@ class CapturePipeline:
         self._clock = clock
         self._settings = settings
         self._identify = identify
+        self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
-            redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, judge=settings.importance
-        )
+            redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, judge=settings.importance, maker=self.maker,
+        )  # fmt: skip
         self._keeper = Keeper(
             store=store, embedder=embedder, near_duplicate_cosine=settings.near_duplicate_cosine
         )

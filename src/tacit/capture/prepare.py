@@ -5,9 +5,9 @@ Redacts before anything else sees the words; a statement that held a secret is n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from tacit.capture.importance import Judge, importance_of
+from tacit.capture.extract.importance import Judge, importance_of
 from tacit.capture.relate import link_entities
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
@@ -17,6 +17,7 @@ from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
+from tacit.reading.classifier.maker import LocalTriggers
 from tacit.safety.redact import Redacts
 from tacit.safety.trust import may_store_as
 
@@ -34,6 +35,7 @@ class Preparer:
     tokens: TokenCounter
     clock: Clock
     judge: Judge = "kind"
+    maker: LocalTriggers = field(default_factory=LocalTriggers)
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Make the memory that `draft` asks for.
@@ -63,7 +65,7 @@ class Preparer:
             updated_at_ms=now,
             importance=importance_of(draft, kind, self.judge),
             confidence=draft.confidence,
-            trigger=clean_trigger(draft.trigger, redactor),
+            trigger=self.maker.weighed(clean_trigger(draft.trigger, redactor), content, kind=kind.name),
             status=ruling.status,
             sensitivity=draft.sensitivity,
             entities=link_entities(content, files=files),

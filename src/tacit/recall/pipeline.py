@@ -25,8 +25,9 @@ from tacit.model.session import SessionState
 from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
 from tacit.ports.models import Embedder, TokenCounter, Vectors
 from tacit.ports.store import Store
+from tacit.reading.classifier.reader import SituationReader
 from tacit.recall.budget import Allowance, pack
-from tacit.recall.dedupe import dedupe, without_similar
+from tacit.recall.dedupe import dedupe
 from tacit.recall.deliver import Delivered, deliver
 from tacit.recall.freshness import FreshnessProbe
 from tacit.recall.fuse import FUSIONS
@@ -36,6 +37,7 @@ from tacit.recall.need import NeedModel
 from tacit.recall.on_demand import WIDE, answer, in_order
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
+from tacit.recall.pools.similar import dissimilar
 from tacit.recall.render import LAYOUTS, Layout, rendering
 from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve
 from tacit.recall.score import score_for
@@ -142,6 +144,7 @@ class RecallPipeline:
     ) -> None:
         self._store = store
         self._embedder = embedder
+        self.read = SituationReader(embedder=embedder)
         self._tokens = tokens
         self._line_tokens = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
         self._start_pools = StartPools(store=store, kinds=kinds, need=need)
@@ -187,7 +190,10 @@ class RecallPipeline:
         }
         fresh = dedupe(guarded.kept, in_context=held)
         if settings.semantic_threshold:
-            fresh = self._dissimilar(fresh, query, settings, context)
+            window, threshold = context.window, settings.semantic_threshold
+            fresh = dissimilar(
+                fresh, query, store=self._store, embedder=self._embedder, window=window, threshold=threshold
+            )
         stages.note("dedupe", kept=_ids(fresh.kept), drops=fresh.drops)
         if settings.render in SECTIONED:
             alerts = shifts(query, scored, settings=settings, answered=stages.answered)
@@ -230,28 +236,6 @@ class RecallPipeline:
             took_ms=round((perf_counter() - started) * 1000, 3),
         )
         return delivered, trace
-
-    def _dissimilar(
-        self,
-        fresh: Outcome[tuple[Candidate, ...]],
-        query: Query,
-        settings: RecallSettings,
-        context: Context,
-    ) -> Outcome[tuple[Candidate, ...]]:
-        """What is not as good as said by another candidate or by the context; all of it where nothing can be embedded."""
-        held = {memory.id: memory.content for memory in self._store.get(context.window, scope=query.scope)}
-        texts = held | {c.memory.id: c.memory.content for c in fresh.kept}
-        if not fresh.kept or context.remaining_ms() <= 0:
-            return fresh
-        try:
-            rows = self._embedder.embed([text[:QUERY_CHARS] for text in texts.values()])
-        except ProviderError as error:
-            return replace(fresh, notes=(*fresh.notes, f"not compared by meaning: {error}"))
-        vectors = dict(zip(texts, rows, strict=True))
-        apart = without_similar(
-            fresh.kept, vectors=vectors, window=tuple(held), threshold=settings.semantic_threshold
-        )
-        return Outcome(kept=apart.kept, drops=(*fresh.drops, *apart.drops), notes=fresh.notes)
 
     def _silence(
         self,
