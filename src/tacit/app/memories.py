@@ -119,7 +119,7 @@ class Memories:
         if when is not None:
             trigger = _trigger(when, "user") or trigger
         elif content is not None and MAKER_RANK[trigger.maker] == 0:
-            trigger = make_trigger(text, kind=kind or memory.kind, files=memory.files)
+            trigger = self._capture.maker(text, kind=kind or memory.kind, files=memory.files)
         changed = replace(
             memory,
             content=text,

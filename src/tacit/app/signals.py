@@ -50,7 +50,6 @@ from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.reading.errors import error_signature
-from tacit.reading.situation import read_situation
 from tacit.recall.outcome import Outcome, Silence
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import build_query
@@ -248,7 +247,10 @@ class SignalHandler:
         signature = ""
         if isinstance(signal, MessageEnded):
             # Read now what a "yes" to this message would mean, so that the next prompt need not.
-            situation = read_situation("yes", previous_end=signal.text, recent_files=state.recent_files)
+            self._pipeline.read.heard(signal.text)
+            situation = self._pipeline.read(
+                "yes", previous_end=signal.text, recent_files=state.recent_files
+            )
         elif isinstance(signal, ToolFailed):
             signature = error_signature(signal.error, command=signal.call.command)
         state = advanced(state, signal, paths=files, situation=situation, signature=signature)
@@ -377,6 +379,7 @@ class SignalHandler:
             budgets=settings.recall.budgets,
             at_ms=self._clock.now_ms(),
             files=files,
+            read=self._pipeline.read,
         )
         said = as_said(asked.kept, settings.recall)
         return replace(asked, kept=within_budget(said, signal, state, settings.recall))
