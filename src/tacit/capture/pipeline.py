@@ -47,7 +47,6 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.store import Handover, ProjectRecord, Store
 from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
 from tacit.safety.redact import Redacts
 from tacit.session.projects import identify_project

@@ -18,7 +18,6 @@ from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.maker import LocalTriggers
 from tacit.safety.redact import Redacts
 from tacit.safety.trust import may_store_as
 
@@ -36,7 +35,6 @@ class Preparer:
     tokens: TokenCounter
     clock: Clock
     judge: Judge = "kind"
-    maker: LocalTriggers = field(default_factory=LocalTriggers)
     maker: LocalTriggers = field(default_factory=LocalTriggers)
 
     def prepare(self, draft: Draft) -> Memory | Skip:

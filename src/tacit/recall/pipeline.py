@@ -26,7 +26,6 @@ from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
 from tacit.ports.models import Embedder, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.reading.classifier.reader import SituationReader
-from tacit.reading.classifier.reader import SituationReader
 from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe
 from tacit.recall.deliver import Delivered, deliver
@@ -145,7 +144,6 @@ class RecallPipeline:
     ) -> None:
         self._store = store
         self._embedder = embedder
-        self.read = SituationReader(embedder=embedder)
         self.read = SituationReader(embedder=embedder)
         self._tokens = tokens
         self._line_tokens = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
