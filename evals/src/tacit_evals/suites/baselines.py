@@ -23,6 +23,11 @@ KIND_ORDER = (
     "preference", "correction", "decision", "error_pattern", "file_context", "fact", "todo", "research", "outcome",
 )  # fmt: skip
 """Standing rules first: the order of the data's own baseline."""
+FUNCTION_WORDS = frozenset(
+    "a an the and or of to in on at for with is are was were be been do does did has have had what when where who which "
+    "how why that this it its his her their he she they i me we us you my our your by from as not about would could".split()
+)
+"""Left out of a lexical query: with them BM25 finds less, and a baseline should be as good as it gets."""
 RRF_K = 60
 LINE_TOKENS = 6
 CHARS_PER_TOKEN = 4
@@ -44,7 +49,8 @@ class Lexical:
 
     def scores(self, text: str) -> dict[str, float]:
         """Score of every memory that shares a word with `text`."""
-        words = dict.fromkeys(word.lower() for word in _WORD.findall(text))
+        every = dict.fromkeys(word.lower() for word in _WORD.findall(text))
+        words = [word for word in every if word not in FUNCTION_WORDS] or list(every)
         if not words:
             return {}
         asked = " OR ".join(f'"{word}"' for word in words)
