@@ -29,7 +29,7 @@ def prune_blocks(messages: Sequence[M], *, most: int, incoming: bool = False) ->
     """
     at = [number for number, message in enumerate(messages) if is_block(message)]
     keep = max(0, most - 1 if incoming else most)
-    gone = set(at[: len(at) - keep] if keep else at)
+    gone = set(at[: max(0, len(at) - keep)])
     return [message for number, message in enumerate(messages) if number not in gone]
 
 
