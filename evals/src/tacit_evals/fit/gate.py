@@ -44,7 +44,7 @@ from tacit_evals.suites.running import shipped_settings
 Array = NDArray[np.float64]
 ALPHA = 0.10
 """Bound on the expected rate of injections into prompts that deserve nothing."""
-PENALTY = 60.0
+PENALTY = 100.0
 CROSS_WEIGHT = 0.2
 START_TOKENS = 1_000
 STEPS = 20
