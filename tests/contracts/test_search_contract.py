@@ -302,6 +302,46 @@ class TestLexical:
         assert store.search.code(text, scope=VISIBLE, limit=9).hits == ()
 
 
+class TestWordTable:
+    def test_every_word_by_itself_as_the_lexical_space_scores_it(self, store: Store) -> None:
+        add(
+            store,
+            memory("mem_a", "run the linter"),
+            memory("mem_b", "linters and builds, a longer statement"),
+            memory("mem_c", "a build", scope=UNIVERSAL),
+            memory("mem_x", "linter build", scope=BETA),
+        )
+        table = store.search.word_table(["linter", "builds", "zebra", "the"], scope=VISIBLE, limit=9)
+        assert table.scores.shape == (3, 4)
+        assert table.ids[0] == "mem_b"
+        for column, word in enumerate(["linter", "builds", "zebra", "the"]):
+            alone = scores(store.search.lexical(word, scope=VISIBLE, limit=9))
+            held = {name: float(row[column]) for name, row in zip(table.ids, table.scores, strict=True)}
+            assert {name: value for name, value in held.items() if value} == pytest.approx(alone, rel=1e-6)
+
+    def test_the_best_and_those_that_are_named(self, store: Store, clock: FakeClock) -> None:
+        over = Validity(valid_from_ms=0, valid_to_ms=NOW)
+        add(
+            store,
+            memory("mem_a", "linter build"),
+            memory("mem_b", "linter alone"),
+            memory("mem_c", "nothing"),
+            memory("mem_d", "linter too", validity=over),
+            memory("mem_x", "linter", scope=BETA),
+        )
+        named = ["mem_c", "mem_d", "mem_x", "mem_none", "mem_a"]
+        table = store.search.word_table(["linter", "build"], scope=VISIBLE, limit=1, also=named)
+        assert table.ids == ("mem_a", "mem_c")
+        assert table.scores[1].tolist() == [0.0, 0.0]
+
+    def test_nothing_asked_nothing_found(self, store: Store) -> None:
+        add(store, memory("mem_a", "linter"))
+        assert store.search.word_table([], scope=VISIBLE, limit=9).scores.shape == (0, 0)
+        assert store.search.word_table(["linter"], scope=NOTHING, limit=9).ids == ()
+        assert store.search.word_table(["linter"], scope=VISIBLE, limit=0, also=["mem_a"]).ids == ()
+        assert store.search.word_table(['"', "NEAR(", "\ud800"], scope=VISIBLE, limit=9).ids == ()
+
+
 class TestCode:
     def test_identifiers_and_paths_meet_in_every_spelling(self, store: Store) -> None:
         add(

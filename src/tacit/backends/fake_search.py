@@ -25,7 +25,7 @@ from tacit.backends.text import (
     words,
 )
 from tacit.errors import EmbedderMismatch, InvalidInput
-from tacit.model.evidence import Hit, Ranking
+from tacit.model.evidence import Hit, Ranking, WordTable
 from tacit.model.memory import Entity, Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -103,6 +103,23 @@ class FakeSearch:
         found = self._data.active(scope)
         documents = {memory.id: _stems(memory.content) for memory in found}
         return self._rank("lexical", found, _bm25(asked, documents), limit)
+
+    def word_table(
+        self, words: Sequence[str], *, scope: ScopeFilter, limit: int, also: Sequence[str] = ()
+    ) -> WordTable:
+        """See the port."""
+        found = {memory.id: memory for memory in self._data.active(scope) if self._holds(memory)}
+        everything = max(len(self._data.active(scope)), 1)
+        columns = [
+            {hit.memory_id: hit.score for hit in self.lexical(word, scope=scope, limit=everything).hits}
+            for word in words
+        ]
+        sums = {name: math.fsum(column.get(name, 0.0) for column in columns) for name in found}
+        order = sorted(found, key=lambda name: (-sums[name], name))
+        best = [name for name in order if sums[name] > 0][: max(limit, 0)]
+        kept = [name for name in order if name in {*best, *map(clean_text, also)}] if limit > 0 else []
+        table = [[column.get(name, 0.0) for column in columns] for name in kept]
+        return WordTable(ids=tuple(kept), scores=np.array(table, np.float32).reshape(len(kept), len(columns)))
 
     def code(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""

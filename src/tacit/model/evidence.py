@@ -33,6 +33,21 @@ class Ranking:
     complete: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordTable:
+    """What every word of a text says for every memory by itself.
+
+    Attributes:
+        ids: memories, best sum first, ties by id.
+        scores: BM25 of one word each, 0 where the memory lacks it; shape (ids, words), float32.
+        complete: False = cut off by the deadline or by the words' frequency; words left out have zeros.
+    """
+
+    ids: tuple[str, ...]
+    scores: NDArray[np.float32]
+    complete: bool = True
+
+
 Freshness = Literal["", "changed", "moved", "gone"]
 """What its files say of a memory: "" = as it was or not known; see `recall.freshness`."""
 

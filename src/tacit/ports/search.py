@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tacit.model.evidence import Ranking
+from tacit.model.evidence import Ranking, WordTable
 from tacit.model.memory import Entity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -29,6 +29,16 @@ class Search(Protocol):
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """Rank by BM25 (higher is better, above 0) over stemmed words; the query is bounded by document frequency."""
+        ...
+
+    def word_table(
+        self, words: Sequence[str], *, scope: ScopeFilter, limit: int, also: Sequence[str] = ()
+    ) -> WordTable:
+        """What `lexical` would score each word by itself: for the `limit` best by the sum, and for those of `also`.
+
+        For a question that somebody waits for: many more words are asked than for a prompt. `words` are single words,
+        one for each stem; what is none scores nothing. Ids of `also` that are not in scope or do not hold now are left out.
+        """
         ...
 
     def code(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:

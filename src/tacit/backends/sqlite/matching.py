@@ -34,24 +34,34 @@ class Postings:
     """For every word asked for, the row numbers of the documents that hold it, shape (k,) each."""
 
     index: TextIndex
+    words: tuple[str, ...]
     numbers: tuple[Numbers, ...]
 
 
 def read_postings(
-    connection: sqlite3.Connection, terms: QueryTerms, words: Sequence[str], scopes: tuple[StoredScope, ...]
+    connection: sqlite3.Connection,
+    terms: QueryTerms,
+    words: Sequence[str],
+    scopes: tuple[StoredScope, ...],
+    *,
+    asked: bool = False,
 ) -> Postings:
-    """Choose the words to ask for, and ask. May read the frequencies of all words, which takes a while in a large store."""
+    """Choose the words to ask for, and ask. May read the frequencies of all words, which takes a while in a large store.
+
+    With `asked` somebody waits for the answer: more words are read.
+    """
     index = terms.index
     documents = int(connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0)
     share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
     numbers: list[Numbers] = []
-    for word in terms.choose(connection, words, documents=documents, share=share):
+    chosen = terms.choose(connection, words, documents=documents, share=share, asked=asked)
+    for word in chosen:
         expression = any_word(index, [word])
         if share < NARROW_SHARE:
             expression = within(scopes, expression)
         rows = connection.execute(f"SELECT rowid FROM text_{index} WHERE text_{index} MATCH ?", (expression,))
         numbers.append(np.fromiter((row[0] for row in rows), np.int64))
-    return Postings(index=index, numbers=tuple(numbers))
+    return Postings(index=index, words=chosen, numbers=tuple(numbers))
 
 
 def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> list[tuple[Positions, Scores]]:
@@ -63,10 +73,7 @@ def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> li
         now_ms: the time at which they must hold.
     """
     index = postings.index
-    found = [[part.positions_of(numbers) for numbers in postings.numbers] for part in parts]
-    total = sum(part.rows.living for part in parts)
-    held = [sum(len(in_part[word]) for in_part in found) for word in range(len(postings.numbers))]
-    idf = [math.log1p((total - n + 0.5) / (n + 0.5)) for n in held]
+    found, idf = _found(parts, postings)
     mean = _mean_length(parts, index)
     weighed: list[tuple[Positions, Scores]] = []
     for part, in_part in zip(parts, found, strict=True):
@@ -82,6 +89,45 @@ def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> li
             chosen, scores = chosen[kept], scores[kept]
         weighed.append((chosen, scores))
     return weighed
+
+
+def tabulate(
+    parts: Sequence[MemoryRows], postings: Postings, *, limit: int, also: Numbers, now_ms: int
+) -> list[tuple[Positions, NDArray[np.float32]]]:
+    """Positions and scores word by word, shape (positions, words read), for every part of the scope.
+
+    Args:
+        parts: the memories of every stored scope asked for.
+        postings: what the text index found.
+        limit: how many of the best by the sum of their words are wanted of each part.
+        also: row numbers of further memories that are wanted, ascending.
+        now_ms: the time at which they must hold.
+    """
+    found, idf = _found(parts, postings)
+    mean = _mean_length(parts, postings.index)
+    tables: list[tuple[Positions, NDArray[np.float32]]] = []
+    summed = weigh(parts, postings, now_ms=now_ms)
+    for part, in_part, (positions, sums) in zip(parts, found, summed, strict=True):
+        best, _ = part.rows.best(positions, sums, limit)
+        further = part.positions_of(also)
+        usable = part.rows.usable(now_ms)
+        if usable is not None:
+            further = further[usable[further]]
+        wanted = np.union1d(best, further)
+        norm = (K1 + 1) / (1 + K1 * (1 - B + B * part.lengths[postings.index][wanted] / mean))
+        table = np.zeros((len(wanted), len(idf)), np.float32)
+        for word, (held, weight) in enumerate(zip(in_part, idf, strict=True)):
+            table[np.isin(wanted, held), word] = weight
+        tables.append((wanted, (table * norm[:, None]).astype(np.float32)))
+    return tables
+
+
+def _found(parts: Sequence[MemoryRows], postings: Postings) -> tuple[list[list[Positions]], list[float]]:
+    """Positions by part and word, and every word's idf in scope."""
+    found = [[part.positions_of(numbers) for numbers in postings.numbers] for part in parts]
+    total = sum(part.rows.living for part in parts)
+    held = [sum(len(in_part[word]) for in_part in found) for word in range(len(postings.numbers))]
+    return found, [math.log1p((total - n + 0.5) / (n + 0.5)) for n in held]
 
 
 def _mean_length(parts: Sequence[MemoryRows], index: TextIndex) -> float:

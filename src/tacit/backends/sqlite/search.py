@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.backends.sqlite.codec import json_list
 from tacit.backends.sqlite.confirm import (
@@ -27,14 +28,14 @@ from tacit.backends.sqlite.confirm import (
 )
 from tacit.backends.sqlite.connection import Database
 from tacit.backends.sqlite.documents import ALWAYS
-from tacit.backends.sqlite.index.memories import MemoryPartitions
+from tacit.backends.sqlite.index.memories import MemoryPartitions, MemoryRows
 from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
-from tacit.backends.sqlite.matching import read_postings, weigh
+from tacit.backends.sqlite.matching import Postings, read_postings, tabulate, weigh
 from tacit.backends.sqlite.scopes import StoredScope
 from tacit.backends.text import clean_text, clean_value, code_query_words, query_words
 from tacit.errors import EmbedderMismatch, InvalidInput
-from tacit.model.evidence import Hit, Ranking
+from tacit.model.evidence import Hit, Ranking, WordTable
 from tacit.model.memory import Entity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
@@ -91,27 +92,79 @@ class SqliteSearch:
         """See the port."""
         return self._text("code", "code", code_query_words(clean_text(text)), scope, limit)
 
+    def word_table(
+        self, words: Sequence[str], *, scope: ScopeFilter, limit: int, also: Sequence[str] = ()
+    ) -> WordTable:
+        """See the port. Common words of a long text are left out where reading them would take too long."""
+        nothing = WordTable(ids=(), scores=np.zeros((0, len(words)), np.float32))
+        with self._ranking("lexical", scope, limit) as (connection, scopes, _):
+            if not scopes:
+                return nothing
+            asked = {clean_text(word): column for column, word in reversed(list(enumerate(words)))}
+            read = [word for word in asked if query_words(word)]
+            postings = self._postings(connection, "words", read, scopes, asked=True)
+            if postings is None:
+                return replace(nothing, complete=False)
+            numbers = connection.execute(
+                "SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number",
+                (json_list([clean_text(name) for name in also]),),
+            )
+            further = np.fromiter((row[0] for row in numbers), np.int64)
+            with ExitStack() as held:
+                parts = self._parts(connection, scopes, held)
+                tables = tabulate(parts, postings, limit=limit, also=further, now_ms=self._clock.now_ms())
+                ids = np.concatenate([part.rows.ids[at] for part, (at, _) in zip(parts, tables, strict=True)])
+            found = np.concatenate([table for _, table in tables])
+            scores = np.zeros((len(ids), len(words)), np.float32)
+            scores[:, [asked[word] for word in postings.words]] = found
+            order = _best_rows(ids, scores.sum(axis=1), limit, also)
+            return WordTable(
+                ids=tuple(name.decode() for name in ids[order].tolist()),
+                scores=scores[order],
+                complete=len(postings.words) == len(read),
+            )
+
+    def _parts(
+        self, connection: sqlite3.Connection, scopes: tuple[StoredScope, ...], held: ExitStack
+    ) -> list[MemoryRows]:
+        """The memories of every scope, for this thread alone while `held` is open."""
+        return [
+            held.enter_context(self._memories.current(connection, one))
+            for one in sorted(scopes, key=lambda one: one.number)
+        ]
+
+    def _postings(
+        self,
+        connection: sqlite3.Connection,
+        index: TextIndex,
+        words: Sequence[str],
+        scopes: tuple[StoredScope, ...],
+        *,
+        asked: bool = False,
+    ) -> Postings | None:
+        """What the text index knows of `words`; None when it took too long."""
+        deadline = self._clock.monotonic_ms() + TEXT_DEADLINE_MS
+        connection.set_progress_handler(lambda: self._clock.monotonic_ms() > deadline, _STEPS)
+        try:
+            return read_postings(connection, self._terms[index], words, scopes, asked=asked)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+            return None
+        finally:
+            connection.set_progress_handler(None, 0)
+
     def _text(
         self, space: str, index: TextIndex, asked: Sequence[str], scope: ScopeFilter, limit: int
     ) -> Ranking:
         with self._ranking(space, scope, limit) as (connection, scopes, ranking):
             if not scopes or not asked:
                 return ranking.empty()
-            deadline = self._clock.monotonic_ms() + TEXT_DEADLINE_MS
-            connection.set_progress_handler(lambda: self._clock.monotonic_ms() > deadline, _STEPS)
-            try:
-                postings = read_postings(connection, self._terms[index], asked, scopes)
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                    raise
+            postings = self._postings(connection, index, asked, scopes)
+            if postings is None:
                 return ranking.empty(complete=False)
-            finally:
-                connection.set_progress_handler(None, 0)
             with ExitStack() as held:
-                parts = [
-                    held.enter_context(self._memories.current(connection, one))
-                    for one in sorted(scopes, key=lambda one: one.number)
-                ]
+                parts = self._parts(connection, scopes, held)
                 weighed = weigh(parts, postings, now_ms=self._clock.now_ms())
                 found: list[Found] = []
                 for part, one in zip(parts, weighed, strict=True):
@@ -221,6 +274,20 @@ class _Timed:
 
     def empty(self, *, complete: bool = True) -> Ranking:
         return replace(self._ranking, took_ms=self._clock.monotonic_ms() - self._began, complete=complete)
+
+
+def _best_rows(
+    ids: NDArray[np.bytes_], sums: NDArray[np.float32], limit: int, also: Sequence[str]
+) -> NDArray[np.intp]:
+    """Places of the `limit` best sums above 0 and of those of `also`, best first, ties by id."""
+    order = np.lexsort((ids, -sums))
+    wanted = {clean_text(name).encode() for name in also}
+    kept = [
+        place
+        for rank, place in enumerate(order.tolist())
+        if (rank < limit and sums[place] > 0) or ids[place] in wanted
+    ]
+    return np.array(kept, np.intp)
 
 
 def _identity(connection: sqlite3.Connection, identity: EmbedderIdentity) -> StoredIdentity | None:

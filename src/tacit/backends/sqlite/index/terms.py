@@ -26,6 +26,10 @@ Reading one takes about half a microsecond (measured). A word that stands in mor
 small beside that of the rarer ones.
 """
 
+ASKED_TERMS = 64
+ASKED_POSTINGS = 60_000
+"""The same bounds where somebody waits for an answer: thirty milliseconds of reading."""
+
 NARROW_SHARE = 0.3
 """Below this share of the index, the scope's own word is part of the text search, which then skips other scopes."""
 
@@ -110,7 +114,13 @@ class QueryTerms:
         self._frequencies: _Frequencies | None = None
 
     def choose(
-        self, connection: sqlite3.Connection, words: Iterable[str], *, documents: int, share: float
+        self,
+        connection: sqlite3.Connection,
+        words: Iterable[str],
+        *,
+        documents: int,
+        share: float,
+        asked: bool = False,
     ) -> tuple[str, ...]:
         """The rarest of `words`, rarest first; then those that stand in one document or in none.
 
@@ -119,7 +129,9 @@ class QueryTerms:
             words: what was asked, without repeats.
             documents: size of the index.
             share: part of the index (0-1) that the search may visit.
+            asked: whether somebody waits for the answer.
         """
+        most_terms = ASKED_TERMS if asked else MAX_TERMS[self.index]
         by_stem: dict[tuple[str, ...], str] = {}
         for word, stems in self._stemmer.stems(words).items():
             if stems:
@@ -130,16 +142,16 @@ class QueryTerms:
         rare = [stems for stems in by_stem if not all(stem in known for stem in stems)]
         common = [stems for stems in by_stem if all(stem in known for stem in stems)]
         weighed = sorted((min(known[stem] for stem in stems), stems) for stems in common)
-        most = MAX_POSTINGS[self.index]
+        most = ASKED_POSTINGS if asked else MAX_POSTINGS[self.index]
         budget = most if share >= NARROW_SHARE else most * min(1 / max(share, 1e-9), _MOST_SKIPPED)
         chosen: list[str] = []
         postings = 0
         for frequency, stems in weighed:
             postings += frequency
-            if len(chosen) >= MAX_TERMS[self.index] or (postings > budget and chosen):
+            if len(chosen) >= most_terms or (postings > budget and chosen):
                 break
             chosen.append(by_stem[stems])
-        return (*chosen, *(by_stem[stems] for stems in rare[: MAX_TERMS[self.index]]))
+        return (*chosen, *(by_stem[stems] for stems in rare[:most_terms]))
 
     def _current(self, connection: sqlite3.Connection, documents: int) -> _Frequencies:
         """Frequencies, read again when the index has grown by a quarter; they only choose words, so older ones do."""
