@@ -46,7 +46,6 @@ from tacit.model.trigger import Trigger
 from tacit.ports.host import Host, HostCapabilities, ReplayingHost
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
-from tacit.reading.situation import read_situation
 from tacit.reading.trigger import parse_when
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
@@ -183,7 +182,7 @@ class Engine:
             store_trace: keep the trace for `why`.
         """
         settings = self._settings_at(cwd)
-        situation = read_situation(text) if text.strip() else Situation()
+        situation = self._pipeline.read(text) if text.strip() else Situation()
         query = Query(
             surface=surface,
             text=text[:4000],
