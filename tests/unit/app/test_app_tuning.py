@@ -34,15 +34,17 @@ def test_without_prompts_nothing_is_proposed(engine):
     assert (report.after, report.applied) == (report.before, False)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
 def test_crossed_prompts_are_held_to_the_bound_and_only_consent_writes(engine, tmp_path):
     for name in ("shop", "mill"):
         folder = tmp_path / name
         folder.mkdir()
         engine.remember(f"Commit messages of the {name} name the parser.", kind="fact", cwd=str(folder))
-        for number in range(12):
+        for number in range(10):
             prompt(engine, folder, f"s-{name}", number)
     report = engine.tune(bound=0.1)
-    assert (report.paired, report.pairs) == ("projects", 24)
+    assert (report.paired, report.pairs) == ("projects", 20)
     assert report.rate_after <= 0.1
     assert not report.applied
     assert not engine.home.config_file.exists()
