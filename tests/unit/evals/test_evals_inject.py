@@ -23,7 +23,7 @@ from tacit_evals.suites.baselines import (
     start_orders,
 )
 from tacit_evals.suites.pool import Pool, inside_project
-from tacit_evals.suites.running import Run, shipped_settings
+from tacit_evals.suites.running import shipped_settings
 
 NAMED = (
     "coverage_all", "coverage_grade2", "coverage_learned", "start_coverage_all", "start_coverage_grade2",
@@ -86,8 +86,12 @@ def test_a_space_that_is_not_on_cannot_be_left_out(data):
 
 def test_the_pool_hands_over_what_is_not_in_context(data):
     project = load_inject(data / "inject" / "alpha", triggers=data / "situation" / "alpha" / "triggers.jsonl")
-    run = Run(data=data, embedder=FakeEmbedder(), settings=shipped_settings())
-    pool = Pool(project, embedder=run.embedder, settings=run.settings, given=True)
+    shipped = shipped_settings()
+    thresholds = shipped.thresholds.model_copy(
+        update={"prompt": 0.1}
+    )  # the fake embedder finds nothing certain
+    settings = shipped.model_copy(update={"thresholds": thresholds})
+    pool = Pool(project, embedder=FakeEmbedder(), settings=settings, given=True)
     try:
         commit, thanks = project.prompts[1:]
         nothing = pool.start(tokens=0, at_ms=commit.at_ms)

@@ -23,10 +23,11 @@ KIND_ORDER = (
     "preference", "correction", "decision", "error_pattern", "file_context", "fact", "todo", "research", "outcome",
 )  # fmt: skip
 """Standing rules first: the order of the data's own baseline."""
-FUNCTION_WORDS = frozenset(
+_FUNCTION_WORDS = (
     "a an the and or of to in on at for with is are was were be been do does did has have had what when where who which "
-    "how why that this it its his her their he she they i me we us you my our your by from as not about would could".split()
+    "how why that this it its his her their he she they i me we us you my our your by from as not about would could"
 )
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 """Left out of a lexical query: with them BM25 finds less, and a baseline should be as good as it gets."""
 RRF_K = 60
 LINE_TOKENS = 6
