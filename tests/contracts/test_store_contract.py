@@ -527,7 +527,7 @@ class TestSessions:
         assert found.turn == 1
 
     def test_a_trace_is_stored_with_the_record(self, store: Store) -> None:
-        store.save_session(full_state(), trace=trace("trc_1"))
+        store.save_session(full_state(), traces=[trace("trc_1")])
         assert store.get_trace("trc_1") == trace("trc_1")
         with pytest.raises(NotFound, match="trc_2"):
             store.get_trace("trc_2")
@@ -545,9 +545,9 @@ class TestSessions:
         assert store.list_sessions(limit=5) == ()
 
     def test_traces_newest_first_and_filtered(self, store: Store) -> None:
-        store.save_session(full_state(), trace=trace("trc_1", at_ms=NOW))
-        store.save_session(full_state(), trace=trace("trc_3", at_ms=NOW + 5, surface=Surface.START))
-        store.save_session(full_state(), trace=trace("trc_2", at_ms=NOW + 5, session=""))
+        store.save_session(full_state(), traces=[trace("trc_1", at_ms=NOW)])
+        store.save_session(full_state(), traces=[trace("trc_3", at_ms=NOW + 5, surface=Surface.START)])
+        store.save_session(full_state(), traces=[trace("trc_2", at_ms=NOW + 5, session="")])
         assert [t.id for t in store.list_traces()] == ["trc_3", "trc_2", "trc_1"]
         assert [t.id for t in store.list_traces(limit=1)] == ["trc_3"]
         assert [t.id for t in store.list_traces(session="claude-code/s/1")] == ["trc_3", "trc_1"]
@@ -557,7 +557,7 @@ class TestSessions:
 
     def test_prune_by_age_and_by_number(self, store: Store) -> None:
         for number in range(6):
-            store.save_session(full_state(), trace=trace(f"trc_{number}", at_ms=NOW + number))
+            store.save_session(full_state(), traces=[trace(f"trc_{number}", at_ms=NOW + number)])
         assert store.prune_traces(before_ms=NOW + 2, keep=100) == 2
         assert store.prune_traces(before_ms=0, keep=3) == 1
         assert [t.id for t in store.list_traces()] == ["trc_5", "trc_4", "trc_3"]

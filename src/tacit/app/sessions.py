@@ -2,7 +2,8 @@
 
 The newest record of a session is kept in memory; the store is written by one background thread in the order of the
 signals, so that the answer need not wait for the disk. `flush` waits for it; a crash loses at most the last moments.
-It begins a little later than it could: on a busy machine it would otherwise take the processor from the answer itself.
+It writes when nobody is waiting for an answer: on a busy machine it would otherwise take the processor from the next one.
+Of a session that has moved on meanwhile only the newest record is written, with the traces of all its signals.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from tacit.model.trace import Trace
 from tacit.ports.store import Store
 
 MAX_LIVE = 500
-BEHIND_S = 0.03
-"""How long the writer lets the answer go ahead."""
+BEHIND_S = 0.1
+"""How long after the last signal the writer begins."""
+LATEST_S = 1.0
+"""So long after its signal a record is written, however busy it is."""
 
 
 class LiveSessions:
@@ -44,6 +47,8 @@ class LiveSessions:
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-sessions")
         self._last: Future[None] | None = None
         self._waiting: Counter[SessionKey] = Counter()
+        self._traces: dict[SessionKey, list[Trace]] = {}
+        self._signal_s = 0.0
         self._deleted: OrderedDict[SessionKey, None] = OrderedDict()
         self._hurry = Event()
 
@@ -85,17 +90,31 @@ class LiveSessions:
         if state.key in self._deleted:
             return
         self._states[state.key] = state
-        if not state.incognito:
-            self._submit(state.key, lambda: self._write(state, trace))
+        self._signal_s = monotonic()
+        if state.incognito:
+            return
+        with self._guard:
+            waiting = self._traces.get(state.key)
+            if waiting is None:
+                self._traces[state.key] = [] if trace is None else [trace]
+            elif trace is not None:
+                waiting.append(trace)
+        if waiting is None:
+            self._submit(state.key, lambda: self._write(state.key))
 
     def later(self, key: SessionKey, write: Callable[[], None]) -> None:
         """Have something else of this session written, in order, behind the answer."""
         self._submit(key, write)
 
-    def _write(self, state: SessionState, trace: Trace | None) -> None:
+    def _write(self, key: SessionKey) -> None:
+        with self._guard:
+            traces = self._traces.pop(key, [])
+            state = self._states.get(key)
+        if state is None or state.incognito:
+            return  # deleted, or gone dark, meanwhile
         clean = self._clean(state)
         self._store.save_session(
-            clean_session(state, clean), trace=None if trace is None else clean_trace(trace, clean)
+            clean_session(state, clean), traces=[clean_trace(trace, clean) for trace in traces]
         )
 
     def forget(self, key: SessionKey) -> None:
@@ -108,10 +127,12 @@ class LiveSessions:
 
     def _submit(self, key: SessionKey, write: Callable[[], None]) -> None:
         self._waiting[key] += 1
-        due = monotonic() + BEHIND_S
+        latest = monotonic() + LATEST_S
 
         def run() -> None:
-            self._hurry.wait(max(0.0, due - monotonic()))
+            while (left := min(latest, self._signal_s + BEHIND_S) - monotonic()) > 0:
+                if self._hurry.wait(left):
+                    break
             try:
                 write()
             except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already

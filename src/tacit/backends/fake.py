@@ -298,15 +298,14 @@ class FakeStore:
         return self._tables.sessions.get(clean_value(key))
 
     @_locked
-    def save_session(self, state: SessionState, *, trace: Trace | None = None) -> None:
+    def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
         """See the port."""
         tables = self._tables.copied()
         state = clean_value(state)
         tables.sessions[state.key] = state
         for exposure in state.ledger:
             tables.exposures[(state.key, exposure)] = None
-        if trace is not None:
-            tables.traces[clean_value(trace).id] = clean_value(trace)
+        tables.traces.update({trace.id: trace for trace in clean_value(tuple(traces))})
         self._tables = tables
 
     @_locked

@@ -152,8 +152,8 @@ class SessionStore(Protocol):
         """The stored record, or None."""
         ...
 
-    def save_session(self, state: SessionState, *, trace: Trace | None = None) -> None:
-        """Replace the record, append its new exposures, and store the trace, in one transaction."""
+    def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
+        """Replace the record, append its new exposures, and store the traces, in one transaction."""
         ...
 
     def delete_session(self, key: SessionKey) -> None:

@@ -35,7 +35,7 @@ def test_old_and_surplus_records_go_once() -> None:
     ages = {"fresh": 1, "old": 91}
     for number, (name, days) in enumerate(ages.items()):
         state = SessionState(key=SessionKey(host="h", session_id=name), last_signal_at_ms=NOW - days * DAY_MS)
-        store.save_session(state, trace=trace(number, NOW - days * DAY_MS))
+        store.save_session(state, traces=[trace(number, NOW - days * DAY_MS)])
     for number in range(10, 15):
         store.save_session(
             SessionState(key=SessionKey(host="h", session_id="fresh"), last_signal_at_ms=NOW),

@@ -184,15 +184,15 @@ class SqliteStore:
         with self._database.read() as connection:
             return sessions.load_session(connection, key)
 
-    def save_session(self, state: SessionState, *, trace: Trace | None = None) -> None:
+    def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
         """See the port."""
         body = encode(state)
-        traced = None if trace is None else sessions.trace_row(trace)
+        traced = [sessions.trace_row(trace) for trace in traces]
         exposures = self._ledgers.unsaved(state)
         with self._database.write(durable=False) as connection:
             sessions.save_session(connection, state, body, exposures)
-            if traced is not None:
-                sessions.put_trace(connection, traced)
+            for row in traced:
+                sessions.put_trace(connection, row)
         self._ledgers.remember(state)
 
     def delete_session(self, key: SessionKey) -> None:
