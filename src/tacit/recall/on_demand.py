@@ -1,83 +1,110 @@
 """The ranking for somebody who asks: wide, word by word, with what was said around each hit.
 
-In: a query, the store, the embedder. Out: memories in order, a score of 0-1 each, and what the spaces found. Takes some
-ten milliseconds, so it is for questions and never for the hook path.
+In: a query, the store, the embedder, the time that is left. Out: memories in order, a score of 0-1 each, and what was left
+out for want of time. Takes some ten milliseconds, so it is for questions and never for the hook path.
 
     score = mean over lexical, semantic and late of  max(0, x - floor) / mean of the ten largest,  floor = mean (lexical: 0)
 
 Source: convex combination with equal weights (Bruch, Gai and Ingber, TOIS 2023). BM25 parts and token matches are spread to
-the turns beside them (`spaces.sequence`) before they are summed. A long text (a pasted report) has its first line, the
-heading, as a fourth part, and no late part: token matches of whole reports say little and cost much.
+the turns beside them (`spaces.sequence`) before they are summed. A long text (a pasted report) is two questions, itself and
+its first line: five parts with equal weights, where the tokens of the heading are matched with headings alone. Source:
+summary and description as fields of their own in finding duplicate reports (Sun, Lo, Khoo and Jiang, ASE 2011).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.model.evidence import Candidate, Ranking
+from tacit.model.evidence import Candidate, Ranking, TokenMatches, WordTable
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
-from tacit.ports.search import Search
 from tacit.ports.store import Store
 from tacit.recall.measure import token_matches_of
+from tacit.recall.outcome import Outcome
+from tacit.recall.retrieve import embed_query
 from tacit.recall.spaces import late
 from tacit.recall.spaces.sequence import Neighbours, neighbours, place_of, with_neighbours
 from tacit.recall.spaces.stems import content_words
 
 WIDE = 256
 """Most memories that each space proposes."""
-PER_WORD = 512
-"""Most memories read for one word."""
-WORDS = 48
-"""Most words of a question that are looked up, first come first; each takes about half a millisecond."""
+WORDS = 64
+"""Most words of a question that are looked up, first come first."""
 LONG_WORDS = 24
-"""From here a question is a text, whose first line is its heading."""
-POOL = 800
+"""From here a question of several lines is a text, whose first line is its heading."""
+POOL = 384
 """Most memories that are weighed."""
+MATCHED_CHARS = 64_000
+"""So much text is matched token by token, the likeliest memories first: about thirty milliseconds."""
+HEADING_CHARS = 200
 
 TOP = 10
 """A part is scaled by the mean of its best ten: one text that repeats the question must not flatten all others."""
 
 Scores = NDArray[np.float32]
+Order = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A question with its words; `heading` is "" where it is short."""
+
+    text: str
+    words: tuple[str, ...]
+    heading: str = ""
+    heading_columns: tuple[int, ...] = ()
 
 
 def answer(
-    query: Query, rankings: Sequence[Ranking], *, spaces: Sequence[str], store: Store, embedder: Embedder
-) -> tuple[tuple[str, float], ...]:
+    query: Query,
+    rankings: Sequence[Ranking],
+    *,
+    spaces: Sequence[str],
+    store: Store,
+    embedder: Embedder,
+    remaining_ms: Callable[[], float] = lambda: 1e9,
+) -> Outcome[Order]:
     """Weigh all memories that share a word with the query or are among the nearest by meaning.
 
     Returns:
-        (memory id, score >= 0), best first, ties by id.
+        (memory id, score >= 0), best first, ties by id; notes name what missed the deadline.
     """
-    words = content_words(query.text)[:WORDS]
-    by_word = _by_word(store.search, query, words) if "lexical" in spaces else ()
-    near_in_meaning = {h.memory_id: h.score for r in rankings if r.space == "semantic" for h in r.hits}
-    memories = _pool(query, store, _summed(by_word), near_in_meaning)
+    asked = _read(query.text)
+    notes: list[str] = []
+    meanings = [_by_name(rankings, "semantic")]
+    if asked.heading and meanings[0]:
+        meanings.append(_near_heading(asked.heading, query, store, embedder, remaining_ms))
+    near_in_meaning = {
+        name: sum(one.get(name, 0.0) for one in meanings) for name in {*meanings[0], *meanings[-1]}
+    }
+    table = WordTable(ids=(), scores=np.zeros((0, len(asked.words)), np.float32))
+    if "lexical" in spaces and asked.words:
+        table = store.search.word_table(
+            asked.words, scope=query.scope, limit=WIDE, also=sorted(near_in_meaning)
+        )
+    memories = _pool(query, store, table, near_in_meaning)
     if not memories:
-        return ()
+        return Outcome(kept=())
     names = [memory.id for memory in memories]
     near = neighbours([place_of(memory) if "sequence" in spaces else None for memory in memories])
-    parts: list[Scores] = []
-    if by_word:
-        table = np.array([[scores.get(name, 0.0) for scores in by_word] for name in names], np.float32)
-        parts.append(_share(with_neighbours(table, near).sum(axis=1), floor=0.0))
-        heading = _heading(query.text, words)
-        if heading:
-            parts.append(_share(table[:, heading].sum(axis=1), floor=0.0))
-    if near_in_meaning:
-        cosines = [[max(0.0, near_in_meaning.get(name, 0.0))] for name in names]
-        parts.append(_share(with_neighbours(np.array(cosines, np.float32), near)[:, 0]))
-    matched = _late(query, memories, near, embedder) if "late" in spaces and len(words) < LONG_WORDS else None
-    if matched is not None:
-        parts.append(_share(matched))
+    parts = _lexical(asked, table, names, near)
+    for one in meanings:
+        if one:
+            cosines = np.array([[max(0.0, one.get(name, 0.0))] for name in names], np.float32)
+            parts.append(_share(with_neighbours(cosines, near)[:, 0]))
+    matches = token_matches_of(embedder) if "late" in spaces else None
+    if matches is not None and remaining_ms() <= 0:
+        notes.append("late missed the deadline")
+    elif matches is not None:
+        parts += _late(asked, memories, near, matches)
     whole = np.mean(parts, axis=0) if parts else np.zeros(len(names), np.float32)
     order = zip(names, map(float, whole), strict=True)
-    return tuple(sorted(order, key=lambda entry: (-entry[1], entry[0])))
+    return Outcome(kept=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))), notes=tuple(notes))
 
 
 def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -97,46 +124,81 @@ def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(sorted(raised, key=lambda c: (-c.fused, -c.relevance, c.memory.id)))
 
 
-def _heading(text: str, words: Sequence[str]) -> list[int]:
-    """Which words of a long text stand in its first line; none for a short one, or when all do."""
-    if len(words) < LONG_WORDS:
-        return []
-    head = set(content_words(text.strip().split("\n", 1)[0]))
-    columns = [number for number, word in enumerate(words) if word in head]
-    return columns if len(columns) < len(words) else []
+def _read(text: str) -> _Asked:
+    words = content_words(text)[:WORDS]
+    first, _, rest = text.strip().partition("\n")
+    if len(words) < LONG_WORDS or not rest.strip():
+        return _Asked(text=text, words=words)
+    heading = first[:HEADING_CHARS]
+    head = set(content_words(heading))
+    columns = tuple(number for number, word in enumerate(words) if word in head)
+    if not columns or len(columns) == len(words):
+        return _Asked(text=text, words=words)
+    return _Asked(text=text, words=words, heading=heading, heading_columns=columns)
 
 
-def _summed(by_word: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for scores in by_word:
-        for name, score in scores.items():
-            total[name] = total.get(name, 0.0) + score
-    return total
+def _by_name(rankings: Sequence[Ranking], space: str) -> dict[str, float]:
+    return {
+        hit.memory_id: hit.score for ranking in rankings if ranking.space == space for hit in ranking.hits
+    }
 
 
-def _by_word(search: Search, query: Query, words: Sequence[str]) -> tuple[dict[str, float], ...]:
-    found: list[dict[str, float]] = []
-    for word in words:
-        ranking = search.lexical(word, scope=query.scope, limit=PER_WORD)
-        found.append({hit.memory_id: hit.score for hit in ranking.hits})
-    return tuple(found)
+def _near_heading(
+    heading: str, query: Query, store: Store, embedder: Embedder, remaining_ms: Callable[[], float]
+) -> dict[str, float]:
+    """Cosines of what is nearest to the heading; nothing where there is no time for it."""
+    if remaining_ms() <= 0:
+        return {}
+    vector = embed_query(heading, embedder=embedder, executor=None, remaining_ms=remaining_ms).kept
+    if vector is None:
+        return {}
+    found = store.search.semantic(vector, identity=embedder.identity, scope=query.scope, limit=WIDE)
+    return _by_name((found,), "semantic")
 
 
 def _pool(
-    query: Query, store: Store, lexical: Mapping[str, float], semantic: Mapping[str, float]
+    query: Query, store: Store, table: WordTable, near_in_meaning: Mapping[str, float]
 ) -> tuple[Memory, ...]:
-    most = max(lexical.values(), default=1.0)
-    rough = {name: lexical.get(name, 0.0) / most + semantic.get(name, 0.0) for name in {*lexical, *semantic}}
+    """The memories to weigh, likeliest first by both shares together, ties by id."""
+    sums = dict(zip(table.ids, table.scores.sum(axis=1).tolist(), strict=True))
+    words, meaning = max(sums.values(), default=0.0) or 1.0, max(near_in_meaning.values(), default=0.0) or 1.0
+    rough = {
+        name: sums.get(name, 0.0) / words + near_in_meaning.get(name, 0.0) / meaning
+        for name in {*sums, *near_in_meaning}
+    }
     best = sorted(rough, key=lambda name: (-rough[name], name))[:POOL]
     return store.get(best, scope=query.scope)
 
 
-def _late(query: Query, memories: Sequence[Memory], near: Neighbours, embedder: Embedder) -> Scores | None:
-    matches = token_matches_of(embedder)
-    if matches is None:
-        return None
-    own = matches(query.text[: late.MAX_CHARS], [memory.content[: late.MAX_CHARS] for memory in memories])
-    return late.weighed(with_neighbours(own, near), own) if own.shape[1] else None
+def _lexical(asked: _Asked, table: WordTable, names: Sequence[str], near: Neighbours) -> list[Scores]:
+    if not len(table.ids):
+        return []
+    at = {name: row for row, name in enumerate(table.ids)}
+    held = np.zeros((len(names), len(asked.words)), np.float32)
+    rows = [(row, at[name]) for row, name in enumerate(names) if name in at]
+    held[[row for row, _ in rows]] = table.scores[[place for _, place in rows]]
+    spread = with_neighbours(held, near)
+    parts = [_share(spread.sum(axis=1), floor=0.0)]
+    if asked.heading:
+        parts.append(_share(spread[:, list(asked.heading_columns)].sum(axis=1), floor=0.0))
+    return parts
+
+
+def _late(asked: _Asked, memories: Sequence[Memory], near: Neighbours, matches: TokenMatches) -> list[Scores]:
+    """How well the tokens are matched; of a long text the heading's alone, with headings."""
+    if asked.heading:
+        texts = [memory.content.lstrip().split("\n", 1)[0][:HEADING_CHARS] for memory in memories]
+    else:
+        texts = [memory.content[: late.MAX_CHARS] for memory in memories]
+    lengths = np.cumsum([len(text) for text in texts])
+    count = max(1, int(np.searchsorted(lengths, MATCHED_CHARS, side="right")))
+    question = asked.heading or asked.text[: late.MAX_CHARS]
+    found = matches(question, texts[:count])
+    if not found.shape[1]:
+        return []
+    own = np.zeros((len(texts), found.shape[1]), np.float32)
+    own[:count] = found
+    return [_share(late.weighed(with_neighbours(own, near), own))]
 
 
 def _share(values: Scores, *, floor: float | None = None) -> Scores:

@@ -308,9 +308,17 @@ class RecallPipeline:
                 if note.startswith("semantic failed: "):
                     raise ProviderError(f"Failed to embed query: {note.removeprefix('semantic failed: ')}")
         if asked:
-            whole = answer(query, rankings, spaces=spaces, store=self._store, embedder=self._embedder)
+            answered = answer(
+                query,
+                rankings,
+                spaces=spaces,
+                store=self._store,
+                embedder=self._embedder,
+                remaining_ms=context.remaining_ms,
+            )
+            whole, fuse_notes = answered.kept, answered.notes
         else:
-            whole = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS)
+            whole, fuse_notes = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
         fused = _shortlist(whole, rankings, settings.shortlist)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
@@ -339,7 +347,7 @@ class RecallPipeline:
             for memory_id, score in fused
             if memory_id in memories
         )
-        stages.note("fuse", kept=_ids(candidates))
+        stages.note("fuse", kept=_ids(candidates), notes=fuse_notes)
         return candidates
 
     def _probed(

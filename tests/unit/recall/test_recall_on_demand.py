@@ -26,9 +26,11 @@ def turns(*contents):
     return store
 
 
-def ask(store, text, spaces=("lexical", "late", "sequence")):
+def ask(store, text, spaces=("lexical", "late", "sequence"), *, rankings=(), remaining_ms=lambda: 1e9):
     asked = query(text, surface=Surface.ON_DEMAND)
-    return answer(asked, (), spaces=spaces, store=store, embedder=EMBEDDER)
+    return answer(
+        asked, rankings, spaces=spaces, store=store, embedder=EMBEDDER, remaining_ms=remaining_ms
+    ).kept
 
 
 def test_a_turn_beside_the_hit_counts_what_was_said_there():
@@ -58,3 +60,28 @@ def test_the_order_is_that_of_the_answer_and_relevance_follows_it():
 def test_without_evidence_nobody_is_raised():
     assert in_order([replace(candidate(id="a", relevance=0.0), fused=1.0)])[0].relevance == 0.0
     assert in_order([]) == ()
+
+
+REPORT = "Broken pipe in the viewer\n" + " ".join(f"detail{number}" for number in range(30))
+
+
+def test_a_long_text_is_asked_by_its_heading_too():
+    """Equally many words of the report are shared; the one that shares those of the heading comes first."""
+    store = turns("viewer pipe", "detail1 detail2", "something else")
+    assert ask(store, REPORT, spaces=("lexical",))[0][0] == "m1"
+    shares = dict(ask(store, REPORT, spaces=("lexical", "late")))
+    assert shares["m1"] > shares["m2"] > 0
+
+
+def test_a_short_question_has_no_heading():
+    store = turns("viewer pipe", "detail1 detail2")
+    assert len(ask(store, "viewer\ndetail1", spaces=("lexical",))) == 2
+
+
+def test_what_costs_most_is_left_out_and_named_when_time_is_up():
+    asked = query("violin lessons", surface=Surface.ON_DEMAND)
+    done = answer(
+        asked, (), spaces=("lexical", "late"), store=turns("a violin", "b"), embedder=EMBEDDER, remaining_ms=lambda: 0.0
+    )  # fmt: skip
+    assert [name for name, _ in done.kept] == ["m1"]
+    assert done.notes == ("late missed the deadline",)

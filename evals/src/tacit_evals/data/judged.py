@@ -23,7 +23,10 @@ LEFT_OUT = frozenset({("a001", "2026-02-24_13-47-24Z-use-gh-to-check")})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRow:
-    """One memory as the data has it. `given` is the trigger that an annotator wrote, where there is one."""
+    """One memory as the data has it. `given` is the trigger that an annotator wrote, where there is one.
+
+    `session` and `turn` say where it was said, where the data tells.
+    """
 
     id: str
     kind: str
@@ -32,6 +35,8 @@ class PoolRow:
     source: str
     files: tuple[str, ...] = ()
     given: Trigger | None = None
+    session: str = ""
+    turn: int = 0
 
     @property
     def learned(self) -> bool:

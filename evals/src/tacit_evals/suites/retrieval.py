@@ -1,6 +1,6 @@
 """How well an answer on demand finds what it is asked for. In: corpora with questions. Out: a scorecard. Nothing is fitted.
 
-Every text is a memory of one project; a question is asked on demand, and the order in which that surface scored its
+Every text is a memory of one project, said in its session where it has one; a question is asked on demand, and the order in which that surface scored its
 short list is the ranking. BM25, the embedder and their mix rank the same texts beside it.
 """
 
@@ -95,7 +95,15 @@ def _rankings(corpus: Corpus, run: Run) -> dict[str, dict[str, list[str]]]:
         name=corpus.name,
         folder=run.data,
         memories=tuple(
-            PoolRow(id=name, kind="fact", content=text or name, created_ms=number, source="corpus")
+            PoolRow(
+                id=name,
+                kind="fact",
+                content=text or name,
+                created_ms=number,
+                source="corpus",
+                session=corpus.group.get(name, ""),
+                turn=number,
+            )
             for number, (name, text) in enumerate(corpus.texts.items(), start=1)
         ),
     )
