@@ -17,7 +17,7 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS, Trigger
 from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import END_CHARS
-from tacit.reading.classifier.maker import TriggerMaker
+from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.matching import MatchModel, Weights, match_text, read_match
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.match import Matcher
@@ -50,7 +50,7 @@ class Judged:
     made: tuple[Trigger, ...]
 
 
-def judged(data: Path, project: str, *, reader: SituationReader, maker: TriggerMaker) -> Judged:
+def judged(data: Path, project: str, *, reader: SituationReader, maker: LocalTriggers) -> Judged:
     """The pairs of `project`, read and made by the models given."""
     folder = data / "inject" / project
     told = {row.text("id"): row for row in read_rows(data / "situation" / project / "situations.jsonl")}
@@ -126,7 +126,7 @@ def fit_match(
         reader = SituationReader(
             embedder=embedder, model=fit_situation(labelled_prompts(data, exclude=without), embedder=embedder)
         )
-        maker = TriggerMaker(
+        maker = LocalTriggers(
             embedder=embedder, model=fit_trigger(labelled_memories(data, exclude=without), embedder=embedder)
         )
         pairs.append(judged(data, project, reader=reader, maker=maker))

@@ -19,7 +19,7 @@ from tacit.reading.classifier.trigger import TriggerModel
 from tacit.reading.trigger import make_trigger
 
 
-class TriggerMaker:
+class LocalTriggers:
     """Callable like `make_trigger`. Safe to share between threads."""
 
     def __init__(self, *, embedder: Embedder | None = None, model: TriggerModel | None = None) -> None:

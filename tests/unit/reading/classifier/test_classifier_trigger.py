@@ -12,7 +12,7 @@ from tacit.errors import InvalidInput, ProviderError
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
-from tacit.reading.classifier.maker import TriggerMaker
+from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.matching import MatchModel, match_text, read_match, shipped_match
 from tacit.reading.classifier.shipped import shipped_trigger
 from tacit.reading.classifier.trigger import CUES, TriggerModel, statement_cues, statement_words
@@ -90,9 +90,9 @@ class Counting:
 
 def test_the_maker_embeds_only_with_the_embedder_it_knows_and_survives_its_failure() -> None:
     known, other = Counting(), Counting("other")
-    TriggerMaker(embedder=known, model=tiny())("Sign commits.", kind="preference")
-    by_other = TriggerMaker(embedder=other, model=tiny())("Sign commits.", kind="preference")
-    by_none = TriggerMaker(embedder=Counting(fails=True), model=tiny())("Sign commits.", kind="preference")
+    LocalTriggers(embedder=known, model=tiny())("Sign commits.", kind="preference")
+    by_other = LocalTriggers(embedder=other, model=tiny())("Sign commits.", kind="preference")
+    by_none = LocalTriggers(embedder=Counting(fails=True), model=tiny())("Sign commits.", kind="preference")
     assert known.asked == ["Sign commits."]
     assert other.asked == []
     assert by_other == by_none
@@ -100,14 +100,14 @@ def test_the_maker_embeds_only_with_the_embedder_it_knows_and_survives_its_failu
 
 def test_a_vector_at_hand_is_used_as_it_is() -> None:
     known = Counting()
-    make = TriggerMaker(embedder=known, model=tiny())
+    make = LocalTriggers(embedder=known, model=tiny())
     make("Sign commits.", kind="preference", vector=np.array([0.0, 1.0], np.float32))
     assert known.asked == []
 
 
 def test_what_ships_fits_the_shipped_embedder_and_knows_a_plain_rule() -> None:
     assert shipped_trigger().embedder == str(IDENTITY)
-    made = TriggerMaker()("Always run the tests before committing.", kind="preference")
+    made = LocalTriggers()("Always run the tests before committing.", kind="preference")
     assert {name for name, _ in made.actions[:3]} & {"commit", "run_tests"}
     assert 1.0 <= made.breadth <= 3.0
 
