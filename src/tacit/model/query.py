@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface
@@ -31,6 +31,7 @@ class Query:
         turn: of the session, from 1; 0 = on demand.
         finished: the tool call is done; what follows it is asked for as well.
         goal: reading of the prompt that led to this tool call, or None.
+        matching: fitted numbers of the intent score other than those that ship, for evaluation; None = what ships.
     """
 
     surface: Surface
@@ -49,3 +50,4 @@ class Query:
     turn: int = 0
     finished: bool = False
     goal: Situation | None = None
+    matching: object | None = field(default=None, repr=False, compare=False)

@@ -12,6 +12,7 @@ from pathlib import Path
 import tacit
 from tacit.config.settings import EmbedderSettings
 from tacit.providers.embedding import make_embedder
+from tacit.reading.classifier.matching import match_text
 from tacit.reading.classifier.weights import pack
 from tacit.recall.score.gate.model import GateModel, gate_data
 from tacit_evals.fit.fitted import Fitted, fit_all
@@ -22,6 +23,8 @@ PACKAGE = Path(tacit.__file__).parent
 COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
 FILES = {
     "situation": "reading/classifier/situation.weights",
+    "trigger": "reading/classifier/trigger.weights",
+    "match": "reading/classifier/match.json",
     "need": "recall/need/need.json",
     "gate": "recall/score/gate/shipped.json",
 }
@@ -33,6 +36,10 @@ def files_of(fitted: Fitted) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     if fitted.situation is not None:
         found[FILES["situation"]] = pack(fitted.situation.file)
+    if fitted.trigger is not None:
+        found[FILES["trigger"]] = pack(fitted.trigger.file)
+    if fitted.match is not None:
+        found[FILES["match"]] = match_text(fitted.match).encode()
     if fitted.need is not None:
         found[FILES["need"]] = written(fitted.need).encode()
     if isinstance(fitted.gate, GateModel):

@@ -7,19 +7,24 @@ read prompts it has never seen. Rows of evaluated projects are dropped by `leaks
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
+from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
+from tacit.reading.classifier.maker import LocalTriggers
+from tacit.reading.classifier.matching import MatchModel
+from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.situation import SituationModel
+from tacit.reading.classifier.trigger import TriggerModel
 from tacit.recall.need import NeedModel
 from tacit.recall.score.gate import Gate, GateModel
-from tacit_evals.data.judged import Project
+from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.leaks import same_project
 
 
@@ -31,6 +36,8 @@ class Fitted:
         situation: reads what is about to happen.
         situations: other readers for the prompts of some projects, by name; used while fitting.
         trigger: says when a memory applies.
+        triggers: other makers for the memories of some projects, by name; used while fitting.
+        match: how much classes, breadth and objects count when a trigger meets a situation.
         need: orders the start pack.
         gate: relevance with its thresholds.
         left_out: projects of which no row was used.
@@ -39,7 +46,9 @@ class Fitted:
 
     situation: SituationModel | None = None
     situations: tuple[tuple[str, SituationModel], ...] = ()
-    trigger: object | None = None
+    trigger: TriggerModel | None = None
+    triggers: tuple[tuple[str, TriggerModel], ...] = ()
+    match: MatchModel | None = None
     need: NeedModel | None = None
     gate: Gate | None = None
     left_out: tuple[str, ...] = ()
@@ -85,13 +94,24 @@ def fit_all(
             hint="Give --fit a folder with judged projects other than the evaluated ones.",
         )
     places = tuple(dirs)
-    situation = _situation(places, excluded, embedder, date, command)
-    apart = tuple(
-        (one.name, _situation(places, tuple(sorted({*excluded, one.name})), embedder, "", ""))
-        for one in projects
+    situation, trigger = _readers(places, excluded, embedder, date, command)
+    apart = {
+        one.name: _readers(places, tuple(sorted({*excluded, one.name})), embedder, "", "") for one in projects
+    }
+    makers = {name: LocalTriggers(embedder=embedder, model=model) for name, (_, model) in apart.items()}
+
+    def stored(row: PoolRow, *, project: str, given: bool) -> Memory:
+        return stored_memory(row, project=project, given=given, maker=makers[project])
+
+    need = fit_need(projects, stored=stored, date=date, command=command)
+    learned = Fitted(
+        situation=situation,
+        situations=tuple((name, models[0]) for name, models in apart.items()),
+        trigger=trigger,
+        triggers=tuple((name, models[1]) for name, models in apart.items()),
+        match=_match(places, excluded, embedder, apart=apart, makers=makers, date=date, command=command),
+        need=need,
     )
-    need = fit_need(projects, stored=stored_memory, date=date, command=command)
-    learned = Fitted(situation=situation, situations=apart, need=need)
     asked = [
         row
         for given in (True, False)
@@ -110,10 +130,12 @@ def fit_all(
     return replace(
         learned,
         situations=(),
+        triggers=(),
         gate=gate,
         left_out=excluded,
         rows=(
             ("situation", int(situation.file.manifest["rows"])),
+            ("trigger", int(trigger.file.manifest["rows"])),
             ("need", sum(len(one.memories) for one in projects)),
             ("gate", sum(len(row.candidates) for row in asked)),
         ),
@@ -134,10 +156,46 @@ def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) ->
 
 
 @lru_cache(maxsize=32)
-def _situation(
+def _readers(
     dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str, command: str
-) -> SituationModel:
+) -> tuple[SituationModel, TriggerModel]:
+    """Reader and trigger maker, fitted without any row of `excluded`."""
     from tacit_evals.fit.situation import fit_situation, labelled_prompts
+    from tacit_evals.fit.trigger import fit_trigger, labelled_memories
 
     prompts = [one for folder in dirs for one in labelled_prompts(folder, exclude=excluded)]
-    return fit_situation(prompts, embedder=embedder, date=date, command=command)
+    memories = [one for folder in dirs for one in labelled_memories(folder, exclude=excluded)]
+    return (
+        fit_situation(prompts, embedder=embedder, date=date, command=command),
+        fit_trigger(memories, embedder=embedder, date=date, command=command),
+    )
+
+
+def _match(
+    dirs: tuple[Path, ...],
+    excluded: tuple[str, ...],
+    embedder: Embedder,
+    *,
+    apart: Mapping[str, tuple[SituationModel, TriggerModel]],
+    makers: Mapping[str, LocalTriggers],
+    date: str,
+    command: str,
+) -> MatchModel:
+    """The numbers of the match, from triggers and situations made by models that did not know the project."""
+    from tacit_evals.fit.match import base_rates, fit_weights, judged, projects_of
+    from tacit_evals.fit.situation import labelled_prompts
+    from tacit_evals.fit.trigger import labelled_memories
+
+    prompts = [one for folder in dirs for one in labelled_prompts(folder, exclude=excluded)]
+    memories = [one for folder in dirs for one in labelled_memories(folder, exclude=excluded)]
+    pairs = [
+        judged(
+            folder,
+            name,
+            reader=SituationReader(embedder=embedder, model=apart[name][0]),
+            maker=makers[name],
+        )
+        for folder in dirs
+        for name in projects_of(folder, exclude=excluded)
+    ]
+    return fit_weights(base_rates(prompts, memories), pairs, date=date, command=command)

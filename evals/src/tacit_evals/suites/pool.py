@@ -33,10 +33,10 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.model.trace import Trace
-from tacit.model.trigger import Trigger
 from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter, make_token_counter
+from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
@@ -65,21 +65,34 @@ class Start:
     tokens: int = 0
 
 
-def stored_memory(row: PoolRow, *, project: str, given: bool, fitted: Fitted = SHIPPED) -> Memory:
-    """The memory as the write path would have stored it; with the annotator's trigger where `given`."""
-    del fitted
-    trigger = row.given if given and row.given is not None else _local_trigger(row)
+def stored_memory(row: PoolRow, *, project: str, given: bool, maker: LocalTriggers | None = None) -> Memory:
+    """The memory as the write path would have stored it.
+
+    Args:
+        row: as the data has it.
+        project: whose it is.
+        given: with the annotator's trigger, where there is one.
+        maker: makes the other triggers; None = by words alone.
+    """
+    make = maker or make_trigger
+    trigger = row.given if given else None
     return Memory(
         id=row.id,
         kind=row.kind,
         content=row.content,
         scope=project_scope(project),
-        provenance=Provenance(tier=TrustTier.USER, source=row.source.split("#", 1)[0]),
+        provenance=Provenance(
+            tier=TrustTier.USER,
+            source=row.source.split("#", 1)[0],
+            host=_KEY.host if row.session else "",
+            session_id=row.session,
+            turn=row.turn,
+        ),
         validity=Validity(valid_from_ms=0),
         created_at_ms=row.created_ms,
         updated_at_ms=row.created_ms,
         importance=KindRegistry().get(row.kind).importance,
-        trigger=trigger,
+        trigger=trigger or make(row.content, kind=row.kind, files=row.files),
         entities=find_entities(" ".join((row.content, *row.files))),
         files=row.files,
         tokens=_EXACT.count(row.content),
@@ -87,10 +100,6 @@ def stored_memory(row: PoolRow, *, project: str, given: bool, fitted: Fitted = S
 
 
 _EXACT = make_token_counter()
-
-
-def _local_trigger(row: PoolRow) -> Trigger:
-    return make_trigger(row.content, kind=row.kind, files=row.files)
 
 
 class Pool:
@@ -112,8 +121,11 @@ class Pool:
         home.ensure()
         newest = max((row.created_ms for row in project.memories), default=0)
         self.store = open_sqlite_store(home, clock=FakeClock(now_ms=newest + DAY_MS))
+        made_by = dict(fitted.triggers).get(project.name, fitted.trigger)
+        maker = LocalTriggers(embedder=embedder, model=made_by)
+        self._matching = fitted.match
         self.memories = {
-            row.id: stored_memory(row, project=project.name, given=given, fitted=fitted)
+            row.id: stored_memory(row, project=project.name, given=given, maker=maker)
             for row in project.memories
         }
         try:
@@ -218,6 +230,7 @@ class Pool:
             at_ms=max(memory.created_at_ms for memory in self.memories.values()) + DAY_MS,
             budget_tokens=self.settings.budgets.on_demand,
             entities=find_entities(text[:ASKED_CHARS]),
+            matching=self._matching,
         )
         _, trace = self._pipeline.run(query, settings=self.settings, context=Context(), trace_id="t")
         return list(next(stage.kept for stage in trace.stages if stage.stage == "score"))
@@ -276,7 +289,8 @@ class Pool:
             read=reader or self._readers[""],
         )
         context = Context(in_context=_holding(held.ids), turn=state.turn, notes=asked.notes)
-        _, trace = self._pipeline.run(asked.kept, settings=self.settings, context=context, trace_id="t")
+        query = replace(asked.kept, matching=self._matching)
+        _, trace = self._pipeline.run(query, settings=self.settings, context=context, trace_id="t")
         return trace
 
     def _handed(self, item: Prompt | Call, traces: list[Trace], start: Start, *, prefix: str) -> Handed:

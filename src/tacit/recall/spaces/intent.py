@@ -9,6 +9,7 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.ports.search import Search
+from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.trigger import Matcher
 
 HIGH = 0.5
@@ -28,4 +29,6 @@ def matcher_for(situation: Situation, tool: str) -> Matcher:
 
 def measure(query: Query, memory: Memory) -> float:
     """Match of classes and objects."""
+    if isinstance(query.matching, MatchModel):
+        return Matcher(query.situation, tool=query.tool, model=query.matching).match(memory.trigger).score
     return matcher_for(query.situation, query.tool).match(memory.trigger).score
