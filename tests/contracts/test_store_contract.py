@@ -751,7 +751,7 @@ class TestOddText:
         key = SessionKey(host="h\x00", session_id="\ud800")
         store.save_session(
             SessionState(key=key, recent_prompts=(self.ODD,), ledger=(replace(exposure("m\x00", 1)),)),
-            trace=replace(trace("trc_\x00"), text=self.ODD, session=self.ODD),
+            traces=[replace(trace("trc_\x00"), text=self.ODD, session=self.ODD)],
         )
         state = store.load_session(key)
         assert state is not None

@@ -3,9 +3,10 @@
 Run: `python -m tacit_evals.latency [--sizes 10000,100000] [--json FILE] [--work DIR] [--python FILE]`.
 
 A real daemon of a plain install (a wheel of the newest commit in a fresh environment: no tiktoken, so tokens are estimated)
-answers over its Unix socket on one core; this process and the yardstick share that core. The yardstick is the same prompt
-embedded alone, in a process of its own, right after the daemon answered it: A B A B, so that a slow moment of the machine
-hits both. Every prompt is new to the daemon, which has the model and the indexes in memory, as in a session at work.
+answers over its Unix socket on one core; this process and the yardstick share that core. The yardstick is the same prompts
+embedded alone, in a process of its own: ten prompts to the daemon, the same ten to the yardstick, and so on, so that a slow
+moment of the machine hits both, and neither is measured with the other's model in the processor's cache, which holds one of
+them. Every prompt is new to the daemon, which has the model and the indexes in memory, as in a session at work.
 """
 
 from __future__ import annotations
@@ -37,13 +38,14 @@ from tacit_evals.workload import PROMPTS, build_store
 
 PROMPT_TARGETS = {10_000: 2.5, 100_000: 3.0}
 SEED_LIMITS_MS = "seeds: 50/100/200/2000 ms"
-SESSIONS = 5
+BLOCK = 10
+"""Prompts in a row, one session each."""
 STARTS = 20
 PAIRS = 40
 COLD_STARTS = 5
 CHANGED_STARTS = 10
 _PAUSE_S = 0.2
-"""Between two measurements. The daemon begins to write 30 ms after its answer; the yardstick must not meet that work."""
+"""Between two measurements. The daemon writes when nobody has asked for 100 ms; nothing else must meet that work."""
 
 HOOK_YARDSTICK = "import json,socket"
 
@@ -110,18 +112,21 @@ def measure_recall(bench: Bench, size: int) -> tuple[list[Row], dict[str, object
         daemon.hook(bench.started("warm"))
         daemon.hook(bench.prompted("warm", "load every index of this project before anything is measured", 0))
         time.sleep(1.0)
-        for number, prompt in enumerate(PROMPTS):
-            session = f"s{number * SESSIONS // len(PROMPTS)}"
-            if number % (len(PROMPTS) // SESSIONS) == 0:
-                daemon.hook(bench.started(session))
-                time.sleep(_PAUSE_S)
-            reply = daemon.hook(bench.prompted(session, prompt, number))
+        for first in range(0, len(PROMPTS), BLOCK):
+            block = PROMPTS[first : first + BLOCK]
+            session = f"s{first}"
+            daemon.hook(bench.started(session))
             time.sleep(_PAUSE_S)
-            asked.append(reply.took_ms)
-            injected += bool(reply.body)
-            alone.append(embed.took_ms(prompt))
-            if reply.status != 200:
-                raise SystemExit(f"the daemon answered {reply.status} to prompt {number}")
+            for number, prompt in enumerate(block, start=first):
+                reply = daemon.hook(bench.prompted(session, prompt, number))
+                if reply.status != 200:
+                    raise SystemExit(f"the daemon answered {reply.status} to prompt {number}")
+                asked.append(reply.took_ms)
+                injected += bool(reply.body)
+                time.sleep(_PAUSE_S)
+            for prompt in block:
+                alone.append(embed.took_ms(prompt))
+                time.sleep(_PAUSE_S)
         for number in range(STARTS):
             reply = daemon.hook(bench.started(f"start-{number}"))
             starts.append(reply.took_ms)

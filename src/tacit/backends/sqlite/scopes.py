@@ -14,6 +14,8 @@ from tacit.backends.text import clean_text
 from tacit.errors import StoreCorrupt
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind
 
+_BATCH = 500
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredScope:
@@ -36,12 +38,16 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
     """The stored scopes that `scope` shows, by number."""
     if not scope.scopes:
         return ()
-    names = json_list([clean_text(str(one)) for one in scope.scopes])
-    rows = connection.execute(
-        "SELECT number, change, moved, active FROM scopes"
-        " WHERE name IN (SELECT value FROM json_each(?)) AND total > 0 ORDER BY number",
-        (names,),
-    )
+    names = [clean_text(str(one)) for one in scope.scopes]
+    rows: list[tuple[int, int, int, int]] = []
+    for start in range(0, len(names), _BATCH):
+        part = names[start : start + _BATCH]
+        rows += connection.execute(
+            "SELECT number, change, moved, active FROM scopes"
+            f" WHERE name IN ({','.join('?' * len(part))}) AND total > 0",
+            part,
+        )
+    rows.sort()
     return tuple(StoredScope(number=row[0], change=row[1], moved=row[2], active=row[3]) for row in rows)
 
 

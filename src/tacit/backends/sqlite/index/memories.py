@@ -27,6 +27,7 @@ MAX_PARTITIONS = 512
 Lengths = NDArray[np.uint16]
 """Words of a text, per position; what is longer counts as 65,535."""
 
+_WHOLE = 65_000
 _LONGEST = np.iinfo(np.uint16).max
 _PAIR_TYPE = np.dtype([("action", "<u2"), ("weight", "u1")])
 _Found = tuple[int, str, int, int | None, str, bytes | None, bytes | None, bytes | None]
@@ -75,12 +76,16 @@ class MemoryRows:
             want: how many at most.
             now_ms: the time at which they must hold.
         """
-        scores = np.zeros(self.rows.size, np.float32)
-        product = np.empty(self.rows.size, np.float32)
+        # In whole numbers, 65,000 = 1: half as much to move as in single precision.
+        best = np.zeros(self.rows.size, np.uint16)
+        product = np.empty(self.rows.size, np.uint16)
         for action, probability in probabilities.items():
             if action < len(self.weights):
-                np.multiply(self.weights[action], np.float32(probability / WEIGHT_STEPS), out=product)
-                np.maximum(scores, product, out=scores)
+                part = np.uint16(round(probability * _WHOLE / WEIGHT_STEPS))
+                np.multiply(self.weights[action], part, out=product, dtype=np.uint16)
+                np.maximum(best, product, out=best)
+        scores = best.astype(np.float32)
+        scores *= np.float32(1 / _WHOLE)
         usable = self.rows.usable(now_ms)
         positions = np.flatnonzero(scores > 0 if usable is None else (scores > 0) & usable)
         return self.rows.best(positions, scores[positions], want)

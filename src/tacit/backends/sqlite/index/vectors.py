@@ -2,7 +2,8 @@
 
 Small scopes are compared exactly. Large ones in two steps: the Hamming distance of sign bits picks the nearest few hundred
 (a byte of bits for eight dimensions, counted with `np.bitwise_count`), and their half-precision vectors are compared in
-full. Measured on real sentence embeddings, the first step with 256 candidates keeps 99.5 % of the true top ten.
+full. Measured on embeddings of 6,132 real messages, the first step with 192 candidates keeps 98.9 % of the true top ten
+(128: 97.8 %, 256: 99.4 %).
 Never decides what may be seen: the caller checks every hit in the table.
 """
 
@@ -22,8 +23,11 @@ Bits = NDArray[np.uint64]
 SMALL_ROWS = 2000
 """Fewer rows than this are compared exactly."""
 
-CANDIDATES = 256
+CANDIDATES = 192
 """Rows that the first step hands to the second, at least; four for each hit wanted, if that is more."""
+
+AT_ONCE = 16_384
+"""So many rows are compared in three calls; more of them word by word, which takes no further memory."""
 
 _WORD_BITS = 64
 _SIGN_EXPONENT_MANTISSA = np.int32(0x8FFFE000 - (1 << 32))
@@ -145,13 +149,18 @@ class SignBitVectors:
 
     def _near_signs(self, vector: Vectors, want: int, usable: NDArray[np.bool_] | None) -> Positions:
         size = self._size
-        distance, xor, count = self._distance[:size], self._xor[:size], self._count[:size]
-        asked = sign_bits(vector[np.newaxis, :])[:, 0]
-        distance[:] = 0
-        for column, word in zip(self._bits, asked, strict=True):
-            np.bitwise_xor(column[:size], word, out=xor)
-            np.bitwise_count(xor, out=count)
-            np.add(distance, count, out=distance)
+        distance = self._distance[:size]
+        asked = sign_bits(vector[np.newaxis, :])
+        if size <= AT_ONCE:
+            counts = np.bitwise_count(self._bits[:, :size] ^ asked)
+            np.add.reduce(counts, axis=0, dtype=np.uint16, out=distance)
+        else:
+            xor, count = self._xor[:size], self._count[:size]
+            distance[:] = 0
+            for column, word in zip(self._bits, asked[:, 0], strict=True):
+                np.bitwise_xor(column[:size], word, out=xor)
+                np.bitwise_count(xor, out=count)
+                np.add(distance, count, out=distance)
         farthest = self._dimensions
         if usable is not None:
             distance[~usable] = farthest + 1
