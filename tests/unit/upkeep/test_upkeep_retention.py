@@ -39,7 +39,7 @@ def test_old_and_surplus_records_go_once() -> None:
     for number in range(10, 15):
         store.save_session(
             SessionState(key=SessionKey(host="h", session_id="fresh"), last_signal_at_ms=NOW),
-            trace=trace(number, NOW - number),
+            traces=[trace(number, NOW - number)],
         )
     settings = RetentionSettings(traces=4, trace_days=30)
     assert apply_retention(store, settings, clock=clock) == Retained(traces=3, sessions=1)
