@@ -55,15 +55,24 @@ class FreshnessProbe:
         self._seen: dict[str, tuple[float, _Seen]] = {}
         self._lock = Lock()
 
-    def probe(self, candidates: Sequence[Candidate], *, root: str) -> tuple[Candidate, ...]:
-        """Add what the files say; `root` is the project's root, absolute, or "" where it is not known."""
-        if not root or not any(c.memory.files for c in candidates) or not self._look(root).there:
+    def probe(
+        self, candidates: Sequence[Candidate], *, root: str, least: float = 0.0
+    ) -> tuple[Candidate, ...]:
+        """Add what the files say.
+
+        Args:
+            candidates: scored, best first.
+            root: the project's root, absolute, or "" where it is not known.
+            least: relevance below which nobody asks about a candidate's files.
+        """
+        asked = [c for c in candidates if c.memory.files and c.relevance >= least]
+        if not root or not asked or not self._look(root).there:
             return tuple(candidates)
         found: list[Candidate] = []
         probed = 0
         for candidate in candidates:
             state: Freshness = ""
-            if candidate.memory.files and probed < MAX_PROBED:
+            if candidate.memory.files and candidate.relevance >= least and probed < MAX_PROBED:
                 probed += 1
                 state = self._state(candidate.memory, root)
             found.append(replace(candidate, freshness=state) if state else candidate)

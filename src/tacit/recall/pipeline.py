@@ -173,8 +173,9 @@ class RecallPipeline:
             candidates = ()
         else:
             candidates = self._search(query, settings, context, stages)
-        candidates = self._freshness.probe(candidates, root=context.root)
         scored = self._scored(query, candidates, settings, from_start=from_start)
+        least = threshold_for(settings.thresholds, query.surface)
+        scored = self._freshness.probe(scored, root=context.root, least=least)
         floored = reach_floors(scored, query=query, settings=settings)
         stages.note("score", kept=_ids(floored.kept), drops=floored.drops)
         guarded = guard(floored.kept, query=query, kinds=self._kinds, thresholds=settings.thresholds)
