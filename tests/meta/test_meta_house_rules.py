@@ -30,6 +30,7 @@ BROAD_EXCEPTS: dict[str, str] = {
     "src/tacit/app/signals.py": "background job: the answer is out already",
     "src/tacit/app/sessions.py": "background job: the answer is out already",
     "src/tacit/cli/main.py": "entry point of the command line",
+    "src/tacit/daemon/door.py": "entry point of every hook: no client may cost another one its answer, no failure a turn",
     "src/tacit/daemon/mcp_mount.py": "loading and starting the SDK: hooks go on without MCP",
     "src/tacit/daemon/process.py": "background jobs of the daemon",
     "src/tacit/daemon/source.py": "opening the engine: requests get silence and the reason is logged",

@@ -10,8 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -20,13 +19,14 @@ import numpy as np
 
 from tacit.backends.changes import check_outcome, check_vectors, not_resolved, plan_changes
 from tacit.backends.fake_search import FakeSearch
+from tacit.backends.fake_tables import FakeTables, passes
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change
 from tacit.model.memory import Memory, Relation
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
-from tacit.model.session import Exposure, SessionKey, SessionState
+from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -39,35 +39,6 @@ _R = TypeVar("_R")
 
 def _blank() -> StoreError:
     return StoreError("The store is closed.", hint="Open it again.")
-
-
-@dataclass
-class _Tables:
-    """Everything stored. A write works on a copy, which replaces the whole when it has succeeded."""
-
-    memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
-    versions: dict[str, tuple[tuple[int, Memory], ...]] = field(
-        default_factory=dict[str, tuple[tuple[int, Memory], ...]]
-    )
-    vectors: dict[str, tuple[EmbedderIdentity, Vectors]] = field(
-        default_factory=dict[str, tuple[EmbedderIdentity, Vectors]]
-    )
-    relations: dict[tuple[str, str, str], Relation] = field(
-        default_factory=dict[tuple[str, str, str], Relation]
-    )
-    sessions: dict[SessionKey, SessionState] = field(default_factory=dict[SessionKey, SessionState])
-    exposures: dict[tuple[SessionKey, Exposure], None] = field(
-        default_factory=dict[tuple[SessionKey, Exposure], None]
-    )
-    traces: dict[str, Trace] = field(default_factory=dict[str, Trace])
-    handovers: dict[str, Handover] = field(default_factory=dict[str, Handover])
-    done: frozenset[str] = frozenset()
-    projects: dict[str, ProjectRecord] = field(default_factory=dict[str, ProjectRecord])
-    values: dict[str, str] = field(default_factory=dict[str, str])
-
-    def copied(self) -> _Tables:
-        """A copy whose tables can be changed without touching this one (the values themselves are frozen)."""
-        return _Tables(**{name: copy(table) for name, table in vars(self).items()})
 
 
 def _locked(
@@ -92,7 +63,7 @@ class FakeStore:
         self.lock = threading.RLock()
         self.closed = False
         self._clock = clock
-        self._tables = _Tables()
+        self._tables = FakeTables()
         self._change = 0
         self._search = FakeSearch(self)
 
@@ -138,12 +109,12 @@ class FakeStore:
         """See the port. The time of the transaction is the clock's."""
         tables = self._tables.copied()
         self._apply(tables, changes, vectors, identity)
-        _set_values(tables, values or {})
+        tables.put_values(values or {})
         self._tables = tables
 
     def _apply(
         self,
-        tables: _Tables,
+        tables: FakeTables,
         changes: Sequence[Change],
         vectors: Vectors | None,
         identity: EmbedderIdentity | None,
@@ -177,21 +148,11 @@ class FakeStore:
     ) -> tuple[Memory, ...]:
         """See the port."""
         visible = set(clean_value(scope.scopes))
-        known = self._known(where.as_of_ms)
-        found = [memory for memory in known if memory.scope in visible and _passes(memory, where)]
+        known = self._tables.known(where.as_of_ms)
+        found = [memory for memory in known if memory.scope in visible and passes(memory, where)]
         found.sort(key=lambda memory: (-memory.created_at_ms, memory.id))
         start = max(offset, 0)
         return tuple(found[start : start + max(limit, 0)])
-
-    def _known(self, as_of_ms: int | None) -> list[Memory]:
-        if as_of_ms is None:
-            return list(self._tables.memories.values())
-        known: list[Memory] = []
-        for versions in self._tables.versions.values():
-            then = [memory for recorded_ms, memory in versions if recorded_ms <= as_of_ms]
-            if then and then[-1].validity.holds_at(as_of_ms):
-                known.append(then[-1])
-        return known
 
     @_locked
     def count_active(self, *, scope: ScopeFilter) -> int:
@@ -329,13 +290,10 @@ class FakeStore:
         wanted = None if session is None else clean_text(session)
         found = [
             trace
-            for trace in self._newest_traces()
+            for trace in self._tables.newest_traces()
             if wanted in (None, trace.session) and surface in (None, trace.surface)
         ]
         return tuple(found[: max(limit, 0)])
-
-    def _newest_traces(self) -> list[Trace]:
-        return sorted(self._tables.traces.values(), key=lambda trace: (trace.at_ms, trace.id), reverse=True)
 
     @_locked
     def save_trace(self, trace: Trace) -> None:
@@ -353,7 +311,7 @@ class FakeStore:
     @_locked
     def prune_traces(self, *, before_ms: int, keep: int) -> int:
         """See the port."""
-        kept = [trace for trace in self._newest_traces()[: max(keep, 0)] if trace.at_ms >= before_ms]
+        kept = [trace for trace in self._tables.newest_traces()[: max(keep, 0)] if trace.at_ms >= before_ms]
         gone = len(self._tables.traces) - len(kept)
         self._tables.traces = {trace.id: trace for trace in kept}
         return gone
@@ -406,7 +364,7 @@ class FakeStore:
             self._apply(tables, changes, vectors, identity)
             del tables.handovers[key]
             tables.done |= {key}
-        _set_values(tables, values or {})
+        tables.put_values(values or {})
         self._tables = tables
 
     @_locked
@@ -428,7 +386,7 @@ class FakeStore:
     @_locked
     def put_value(self, name: str, value: str | None) -> None:
         """See the port."""
-        _set_values(self._tables, {name: value})
+        self._tables.put_values({name: value})
 
     # --- the whole
 
@@ -482,21 +440,4 @@ class FakeStore:
         """See the port. Closing twice is allowed."""
         with self.lock:
             self.closed = True
-            self._tables = _Tables()
-
-
-def _passes(memory: Memory, where: MemoryFilter) -> bool:
-    return (
-        (where.kinds is None or memory.kind in where.kinds)
-        and (where.statuses is None or memory.status in where.statuses)
-        and (where.source is None or memory.provenance.source == clean_text(where.source))
-        and (where.text is None or clean_text(where.text).casefold() in memory.content.casefold())
-    )
-
-
-def _set_values(tables: _Tables, values: Mapping[str, str | None]) -> None:
-    for name, value in values.items():
-        if value is None:
-            tables.values.pop(clean_text(name), None)
-        else:
-            tables.values[clean_text(name)] = clean_text(value)
+            self._tables = FakeTables()

@@ -18,8 +18,8 @@ from tacit.errors import TacitError
 
 def report_crash(error: BaseException, *, as_json: bool) -> int:
     """Keep the frames, say where, return the exit code."""
-    from tacit.cli.output import print_error
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_error
 
     kept: Path | None = None
     with contextlib.suppress(OSError, TacitError):

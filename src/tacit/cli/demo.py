@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.arguments import AsJson
+from tacit.cli.terminal.arguments import AsJson
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -71,7 +71,7 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Show the whole way on a recorded session, in a throw-away home."""
-    from tacit.cli.output import SOME_PROBLEM, print_json
+    from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="tacit-demo-"))
@@ -194,7 +194,7 @@ def _problems(report: dict[str, Any]) -> list[str]:
 
 def _print(report: dict[str, Any]) -> None:
     from tacit.cli.memories import when_of
-    from tacit.cli.output import print_line, shortened
+    from tacit.cli.terminal.output import print_line, shortened
     from tacit.cli.traces import print_stages
 
     print_line("1. A session ended. Captured from its transcript:", style="bold")
@@ -235,7 +235,7 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _print_given(each: dict[str, Any]) -> None:
-    from tacit.cli.output import print_line
+    from tacit.cli.terminal.output import print_line
 
     trace = each["trace"]
     if not each["given"]:

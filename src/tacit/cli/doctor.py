@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.arguments import AsJson, Here
+from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
     from tacit.cli.checks import Finding
@@ -44,7 +44,7 @@ def doctor(
     """Check everything between an event and the model, and say what to do."""
     from dataclasses import asdict
 
-    from tacit.cli.output import SOME_PROBLEM, print_json, print_line
+    from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
 
     found: list[Finding] = []
     for finding in examine((*(host or ()), *(host_option or ())), proofs=hosts, cwd=cwd):

@@ -121,7 +121,7 @@ def run(arguments: Sequence[str], *, surroundings: Surroundings | None = None) -
     except KeyboardInterrupt:
         return 130
     except TacitError as error:
-        from tacit.cli.output import exit_code, print_error
+        from tacit.cli.terminal.output import exit_code, print_error
 
         print_error(error, as_json=as_json)
         return exit_code(error)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.arguments import AsJson, Here, Kind, MemoryId, ScopeText, When, given
+from tacit.cli.terminal.arguments import AsJson, Here, Kind, MemoryId, ScopeText, When, given
 
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 
@@ -27,7 +27,7 @@ def remember(
 ) -> None:
     """Store one statement: a rule, a decision, a fact, an error and its fix."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
 
     statement = " ".join(content).strip()
     if not statement:
@@ -93,7 +93,7 @@ def recall(
 ) -> None:
     """Ask the memory."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_rows, shortened
+    from tacit.cli.terminal.output import print_json, print_rows, shortened
 
     wanted = " ".join(text).strip()
     if not wanted:
@@ -113,7 +113,7 @@ def recall(
 def context(cwd: Here = Path(), as_json: AsJson = False) -> None:
     """Print what a session that starts here would be given."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
 
     answer = ask("GET", "/v1/context", {"cwd": str(cwd.absolute())})
     if as_json:
@@ -137,7 +137,7 @@ def list_(
 ) -> None:
     """List memories, newest first."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import day, print_json, print_line, print_rows, shortened
+    from tacit.cli.terminal.output import day, print_json, print_line, print_rows, shortened
     from tacit.errors import InvalidInput
 
     unknown = [name for name in status or () if name not in STATUSES]
@@ -170,7 +170,7 @@ def list_(
 def show(memory: MemoryId, as_json: AsJson = False) -> None:
     """Show one memory with everything known of it, and its history."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import day, moment, print_json, print_rows, shortened
+    from tacit.cli.terminal.output import day, moment, print_json, print_rows, shortened
 
     found = ask("GET", _path(memory))
     m = found["memory"]
@@ -217,7 +217,7 @@ def edit(
 ) -> None:
     """Change a memory. Editing confirms it; its history keeps the old version."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
 
     body = given(content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pin)
     if not body:
@@ -241,7 +241,7 @@ def forget(
 ) -> None:
     """Stop recalling a memory; its history stays."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
 
     answer = ask("DELETE", _path(memory), given(reason=reason))
     if as_json:
@@ -253,7 +253,7 @@ def forget(
 def wrong(memory: MemoryId, as_json: AsJson = False) -> None:
     """Say that a memory was wrong or in the way: it counts against it."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
 
     ask("POST", f"{_path(memory)}/feedback", {"useful": False})
     found = ask("GET", _path(memory))

@@ -35,7 +35,7 @@ MEANINGS = {
 
 def exit_codes() -> dict[int, str]:
     """Every exit code and what it means."""
-    from tacit.cli.output import EXIT_CODES
+    from tacit.cli.terminal.output import EXIT_CODES
 
     rows = dict(MEANINGS)
     for kind, code in EXIT_CODES:

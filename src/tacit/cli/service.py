@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from tacit.cli.arguments import AsJson, Yes
+from tacit.cli.terminal.arguments import AsJson, Yes
 
 FOLLOW_S = 0.3
 ANNOUNCE_S = 10.0
@@ -24,8 +24,8 @@ SessionName = Annotated[
 
 def stop(as_json: AsJson = False) -> None:
     """Stop the daemon; the next session starts it again."""
-    from tacit.cli.output import print_json, print_line
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_json, print_line
 
     place = current()
     stopped = place.connect(place.home).stop()
@@ -97,7 +97,7 @@ def _facts() -> dict[str, Any]:
 
 
 def _say_where(facts: dict[str, Any], *, as_json: bool, already: bool) -> None:
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
 
     if as_json:
         print_json({**facts, "already_running": already})
@@ -118,8 +118,8 @@ def logs(
     as_json: AsJson = False,
 ) -> None:
     """Show the daemon's log. It holds no memory text."""
-    from tacit.cli.output import print_json, print_line
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_json, print_line
 
     path = current().home.log_file
     path = path.with_name("hook.log") if hooks else path
@@ -164,7 +164,7 @@ def _entry(line: str) -> dict[str, Any]:
 
 
 def _print_entry(line: str, *, as_json: bool) -> None:
-    from tacit.cli.output import print_line
+    from tacit.cli.terminal.output import print_line
 
     entry = _entry(line)
     if as_json:
@@ -193,7 +193,7 @@ def _set_muted(session: str, *, muted: bool, as_json: bool) -> None:
     from urllib.parse import quote
 
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
     from tacit.errors import NotFound
 
     if not session:
@@ -217,7 +217,7 @@ def backup(
 ) -> None:
     """Write a consistent copy of the store, while it is in use."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
 
     wanted = target.expanduser().absolute()
     if wanted.is_dir():
@@ -236,9 +236,9 @@ def restore(
 ) -> None:
     """Make a backup the store. The present one is put aside, not deleted."""
     from tacit.app.wiring import examine_backup, restore_store
-    from tacit.cli.asking import confirm
-    from tacit.cli.output import print_json, print_line
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.asking import confirm
+    from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.lifecycle import claim
     from tacit.errors import DaemonError
 
@@ -264,9 +264,9 @@ def restore(
 def reindex(as_json: AsJson = False) -> None:
     """Renew vectors that belong to another embedder."""
     from tacit.app.wiring import open_engine
-    from tacit.cli.asking import Progress
-    from tacit.cli.output import print_json, print_line
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.asking import Progress
+    from tacit.cli.terminal.output import print_json, print_line
 
     engine = open_engine(current().home.root)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.arguments import AsJson, Here, Yes
+from tacit.cli.terminal.arguments import AsJson, Here, Yes
 
 if TYPE_CHECKING:
     from tacit.hosts.install import FileEdit, InstallPlan
@@ -38,8 +38,8 @@ def install(
     as_json: AsJson = False,
 ) -> None:
     """Connect the coding agents on this machine. Shows what it writes and asks once."""
-    from tacit.cli.output import print_json, print_line
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_json, print_line
     from tacit.errors import NotFound
     from tacit.hosts.install import HOSTS, detect, plan
 
@@ -82,8 +82,8 @@ def uninstall(
     as_json: AsJson = False,
 ) -> None:
     """Take Tacit out of the agents' files again. Memories stay."""
-    from tacit.cli.output import print_json, print_line
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_json, print_line
     from tacit.hosts.install import HOSTS
     from tacit.hosts.install import uninstall as plan_removal
 
@@ -115,8 +115,8 @@ def _project_root(cwd: Path) -> Path:
 
 def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: bool) -> bool:
     """Ask, then write; whether anything was written."""
-    from tacit.cli.asking import confirm
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.asking import confirm
     from tacit.hosts.install import apply
 
     changing = [each for each in plans if any(edit.changes for edit in each.edits)]
@@ -134,7 +134,7 @@ def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: 
 
 
 def _show(each: InstallPlan, *, version: str, whole: bool) -> None:
-    from tacit.cli.output import print_line
+    from tacit.cli.terminal.output import print_line
 
     print_line(f"{each.host} {version}".rstrip(), style="bold")
     edits = [edit for edit in each.edits if edit.changes]
@@ -205,7 +205,7 @@ def init(
 ) -> None:
     """Import the rule files of this project, and offer to learn from its past sessions."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import counted, print_json, print_line, print_rows, size
+    from tacit.cli.terminal.output import counted, print_json, print_line, print_rows, size
 
     folder = str(cwd.absolute())
     imported = ask("POST", "/v1/projects/init", {"cwd": folder})
@@ -244,7 +244,7 @@ def init(
 
 
 def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:
-    from tacit.cli.asking import agreed
+    from tacit.cli.terminal.asking import agreed
 
     return agreed(question, yes=yes or bool(backfill), unattended=False)
 
@@ -253,8 +253,8 @@ def _backfill(folder: str, past: list[dict[str, Any]], *, quiet: bool) -> dict[s
     """One transcript a request, so that the bar moves and an interruption loses at most one."""
     from collections import Counter
 
-    from tacit.cli.asking import Progress
     from tacit.cli.connection import ask
+    from tacit.cli.terminal.asking import Progress
 
     whole: Counter[str] = Counter(dict.fromkeys(("added", "merged", "superseded", "skipped", "failed"), 0))
     with Progress("learning from transcripts", quiet=quiet) as progress:

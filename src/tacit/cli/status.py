@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.arguments import AsJson, Here
+from tacit.cli.terminal.arguments import AsJson, Here
 
 HARMLESS = "an earlier start block stood in"
 MOST_COUNTED = 500
@@ -25,7 +25,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show whether it works, what it holds, and why it was silent."""
-    from tacit.cli.output import print_json
+    from tacit.cli.terminal.output import print_json
 
     facts = gather(cwd, recent=recent)
     if as_json:
@@ -116,7 +116,7 @@ def _size_of(path: Path) -> int:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    from tacit.cli.output import print_line, print_rows
+    from tacit.cli.terminal.output import print_line, print_rows
 
     rows = [("home", facts["home"]), ("daemon", _daemon_line(facts["daemon"])), *_engine_rows(facts)]
     if facts["waiting"]:
@@ -148,7 +148,7 @@ def _daemon_line(daemon: dict[str, Any] | None) -> str:
 
 
 def _engine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    from tacit.cli.output import size
+    from tacit.cli.terminal.output import size
 
     engine, here = facts["engine"], facts["here"]
     if engine is None or here is None:
@@ -176,7 +176,7 @@ def _engine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _prompt_row(prompt: dict[str, Any]) -> tuple[str, str, str]:
-    from tacit.cli.output import counted, moment, shortened
+    from tacit.cli.terminal.output import counted, moment, shortened
 
     got = counted(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"
     return moment(prompt["at_ms"]), got, shortened(prompt["text"], 80)

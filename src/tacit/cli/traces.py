@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.arguments import AsJson, given
+from tacit.cli.terminal.arguments import AsJson, given
 
 
 def why(
@@ -24,7 +24,7 @@ def why(
 ) -> None:
     """Explain the last injections and silences, newest first."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line
 
     if replay != (threshold is not None):
         from tacit.errors import InvalidInput
@@ -59,7 +59,7 @@ def why(
 
 def print_replayed(replayed: dict[str, Any]) -> None:
     """What another threshold would have done."""
-    from tacit.cli.output import counted, print_line
+    from tacit.cli.terminal.output import counted, print_line
 
     unsure = set(replayed["unsure"])
     text = f"  at {replayed['threshold']:.2f} (then {replayed['was']:.2f}): {counted(len(replayed['after']))}"
@@ -72,7 +72,7 @@ def print_replayed(replayed: dict[str, Any]) -> None:
 
 def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     """One recall for people: what was asked, what was read, what came of it."""
-    from tacit.cli.output import counted, moment, print_line, shortened
+    from tacit.cli.terminal.output import counted, moment, print_line, shortened
 
     where = trace["session"] or "on demand"
     print_line(
@@ -97,7 +97,7 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
 
 
 def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
-    from tacit.cli.output import print_line, shortened
+    from tacit.cli.terminal.output import print_line, shortened
 
     reasons = {d["memory_id"]: f"{s['stage']}: {d['reason']}" for s in trace["stages"] for d in s["drops"]}
     for candidate in trace["candidates"][:8]:
@@ -111,7 +111,7 @@ def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
 
 def print_stages(trace: dict[str, Any]) -> None:
     """One line for each stage: how long, how many it kept and dropped, and its notes."""
-    from tacit.cli.output import print_line, shortened
+    from tacit.cli.terminal.output import print_line, shortened
 
     for stage in trace["stages"]:
         notes = shortened("; ".join(stage["notes"]), 120)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.arguments import AsJson
+from tacit.cli.terminal.arguments import AsJson
 
 
 def tune(
@@ -19,7 +19,7 @@ def tune(
 ) -> None:
     """Fit the threshold of prompts to your own store, without labels; show it, and keep it only with --apply."""
     from tacit.cli.connection import ask
-    from tacit.cli.output import print_json
+    from tacit.cli.terminal.output import print_json
 
     answer = ask("POST", "/v1/tune", {"bound": bound, "apply": apply})
     if as_json:
@@ -30,7 +30,7 @@ def tune(
 
 def print_report(report: dict[str, Any]) -> None:
     """Before and after for people."""
-    from tacit.cli.output import print_line
+    from tacit.cli.terminal.output import print_line
 
     how = "asked of another project" if report["paired"] == "projects" else "given another's situation"
     print_line(f"Looked at {report['pairs']} prompts {how}: they deserve nothing but generic rules.")

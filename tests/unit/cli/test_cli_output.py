@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit.api.routes  # noqa: F401 - loads every module that could define an error
-from tacit.cli import output
+from tacit.cli.terminal import output
 from tacit.errors import StoreFull, TacitError, UnknownKind
 
 HOSTILE = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.cli.output import EXIT_CODES
 from tacit.cli.reference import commands, exit_codes, render
+from tacit.cli.terminal.output import EXIT_CODES
 
 ROOT = Path(__file__).parents[3]
 

@@ -1,0 +1,1 @@
+"""How the command line reads its options, asks, and speaks. Knows nothing of any command."""
