@@ -204,6 +204,18 @@ def strengths(actions: tuple[tuple[str, float], ...], model: MatchModel | None =
     return {name: chance / chosen.situation_rate(name) for name, chance in actions}
 
 
+def telling(
+    actions: tuple[tuple[str, float], ...], model: MatchModel | None = None
+) -> tuple[tuple[str, float], ...]:
+    """`strengths`, divided by the greatest of them: what a search for triggers is asked by.
+
+    By bare chances nearly every search would return what names `edit_code`.
+    """
+    found = strengths(actions, model)
+    most = max(found.values(), default=0.0)
+    return tuple((name, strength / most) for name, strength in found.items()) if most > 0.0 else ()
+
+
 @lru_cache(maxsize=16384)
 def object_stems(items: tuple[str, ...]) -> frozenset[str]:
     """Stems of the words and path parts of `items`, under which two spellings of one thing meet."""

@@ -10,6 +10,7 @@ from tacit.errors import InvalidInput
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.matching import MatchModel
+from tacit.reading.match import telling
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import Matcher, format_when, make_trigger, match_trigger, parse_when
 
@@ -222,6 +223,16 @@ def test_a_rare_class_says_more_than_a_common_one() -> None:
     situation = Situation(actions=(("edit_code", 0.6), ("release", 0.6)))
     release = match_trigger(Trigger(actions=(("release", 1.0),), maker="user"), situation)
     assert release > match_trigger(Trigger(actions=(("edit_code", 1.0),), maker="user"), situation)
+
+
+def test_a_search_is_asked_by_what_a_class_tells_not_by_its_chance() -> None:
+    # strengths by EVEN: 0.8 / 1 = 0.8 and 0.3 / 0.5 ** 0.9 = 0.5598; over the greatest 1 and 0.6998.
+    asked = dict(telling((("edit_code", 0.8), ("run_tests", 0.3)), EVEN))
+    assert asked == pytest.approx({"edit_code": 1.0, "run_tests": 0.69977}, abs=1e-4)
+    assert telling((), EVEN) == ()
+    rare = dict(telling((("edit_code", 0.9), ("release", 0.3))))
+    assert rare["release"] == 1.0
+    assert rare["edit_code"] < 0.5
 
 
 def test_a_common_order_reaches_the_high_mark() -> None:

@@ -24,7 +24,6 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
-from tacit.reading.situation import read_situation
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.render import rendering
 from tacit.session import ledger
@@ -139,7 +138,7 @@ class Asking:
     ) -> tuple[Answer, SessionState | None]:
         text = words.strip()[:MAX_CHARS]
         recall = settings.recall
-        situation = read_situation(text) if text else Situation()
+        situation = self._pipeline.read(text) if text else Situation()
         asked = Query(
             surface=Surface.ON_DEMAND if text else Surface.START,
             text=text,

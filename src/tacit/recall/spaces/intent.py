@@ -10,15 +10,20 @@ from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.ports.search import Search
 from tacit.reading.classifier.matching import MatchModel
-from tacit.reading.trigger import Matcher
+from tacit.reading.match import Matcher, telling
 
 HIGH = 0.5
 LOW = 0.1
 
 
 def retrieve(search: Search, query: Query, limit: int) -> Ranking:
-    """Memories whose trigger shares the most with the coming actions."""
-    return search.intent(query.situation.actions, scope=query.scope, limit=limit)
+    """Memories whose trigger shares the most with the coming actions; a class counts by how much it tells, 1 at most."""
+    actions = telling(query.situation.actions, _model(query))
+    return search.intent(actions, scope=query.scope, limit=limit)
+
+
+def _model(query: Query) -> MatchModel | None:
+    return query.matching if isinstance(query.matching, MatchModel) else None
 
 
 @lru_cache(maxsize=16)
@@ -29,6 +34,7 @@ def matcher_for(situation: Situation, tool: str) -> Matcher:
 
 def measure(query: Query, memory: Memory) -> float:
     """Match of classes and objects."""
-    if isinstance(query.matching, MatchModel):
-        return Matcher(query.situation, tool=query.tool, model=query.matching).match(memory.trigger).score
+    model = _model(query)
+    if model is not None:
+        return Matcher(query.situation, tool=query.tool, model=model).match(memory.trigger).score
     return matcher_for(query.situation, query.tool).match(memory.trigger).score
