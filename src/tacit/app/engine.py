@@ -75,6 +75,8 @@ class Engine:
             tokens=parts.estimate,
             kinds=parts.kinds,
             executor=self._executor if parts.remote_embedder else None,
+            reranker=parts.reranker,
+            sparse=parts.sparse,
         )
         self._asking = Asking(
             parts=parts,

@@ -12,7 +12,7 @@ from tacit.config.reload import SettingsWatcher
 from tacit.model.kinds import KindRegistry
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
-from tacit.ports.models import Embedder, TokenCounter
+from tacit.ports.models import Embedder, Reranker, TokenCounter
 from tacit.ports.store import Store
 
 
@@ -30,6 +30,7 @@ class Parts:
         estimate: counts while an agent waits; never loads a tokenizer.
         hosts: adapters by name.
         suspect: whether damage was met in the store since it was opened.
+        reranker, sparse: second-stage models of the user's own; None = there is none.
         remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
         quarantined: where a damaged store was put aside while opening; None = it was sound.
     """
@@ -47,4 +48,6 @@ class Parts:
     hosts: Mapping[str, Host]
     quarantined: Path | None = None
     remote_embedder: bool = False
+    reranker: Reranker | None = None
+    sparse: Reranker | None = None
     suspect: Callable[[], bool] = lambda: False

@@ -28,6 +28,7 @@ from tacit.ports.models import Embedder
 from tacit.ports.store import Store
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
+from tacit.providers.reranking import make_reranker, make_sparse
 from tacit.providers.tokens import EstimateCounter, make_token_counter
 
 HOST_GROUP = "tacit.hosts"
@@ -102,6 +103,8 @@ def open_engine(
             settings=watcher,
             store=store,
             embedder=model,
+            reranker=make_reranker(settings.recall.reranker),
+            sparse=make_sparse(settings.recall.sparse),
             tokens=make_token_counter(),
             estimate=EstimateCounter(),
             clock=clock,

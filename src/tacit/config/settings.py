@@ -149,6 +149,26 @@ class ScopeBudgets(_Section):
     asked_project: int = Field(default=200, ge=0, le=20_000, description="of an answer, of the project")
 
 
+class RerankerSettings(_Section):
+    """A second-stage model of your own that reads the prompt and a memory together. Off: nothing is missing."""
+
+    provider: Literal["off", "onnx", "fake"] = Field(default="off", description="who reads")
+    model: str = Field(default="", description="folder of a cross-encoder that was exported to ONNX")
+    least: float = Field(
+        default=0.1, ge=0.0, le=1.0, description="least probability of a memory that is handed over"
+    )
+    candidates: int = Field(
+        default=8, ge=1, le=100, description="most memories that it reads, the most relevant first"
+    )
+
+
+class SparseSettings(_Section):
+    """A sparse encoder (SPLADE) of your own; its scores take the place of the space `expanded`."""
+
+    provider: Literal["off", "onnx", "fake"] = Field(default="off", description="who expands")
+    model: str = Field(default="", description="folder of a sparse encoder that was exported to ONNX")
+
+
 class RecallSettings(_Section):
     """The read path. `preset` names the complete configuration these values came from."""
 
@@ -287,6 +307,8 @@ class RecallSettings(_Section):
     typed: TypedScore = TypedScore()
     floors: Floors = Floors()
     thresholds: Thresholds = Thresholds()
+    reranker: RerankerSettings = RerankerSettings()
+    sparse: SparseSettings = SparseSettings()
 
 
 class CaptureSettings(_Section):

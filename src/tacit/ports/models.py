@@ -59,6 +59,34 @@ class TokenEmbedder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """A second-stage model that reads a question and a text together. Optional: without one nothing is missing."""
+
+    @property
+    def name(self) -> str:
+        """Which model it is, for the trace."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether it answers at once; False while it is being loaded, which the first look at this begins. Never waits.
+
+        Raises:
+            ProviderError: if it cannot be loaded.
+        """
+        ...
+
+    def score(self, text: str, other: str) -> float:
+        """How well `other` answers `text`, 0 to 1; equal arguments give equal scores, whatever characters they hold.
+
+        Blocking, one forward pass; safe to call from several threads.
+
+        Raises:
+            ProviderError: if the model cannot be loaded or run.
+        """
+        ...
+
+
 class TokenCounter(Protocol):
     """Counts tokens of the o200k vocabulary, or an upper estimate."""
 

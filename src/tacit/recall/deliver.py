@@ -7,13 +7,17 @@ delimiter is never lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tacit.model.evidence import Candidate
 from tacit.model.pack import Block, Pack
 from tacit.model.sections import NO_SECTIONS
-from tacit.model.trace import Drop
+from tacit.model.trace import Drop, TracedCandidate
 from tacit.recall.outcome import Outcome
+
+TRACED_CANDIDATES = 24
+TRACED_CHARS = 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,3 +49,21 @@ def deliver(
     ids = tuple(dict.fromkeys(item.candidate.memory.id for item in pack.items)) if text else ()
     block = Block(surface=pack.surface, text=text, tokens=tokens, memory_ids=ids)
     return Outcome(kept=Delivered(pack=pack, block=block), drops=tuple(drops))
+
+
+def traced(scored: Sequence[Candidate], block: Block) -> tuple[TracedCandidate, ...]:
+    """The best candidates and everything that was injected, as the trace keeps them."""
+    chosen = set(block.memory_ids)
+    listed = [c for i, c in enumerate(scored) if i < TRACED_CANDIDATES or c.memory.id in chosen]
+    return tuple(
+        TracedCandidate(
+            memory_id=c.memory.id,
+            kind=c.memory.kind,
+            content=c.memory.content[:TRACED_CHARS],
+            scores=c.scores,
+            fused=round(c.fused, 5),
+            relevance=c.relevance,
+            reasons=c.reasons,
+        )
+        for c in listed
+    )

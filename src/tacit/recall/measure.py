@@ -34,14 +34,16 @@ def read_shortlist(
     spaces: Sequence[str],
     store: Store,
     embedder: Embedder,
+    sparse: Mapping[str, float] | None = None,
 ) -> Shortlist:
-    """The short list with what the wanted spaces need of the store and the embedder."""
+    """The short list with what the wanted spaces need of the store, the embedder and a sparse encoder."""
     ids = [memory.id for memory in memories]
     return Shortlist(
         memories=tuple(memories),
         found=found,
         relations=store.relations(ids, scope=query.scope) if "graph" in spaces else (),
         token_matches=token_matches_of(embedder) if "late" in spaces else None,
+        sparse=sparse,
     )
 
 

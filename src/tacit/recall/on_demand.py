@@ -42,6 +42,8 @@ POOL = 384
 MATCHED_CHARS = 64_000
 """So much text is matched token by token, the likeliest memories first: about thirty milliseconds."""
 HEADING_CHARS = 200
+ANSWERED_CHARS = 1600
+"""So much of a question is embedded: as much as the shipped model reads of a memory (256 tokens)."""
 
 TOP = 10
 """A part is scaled by the mean of its best ten: one text that repeats the question must not flatten all others."""

@@ -16,31 +16,32 @@ from time import perf_counter
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
-from tacit.model.evidence import Candidate, Ranking
+from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.session import SessionState
-from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
-from tacit.ports.models import Embedder, TokenCounter, Vectors
+from tacit.model.trace import Drop, StageRecord, Trace
+from tacit.ports.models import Embedder, Reranker, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.reading.classifier.reader import SituationReader
 from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe
-from tacit.recall.deliver import Delivered, deliver
+from tacit.recall.deliver import TRACED_CHARS, Delivered, deliver, traced
 from tacit.recall.freshness import FreshnessProbe
-from tacit.recall.fuse import FUSIONS
+from tacit.recall.fuse import FUSIONS, cut_short
 from tacit.recall.guard import guard, threshold_for
 from tacit.recall.measure import measure_spaces, read_shortlist
 from tacit.recall.need import NeedModel
-from tacit.recall.on_demand import WIDE, answer, in_order
+from tacit.recall.on_demand import ANSWERED_CHARS, WIDE, answer, in_order
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.pools.similar import dissimilar
+from tacit.recall.probes.second_stage import expand, read_together
 from tacit.recall.render import LAYOUTS, Layout, rendering
 from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve
-from tacit.recall.score import score_for
+from tacit.recall.score import at_action, score_for
 from tacit.recall.score.floors import reach_floors
 from tacit.recall.score.gate import Gate, shipped_gate
 from tacit.recall.sections.counting import surely
@@ -62,15 +63,7 @@ FUSE_WEIGHTS: Mapping[str, float] = {
 }
 """Weights of the rankings in fusion; they order the short list and gate nothing."""
 
-ACTION_SPACES = ("lexical", "entity", "recent", "intent")
-ACTION_CANDIDATES = 64
-ACTION_ITEMS = 2
-"""A tool call gets at most so many memories: what governs exactly this, no more."""
-HEADS = 3
-"""So many of the best of each space are always scored."""
 _NO_SHARES: Mapping[str, float] = {}
-TRACED_CANDIDATES = 24
-TRACED_CHARS = 240
 KEPT_LINES = 8192
 """Lines whose size is remembered; every session of a project costs the same ones."""
 
@@ -141,6 +134,8 @@ class RecallPipeline:
         executor: Executor | None,
         need: NeedModel | None = None,
         gate: Gate | None = None,
+        reranker: Reranker | None = None,
+        sparse: Reranker | None = None,
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -150,9 +145,10 @@ class RecallPipeline:
         self._start_pools = StartPools(store=store, kinds=kinds, need=need)
         self._kinds = kinds
         self._executor = executor
+        self._reranker, self._sparse = reranker, sparse
         self._freshness = FreshnessProbe()
         self._gate: Gate = gate or shipped_gate()
-        self._fitted_thresholds = gate.thresholds() if gate else {}
+        self._fitted_thresholds: Mapping[str, float] = gate.thresholds() if gate else {}
 
     def run(
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str
@@ -176,14 +172,7 @@ class RecallPipeline:
         scored = self._scored(query, candidates, settings, from_start=from_start)
         least = threshold_for(settings.thresholds, query.surface)
         scored = self._freshness.probe(scored, root=context.root, least=least)
-        floored = reach_floors(scored, query=query, settings=settings)
-        stages.note("score", kept=_ids(floored.kept), drops=floored.drops)
-        guarded = guard(floored.kept, query=query, kinds=self._kinds, thresholds=settings.thresholds)
-        pinned = pinned_candidates(query, store=self._store, settings=settings)
-        if pinned:
-            known = {c.memory.id for c in pinned}
-            guarded = replace(guarded, kept=(*pinned, *(c for c in guarded.kept if c.memory.id not in known)))
-        stages.note("guard", kept=_ids(guarded.kept), drops=guarded.drops)
+        guarded = self._let_through(query, scored, settings, context, stages)
         held = {
             c.memory.id: why
             for c in guarded.kept
@@ -227,7 +216,7 @@ class RecallPipeline:
             text=query.raw_text[:TRACED_CHARS],
             situation=query.situation,
             stages=tuple(stages.records),
-            candidates=_traced(scored, delivered.block),
+            candidates=traced(scored, delivered.block),
             injected=delivered.block.memory_ids,
             silence=silence,
             threshold=threshold_for(settings.thresholds, query.surface),
@@ -237,6 +226,34 @@ class RecallPipeline:
             took_ms=round((perf_counter() - started) * 1000, 3),
         )
         return delivered, trace
+
+    def _let_through(
+        self,
+        query: Query,
+        scored: Sequence[Candidate],
+        settings: RecallSettings,
+        context: Context,
+        stages: _Stages,
+    ) -> Outcome[tuple[Candidate, ...]]:
+        """What floors, the second-stage model and the guard let through, pinned memories first."""
+        floored = reach_floors(scored, query=query, settings=settings)
+        searched = query.surface not in (Surface.START, Surface.COMPACTION)
+        read = read_together(
+            query,
+            floored.kept,
+            model=self._reranker if searched else None,
+            settings=settings.reranker,
+            threshold=threshold_for(settings.thresholds, query.surface),
+            remaining_ms=context.remaining_ms,
+        )
+        stages.note("score", kept=_ids(read.kept), drops=(*floored.drops, *read.drops), notes=read.notes)
+        guarded = guard(read.kept, query=query, kinds=self._kinds, thresholds=settings.thresholds)
+        pinned = pinned_candidates(query, store=self._store, settings=settings)
+        if pinned:
+            known = {c.memory.id for c in pinned}
+            guarded = replace(guarded, kept=(*pinned, *(c for c in guarded.kept if c.memory.id not in known)))
+        stages.note("guard", kept=_ids(guarded.kept), drops=guarded.drops)
+        return guarded
 
     def _silence(
         self,
@@ -273,6 +290,7 @@ class RecallPipeline:
                 embedder=self._embedder,
                 executor=self._executor,
                 remaining_ms=context.remaining_ms,
+                chars=ANSWERED_CHARS if asked else QUERY_CHARS,
             )
         # Where more is embedded on the way, no transaction may wait for it.
         embeds = bool(settings.sections) or query.surface is Surface.ON_DEMAND
@@ -320,7 +338,7 @@ class RecallPipeline:
             whole, fuse_notes = answered.kept, answered.notes
         else:
             whole, fuse_notes = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
-        fused = _shortlist(whole, rankings, settings.shortlist)
+        fused = cut_short(whole, rankings, settings.shortlist)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
             by_space.setdefault(ranking.space, {}).update({h.memory_id: h.score for h in ranking.hits})
@@ -329,13 +347,17 @@ class RecallPipeline:
         known = {memory_id for memory_id, _ in fused}
         fused = (*fused, *((memory_id, 0.0) for memory_id in probed.ids if memory_id not in known))
         memories = {m.id: m for m in self._store.get([i for i, _ in fused], scope=query.scope)}
+        listed = [memories[memory_id] for memory_id, _ in fused if memory_id in memories]
+        model = self._sparse if "expanded" in spaces else None
+        expanded = expand(query, listed, model=model, remaining_ms=context.remaining_ms)
         shortlist = read_shortlist(
             query,
-            [memories[memory_id] for memory_id, _ in fused if memory_id in memories],
+            listed,
             by_space,
             spaces=spaces,
             store=self._store,
             embedder=self._embedder,
+            sparse=expanded.kept,
         )
         measured = measure_spaces(query, shortlist, spaces=spaces, kinds=self._kinds)
         candidates = tuple(
@@ -348,7 +370,7 @@ class RecallPipeline:
             for memory_id, score in fused
             if memory_id in memories
         )
-        stages.note("fuse", kept=_ids(candidates), notes=fuse_notes)
+        stages.note("fuse", kept=_ids(candidates), notes=(*fuse_notes, *expanded.notes))
         return candidates
 
     def _probed(
@@ -458,54 +480,9 @@ class RecallPipeline:
         return self._line_tokens(layout.line(candidate, text, self._kinds)) + 1
 
 
-def at_action(settings: RecallSettings) -> RecallSettings:
-    """Settings for a tool call: there the trigger decides, so nothing is embedded, more is looked at and less handed over."""
-    if settings.score != "situation":
-        return settings
-    return settings.model_copy(
-        update={
-            "spaces": tuple(name for name in settings.spaces if name in ACTION_SPACES),
-            "candidates_per_space": max(settings.candidates_per_space, ACTION_CANDIDATES),
-            "shortlist": max(settings.shortlist, ACTION_CANDIDATES),
-            "max_items": min(settings.max_items, ACTION_ITEMS),
-        }
-    )
-
-
-def _shortlist(
-    fused: tuple[tuple[str, float], ...], rankings: Sequence[Ranking], size: int
-) -> tuple[tuple[str, float], ...]:
-    """The first `size` in the fused order, with the best of every space among them.
-
-    A memory that one space alone finds, and finds best, must not be crowded out by many that two spaces find somehow.
-    """
-    heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:HEADS]}
-    chosen = [entry for entry in fused if entry[0] in heads]
-    chosen += [entry for entry in fused if entry[0] not in heads]
-    return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], entry[0])))
-
-
 def _ids(candidates: Sequence[Candidate]) -> tuple[str, ...]:
     return tuple(candidate.memory.id for candidate in candidates)
 
 
 def _pack_ids(pack: Pack) -> tuple[str, ...]:
     return tuple(item.candidate.memory.id for item in pack.items)
-
-
-def _traced(scored: Sequence[Candidate], block: Block) -> tuple[TracedCandidate, ...]:
-    """The best candidates and everything that was injected, as the trace keeps them."""
-    chosen = set(block.memory_ids)
-    listed = [c for i, c in enumerate(scored) if i < TRACED_CANDIDATES or c.memory.id in chosen]
-    return tuple(
-        TracedCandidate(
-            memory_id=c.memory.id,
-            kind=c.memory.kind,
-            content=c.memory.content[:TRACED_CHARS],
-            scores=c.scores,
-            fused=round(c.fused, 5),
-            relevance=c.relevance,
-            reasons=c.reasons,
-        )
-        for c in listed
-    )

@@ -27,7 +27,12 @@ LEFT_FOR_SEARCH = 0.25
 
 
 def embed_query(
-    text: str, *, embedder: Embedder, executor: Executor | None, remaining_ms: Callable[[], float]
+    text: str,
+    *,
+    embedder: Embedder,
+    executor: Executor | None,
+    remaining_ms: Callable[[], float],
+    chars: int = QUERY_CHARS,
 ) -> Outcome[Vectors | None]:
     """The vector of a query's words, shape (dimensions,); None, with a note, when there is none in time.
 
@@ -36,10 +41,11 @@ def embed_query(
         embedder: who makes vectors.
         executor: where a remote model is waited for; None = it is local.
         remaining_ms: milliseconds left until the deadline.
+        chars: how much of the text is read.
     """
     if not text.strip():
         return Outcome(kept=None)
-    asked = [text[:QUERY_CHARS]]
+    asked = [text[:chars]]
     try:
         if executor is None:
             return Outcome(kept=embedder.embed(asked)[0])

@@ -71,13 +71,13 @@ def test_fusion_is_total_and_stable(name, lists):
 
 
 def test_the_best_of_one_space_survives_many_that_two_spaces_find():
-    from tacit.recall.pipeline import _shortlist
+    from tacit.recall.fuse import cut_short
 
     crowd = [(f"m{n:02}", 1.0 - n / 100) for n in range(30)]
     rankings = [ranking("semantic", ("only", 1.0), *crowd), ranking("intent", *crowd)]
     fused = reciprocal_rank(rankings, {"intent": 1.2})
     assert "only" not in [name for name, _ in fused[:10]]
-    short = _shortlist(fused, rankings, 10)
+    short = cut_short(fused, rankings, 10)
     assert "only" in [name for name, _ in short]
     assert len(short) == 10
     assert list(short) == sorted(short, key=lambda entry: (-entry[1], entry[0]))

@@ -43,10 +43,10 @@ class OnnxFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._model = _find_model(folder)
+        self._model = find_model(folder)
         _check_modules(folder)
-        pooling = _read_json(folder / "1_Pooling/config.json")
-        config = _read_json(folder / "config.json")
+        pooling = read_json(folder / "1_Pooling/config.json")
+        config = read_json(folder / "config.json")
         self._pooling: Pooling = _pooling(pooling, folder)
         dimensions = pooling.get("word_embedding_dimension") or config.get("hidden_size")
         if not isinstance(dimensions, int):
@@ -54,7 +54,7 @@ class OnnxFolder:
                 f"{folder} does not say how long its vectors are.",
                 hint="It needs `1_Pooling/config.json` or `hidden_size` in `config.json`.",
             )
-        length = _read_json(folder / "sentence_bert_config.json").get("max_seq_length")
+        length = read_json(folder / "sentence_bert_config.json").get("max_seq_length")
         self._max_tokens = min(length, _MOST_TOKENS) if isinstance(length, int) else _MOST_TOKENS
         digest = _digest(self._model, f"{self._pooling}/{self._max_tokens}")
         self._identity = EmbedderIdentity(name=f"onnx:{folder.name}@{digest}", dimensions=dimensions)
@@ -91,7 +91,7 @@ class OnnxFolder:
                     raise ProviderError(
                         f"onnxruntime cannot be imported: {error}", hint="Use the provider `minilm`."
                     ) from error
-                self._loaded = (_make_encode(self._folder, self._max_tokens), session)
+                self._loaded = (make_encode(self._folder, self._max_tokens), session)
             return self._loaded
 
     def _forward(self, session: Session, ids: list[int]) -> NDArray[Any]:
@@ -122,13 +122,18 @@ def _pool(tokens: NDArray[Any], pooling: Pooling) -> NDArray[Any]:
             return cast("NDArray[Any]", tokens.max(axis=0))
 
 
-def _find_model(folder: Path) -> Path:
+def find_model(folder: Path) -> Path:
+    """The ONNX file of a model folder.
+
+    Raises:
+        ProviderError: if there is none.
+    """
     for name in _MODELS:
         if (folder / name).is_file():
             return folder / name
     raise ProviderError(
         f"{folder} holds no {' or '.join(_MODELS)}.",
-        hint="Set `embedder.model` to the folder of a sentence-transformers model that was exported to ONNX.",
+        hint="Name the folder of a model that was exported to ONNX.",
     )
 
 
@@ -158,7 +163,12 @@ def _pooling(config: Mapping[str, object], folder: Path) -> Pooling:
     return known[chosen[0]]
 
 
-def _make_encode(folder: Path, max_tokens: int) -> Encode:
+def make_encode(folder: Path, max_tokens: int) -> Encode:
+    """What turns a text into the ids of its tokens, first and last mark included.
+
+    Raises:
+        ProviderError: if the folder holds no tokeniser that can be read.
+    """
     if (folder / "tokenizer.json").is_file() and importlib.util.find_spec("tokenizers") is not None:
         library = cast(Any, importlib.import_module("tokenizers"))
         try:
@@ -173,7 +183,7 @@ def _make_encode(folder: Path, max_tokens: int) -> Encode:
             return cast("list[int]", tokenizer.encode(clean).ids)
 
         return encode
-    uncased = _read_json(folder / "tokenizer_config.json").get("do_lower_case", True) is True
+    uncased = read_json(folder / "tokenizer_config.json").get("do_lower_case", True) is True
     if not uncased or not (folder / "vocab.txt").is_file():
         raise ProviderError(
             f"The tokeniser of {folder} needs the library tokenizers.",
@@ -186,7 +196,7 @@ def _make_encode(folder: Path, max_tokens: int) -> Encode:
     return lambda text: wordpiece.encode(text, max_tokens=max_tokens)
 
 
-def _read_json(path: Path) -> Mapping[str, object]:
+def read_json(path: Path) -> Mapping[str, object]:
     """The object in `path`; empty when there is no such file."""
     value = _read(path)
     return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}

@@ -36,6 +36,18 @@ class Session(Protocol):
         ...
 
 
+def run_model(session: Session, wanted: str, feed: Mapping[str, NDArray[Any]], *, model: str) -> NDArray[Any]:
+    """The output `wanted`.
+
+    Raises:
+        ProviderError: if the model fails; `model` names it.
+    """
+    try:
+        return session.run([wanted], feed)[0]
+    except Exception as error:  # onnxruntime's errors share no base class but this
+        raise ProviderError(f"The model {model} failed: {error}") from error
+
+
 def open_session(path: Path) -> Session:
     """Open the model at `path`.
 

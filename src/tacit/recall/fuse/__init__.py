@@ -9,8 +9,10 @@ from tacit.recall.fuse.convex import convex_min_max
 from tacit.recall.fuse.reciprocal import reciprocal_rank
 from tacit.recall.fuse.weighted import weighted_sum
 
-Fuse = Callable[[Sequence[Ranking], Mapping[str, float]], tuple[tuple[str, float], ...]]
+HEADS = 3
+"""So many of the best of each space are always scored."""
 
+Fuse = Callable[[Sequence[Ranking], Mapping[str, float]], tuple[tuple[str, float], ...]]
 
 
 def rrf_equal(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
@@ -25,3 +27,16 @@ FUSIONS: dict[str, Fuse] = {
     "weighted": weighted_sum,
     "convex": convex_min_max,
 }
+
+
+def cut_short(
+    fused: tuple[tuple[str, float], ...], rankings: Sequence[Ranking], size: int
+) -> tuple[tuple[str, float], ...]:
+    """The first `size` in the fused order, with the best of every space among them.
+
+    A memory that one space alone finds, and finds best, must not be crowded out by many that two spaces find somehow.
+    """
+    heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:HEADS]}
+    chosen = [entry for entry in fused if entry[0] in heads]
+    chosen += [entry for entry in fused if entry[0] not in heads]
+    return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], entry[0])))

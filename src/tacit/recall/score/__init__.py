@@ -18,6 +18,11 @@ from tacit.recall.score.similarity import similarity_relevance
 from tacit.recall.score.situation import situation_relevance
 from tacit.recall.score.typed import typed_relevance
 
+ACTION_SPACES = ("lexical", "entity", "recent", "intent")
+ACTION_CANDIDATES = 64
+ACTION_ITEMS = 2
+"""A tool call gets at most so many memories: what governs exactly this, no more."""
+
 Score = Callable[[Query, Candidate, Kind], tuple[float, tuple[str, ...]]]
 
 
@@ -45,3 +50,17 @@ def score_for(settings: RecallSettings) -> Score:
     if settings.score == "typed":
         return partial(typed_relevance, weights=settings.typed)
     return SCORES[settings.score]
+
+
+def at_action(settings: RecallSettings) -> RecallSettings:
+    """Settings for a tool call: there the trigger decides, so nothing is embedded, more is looked at and less handed over."""
+    if settings.score != "situation":
+        return settings
+    return settings.model_copy(
+        update={
+            "spaces": tuple(name for name in settings.spaces if name in ACTION_SPACES),
+            "candidates_per_space": max(settings.candidates_per_space, ACTION_CANDIDATES),
+            "shortlist": max(settings.shortlist, ACTION_CANDIDATES),
+            "max_items": min(settings.max_items, ACTION_ITEMS),
+        }
+    )

@@ -1,0 +1,21 @@
+"""A second-stage model for tests and trials: the share of the asked words that a text holds. In: two texts. Out: 0 to 1."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class FakeReranker:
+    """Ready at once, unless it is told to be loading."""
+
+    name = "fake-reranker@1"
+
+    def __init__(self, *, ready: bool = True) -> None:
+        self.ready = ready
+
+    def score(self, text: str, other: str) -> float:
+        """Words of `text` that stand in `other`, as a share of all of them; 0 without words."""
+        asked = set(_WORD.findall(text.casefold()))
+        return len(asked & set(_WORD.findall(other.casefold()))) / len(asked) if asked else 0.0

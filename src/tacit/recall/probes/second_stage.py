@@ -1,0 +1,96 @@
+"""Ask the user's own second-stage models, one text at a time, as long as there is time.
+
+In: candidates or memories, a model, the time that is left. Out: those that the model lets through; scores by memory. A model
+that is being loaded, or broken, or too slow is named in the notes and changes nothing: without it nothing is missing. A
+forward pass cannot be interrupted, so none is begun that would take longer than what is left, judged by the longest so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
+
+from tacit.config.settings import RerankerSettings
+from tacit.errors import ProviderError
+from tacit.model.evidence import Candidate
+from tacit.model.memory import Memory
+from tacit.model.query import Query
+from tacit.model.trace import Drop
+from tacit.ports.models import Reranker
+from tacit.recall.outcome import PINNED, Outcome
+
+ASKED_CHARS = 1000
+Scores = dict[str, float]
+
+
+def read_together(
+    query: Query,
+    candidates: Sequence[Candidate],
+    *,
+    model: Reranker | None,
+    settings: RerankerSettings,
+    threshold: float,
+    remaining_ms: Callable[[], float],
+) -> Outcome[tuple[Candidate, ...]]:
+    """Take out what the model says is no answer, among the most relevant that would be handed over.
+
+    Args:
+        query: its words are read with each memory.
+        candidates: scored.
+        model: reads; None = there is none, and everything is kept.
+        settings: how many it reads and what they must reach.
+        threshold: least relevance of the surface: nobody reads what stays away anyhow.
+        remaining_ms: milliseconds left until the deadline.
+    """
+    if model is None or not query.text.strip():
+        return Outcome(kept=tuple(candidates))
+    due = sorted(
+        (c for c in candidates if c.relevance >= threshold and PINNED not in c.reasons),
+        key=lambda c: (-c.relevance, c.memory.id),
+    )[: settings.candidates]
+    found = _scores(query, (c.memory for c in due), model, remaining_ms, total=len(due))
+    low = {name: value for name, value in found.kept.items() if value < settings.least}
+    drops = tuple(
+        Drop(memory_id=name, reason=f"{model.name} says {value:.2f}, below {settings.least:.2f}")
+        for name, value in low.items()
+    )
+    kept = tuple(c for c in candidates if c.memory.id not in low)
+    return Outcome(kept=kept, drops=drops, notes=found.notes)
+
+
+def expand(
+    query: Query, memories: Sequence[Memory], *, model: Reranker | None, remaining_ms: Callable[[], float]
+) -> Outcome[Scores | None]:
+    """Scores of every memory by the sparse encoder; None where it could not read all of them in time."""
+    if model is None or not query.text.strip():
+        return Outcome(kept=None)
+    found = _scores(query, memories, model, remaining_ms, total=len(memories))
+    whole = len(found.kept) == len(memories)
+    return Outcome(kept=found.kept if whole else None, notes=found.notes)
+
+
+def _scores(
+    query: Query,
+    memories: Iterable[Memory],
+    model: Reranker,
+    remaining_ms: Callable[[], float],
+    *,
+    total: int,
+) -> Outcome[Scores]:
+    found: Scores = {}
+    longest = 0.0
+    text = query.text[:ASKED_CHARS]
+    try:
+        if total and not model.ready:
+            return Outcome(kept=found, notes=(f"{model.name} is being loaded",))
+        for memory in memories:
+            if remaining_ms() <= longest:
+                return Outcome(
+                    kept=found, notes=(f"{model.name} missed the deadline after {len(found)} of {total}",)
+                )
+            since = perf_counter()
+            found[memory.id] = model.score(text, memory.content)
+            longest = max(longest, (perf_counter() - since) * 1000)
+    except ProviderError as error:
+        return Outcome(kept={}, notes=(f"{model.name} failed: {error}",))
+    return Outcome(kept=found)

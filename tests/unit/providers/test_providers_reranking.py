@@ -1,0 +1,83 @@
+"""Second-stage models in folders: scores computed by hand from the tables of tiny models, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.config.settings import RerankerSettings, SparseSettings
+from tacit.errors import ProviderError
+from tacit.providers.reranking import FakeReranker, make_reranker, make_sparse
+from tacit.providers.reranking.cross_encoder import CrossEncoder
+from tacit.providers.reranking.splade import Splade
+
+HERE = Path(__file__).parent
+WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "tea", "rain", "git", "##hub")
+TABLE = np.random.default_rng(1).normal(size=(32, 4)).astype(np.float32)  # as scripts/build_test_model.py
+CLS, SEP, TEA, RAIN, GIT = 2, 3, 4, 5, 6
+
+
+def folder(path: Path, model: str) -> Path:
+    made = path / "tiny"
+    made.mkdir(parents=True)
+    shutil.copy(HERE / model, made / "model.onnx")
+    (made / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    return made
+
+
+def test_a_pair_is_read_as_one_sequence(tmp_path: Path) -> None:
+    """logit = rain + git + [SEP] of the second text - ([CLS] + tea + [SEP]) of the first, column 0 of the table."""
+    column = TABLE[:, 0].astype(float)
+    logit = column[[RAIN, GIT, SEP]].sum() - column[[CLS, TEA, SEP]].sum()
+    found = CrossEncoder(folder(tmp_path, "pair_level.onnx")).score("tea", "rain git")
+    assert found == pytest.approx(1 / (1 + math.exp(-logit)), rel=1e-5)
+
+
+def test_long_texts_are_cut_and_keep_their_end_marks(tmp_path: Path) -> None:
+    model = CrossEncoder(folder(tmp_path, "pair_level.onnx"))
+    assert 0.0 <= model.score("tea " * 5000, "rain " * 5000) <= 1.0
+    assert model.score("tea " * 5000, "rain") == model.score("tea " * 500, "rain")
+
+
+def test_a_model_that_does_not_judge_pairs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError, match="numbers for a pair"):
+        CrossEncoder(folder(tmp_path, "token_level.onnx")).score("tea", "rain")
+
+
+def test_weights_of_words_by_max_pooling(tmp_path: Path) -> None:
+    """w = max over tokens of ln(1 + max(0, logit)), then the cosine."""
+
+    def weights(*ids: int) -> np.ndarray:
+        return np.log1p(np.maximum(TABLE[list(ids)], 0)).max(axis=0)
+
+    left, right = weights(CLS, TEA, SEP), weights(CLS, RAIN, GIT, SEP)
+    expected = float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
+    model = Splade(folder(tmp_path, "token_level.onnx"))
+    assert model.score("tea", "rain git") == pytest.approx(expected, rel=1e-5)
+    assert model.score("tea", "tea") == pytest.approx(1.0, rel=1e-5)
+
+
+def test_a_folder_without_a_model_is_refused_at_once(tmp_path: Path) -> None:
+    for make in (CrossEncoder, Splade):
+        with pytest.raises(ProviderError, match=r"holds no model\.onnx"):
+            make(tmp_path)
+
+
+def test_a_broken_model_is_told_to_whoever_asks_next(tmp_path: Path) -> None:
+    made = folder(tmp_path, "pair_level.onnx")
+    (made / "model.onnx").write_bytes(b"no model")
+    with pytest.raises(ProviderError):
+        CrossEncoder(made).score("tea", "rain")
+
+
+def test_the_settings_pick() -> None:
+    assert make_reranker(RerankerSettings()) is None
+    assert make_sparse(SparseSettings()) is None
+    assert isinstance(make_reranker(RerankerSettings(provider="fake")), FakeReranker)
+    assert isinstance(make_sparse(SparseSettings(provider="fake")), FakeReranker)
+    with pytest.raises(ProviderError):
+        make_reranker(RerankerSettings(provider="onnx", model="/nowhere"))

@@ -1,0 +1,93 @@
+"""Second-stage models: what they take out, what they leave when there is no time, and the scores of a sparse encoder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from samples import candidate, memory, query
+from tacit.config.settings import RerankerSettings
+from tacit.errors import ProviderError
+from tacit.providers.reranking import FakeReranker
+from tacit.recall.outcome import PINNED
+from tacit.recall.probes.second_stage import expand, read_together
+
+SETTINGS = RerankerSettings(least=0.5, candidates=3)
+
+
+class Broken(FakeReranker):
+    def score(self, text: str, other: str) -> float:
+        raise ProviderError("no such layer")
+
+
+class Clock:
+    """Milliseconds left: so many at each look."""
+
+    def __init__(self, *left: float) -> None:
+        self._left = list(left)
+
+    def __call__(self) -> float:
+        return self._left.pop(0) if len(self._left) > 1 else self._left[0]
+
+
+def read(candidates, model, *, remaining_ms=lambda: 1e9, settings=SETTINGS):
+    return read_together(
+        query("run the linter"), candidates, model=model, settings=settings, threshold=0.2, remaining_ms=remaining_ms
+    )  # fmt: skip
+
+
+def ranked(*contents, relevance=0.9):
+    return [
+        replace(candidate(id=f"m{number}", relevance=relevance), memory=memory(content, id=f"m{number}"))
+        for number, content in enumerate(contents, start=1)
+    ]
+
+
+def ids(outcome):
+    return [c.memory.id for c in outcome.kept]
+
+
+def test_what_the_model_calls_no_answer_stays_away():
+    """Two thirds of the words for m1, none for m2; the least is one half."""
+    done = read(ranked("the linter", "something else"), FakeReranker())
+    assert ids(done) == ["m1"]
+    assert [(d.memory_id, d.reason) for d in done.drops] == [("m2", "fake-reranker@1 says 0.00, below 0.50")]
+
+
+def test_without_a_model_nothing_changes():
+    done = read(ranked("the linter", "something else"), None)
+    assert (ids(done), done.drops, done.notes) == (["m1", "m2"], (), ())
+
+
+def test_only_what_would_be_handed_over_is_read():
+    low = replace(ranked("something else")[0], relevance=0.1)
+    assert ids(read([low], FakeReranker())) == ["m1"]
+    pinned = replace(ranked("something else")[0], reasons=(PINNED,))
+    assert ids(read([pinned], FakeReranker())) == ["m1"]
+    many = ranked("a", "b", "c", "d")
+    assert ids(read(many, FakeReranker())) == ["m4"]
+
+
+def test_no_pass_begins_after_the_deadline():
+    done = read(ranked("x", "y"), FakeReranker(), remaining_ms=Clock(100.0, 0.0))
+    assert ids(done) == ["m2"]
+    assert done.notes == ("fake-reranker@1 missed the deadline after 1 of 2",)
+
+
+def test_a_model_that_is_being_loaded_or_broken_is_named_and_changes_nothing():
+    loading = read(ranked("x"), FakeReranker(ready=False))
+    assert (ids(loading), loading.notes) == (["m1"], ("fake-reranker@1 is being loaded",))
+    broken = read(ranked("x"), Broken())
+    assert (ids(broken), broken.notes) == (["m1"], ("fake-reranker@1 failed: no such layer",))
+
+
+def test_expansion_is_whole_or_none():
+    memories = [memory("linter", id="m1"), memory("else", id="m2")]
+    asked = query("run linter")
+    whole = expand(asked, memories, model=FakeReranker(), remaining_ms=lambda: 1e9)
+    assert whole.kept == pytest.approx({"m1": 0.5, "m2": 0.0})
+    part = expand(asked, memories, model=FakeReranker(), remaining_ms=Clock(9.0, 0.0))
+    assert part.kept is None
+    assert "missed the deadline after 1 of 2" in part.notes[0]
+    assert expand(asked, memories, model=None, remaining_ms=lambda: 0.0).kept is None
