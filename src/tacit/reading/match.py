@@ -13,8 +13,8 @@ The formula (own; constants fitted by `tacit_evals.fit.match` on judged pairs, k
     about    = met / root of (words + 0.64), over the stems of the trigger's objects and topics; met = those that the
                situation's objects hold; 0 without any
     where    = best of paths and languages that are given: 1 when one matches, 0.55 when the situation names none,
-               0.1 (paths; 0.45 where the trigger is only a guess of ours) or 0.3 (languages) when it names others;
-               1 when none is given
+               0.1 (paths) or 0.3 (languages) when it names others; 0.8, 0.7 and 0.6 where the trigger is only a guess of
+               ours; 1 when none is given
     always   = 1, unless nothing is coming
 
 There are two sets of k: for triggers that somebody gave, and for those of the local maker, whose weights say less. k0 is set
@@ -38,10 +38,9 @@ NO_CLASS_LIFT = 3.0
 COMMAND_RATE = 0.05
 TOOL_RATE = 0.3
 WORDS_FLOOR = 0.64
-_UNKNOWN_PLACE = 0.55
-_OTHER_PATH = 0.1
-_OTHER_PATH_GUESSED = 0.45
-_OTHER_LANGUAGE = 0.3
+_GIVEN_PLACES = (0.55, 0.1, 0.3)
+"""Where the situation names no place, other paths, other languages."""
+_GUESSED_PLACES = (0.8, 0.7, 0.6)
 _MOST_REASONS = 6
 _PART = re.compile(r"[a-z][a-z0-9]+|#?\d+")
 
@@ -173,6 +172,7 @@ class Matcher:
         if not trigger.paths and not trigger.languages:
             return 1.0
         best = 0.0
+        unknown, other_path, other_language = _GUESSED_PLACES if trigger.maker == "local" else _GIVEN_PLACES
         if trigger.paths:
             hit = next(
                 (p for glob in trigger.paths for p in self._paths if glob_pattern(glob.lower()).search(p)), ""
@@ -180,15 +180,14 @@ class Matcher:
             if hit:
                 reasons.append(f"path: {hit}")
                 return 1.0
-            other = _OTHER_PATH_GUESSED if trigger.maker == "local" else _OTHER_PATH
-            best = other if self._paths else _UNKNOWN_PLACE
+            best = other_path if self._paths else unknown
         if trigger.languages:
             common = next((name for name in trigger.languages if name in self._languages), "")
             if common:
                 reasons.append(f"language: {common}")
-                fit = 1.0 if not trigger.paths else _UNKNOWN_PLACE
+                fit = 1.0 if not trigger.paths else unknown
             else:
-                fit = _OTHER_LANGUAGE if self._languages else _UNKNOWN_PLACE
+                fit = other_language if self._languages else unknown
             best = max(best, fit)
         return best
 

@@ -176,19 +176,23 @@ def sigmoid(z: float) -> float:
         ),
         # the path fits; only a path is given: lift = 3
         (Trigger(paths=("pkg/**/*.go",), breadth=1.0), sigmoid(-2 + 0.5 * math.log(4) + 0.5)),
-        # another path: 0.45 where the trigger is our own guess, 0.1 where it was given
+        # another path: 0.7 where the trigger is our own guess, 0.1 where it was given
         (
             Trigger(actions=(("edit_code", 1.0),), paths=("web/**",), breadth=1.0),
-            0.45 * sigmoid(-2 + 0.5 * math.log(1.8) + 0.5),
+            0.7 * sigmoid(-2 + 0.5 * math.log(1.8) + 0.5),
         ),
         (
             Trigger(actions=(("edit_code", 1.0),), paths=("web/**",), breadth=1.0, maker="user"),
             0.1 * sigmoid(-1 + math.log(1.8) + 0.5),
         ),
-        # another language: 0.3
+        # another language: 0.6, or 0.3 where it was given
         (
             Trigger(actions=(("edit_code", 1.0),), languages=("python",), breadth=1.0),
-            0.3 * sigmoid(-2 + 0.5 * math.log(1.8) + 0.5),
+            0.6 * sigmoid(-2 + 0.5 * math.log(1.8) + 0.5),
+        ),
+        (
+            Trigger(actions=(("edit_code", 1.0),), languages=("python",), breadth=1.0, maker="user"),
+            0.3 * sigmoid(-1 + math.log(1.8) + 0.5),
         ),
         # the command is about to run: like a class that comes in one situation of twenty
         (Trigger(commands=("go test",), breadth=1.0), sigmoid(-2 + 0.5 * math.log(0.05**-0.9 + 1) + 0.5)),

@@ -9,7 +9,8 @@ The formula (own; `tacit_evals.fit.trigger`): per class one logistic regression,
     its wording, the weights by the rules and, if the embedder is the one fitted for, the statement's vector;
     to the logit of a class comes 0.4 logit(0.7 x its weight by the rules).
 
-The weight of a class is its expected grade: 1 = exactly then, 0.67 = often, 0.33 = sometimes, times how likely that is.
+The weight of a class is its expected grade: 1 = exactly then, 0.67 = often, 0.33 = sometimes, times how likely that is; never
+less than 0.3 times its weight by the rules.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from tacit.reading.terms import find_paths
 
 RULES_SHARE = 0.4
 RULES_TRUST = 0.7
+RULES_KEPT = 0.3
+"""Chosen on projects left out (docs/adr/0012-fitted-readers.md)."""
 WORDS, VECTORS = "words", "vectors"
 STATEMENT_CHARS = 1_000
 LEAST = 0.05
@@ -119,7 +122,8 @@ class TriggerModel:
         """`rules` with the fitted weights and breadth; as it is where the rules say always."""
         if rules.always:
             return rules
-        weights, breadth = self.weigh(rules, content, kind=kind, vector=vector)
+        fitted, breadth = self.weigh(rules, content, kind=kind, vector=vector)
+        weights = np.maximum(fitted, RULES_KEPT * said_by_rules(rules, self._classes))
         found = [
             (name, round(float(weight), 2))
             for name, weight in zip(self._classes, weights, strict=True)

@@ -78,6 +78,16 @@ def test_the_formula_by_hand_with_vectors() -> None:
     assert found[1] == pytest.approx(chance(-1.0 + base + 1 / math.sqrt(2) + 3.0), abs=1e-5)
 
 
+def test_what_words_say_outright_is_not_argued_away() -> None:
+    rules = Situation(actions=(("push", 0.8),))
+    asked = Asked(text="now")
+    fitted = dict(zip(CLASSES, tiny().chances(rules, asked), strict=True))
+    found = dict(tiny().read(rules, asked).actions)
+    # 1 - (1 - fitted) (1 - 0.3 x 0.8); a class that no rule names keeps the fitted chance
+    assert found["push"] == pytest.approx(1 - (1 - fitted["push"]) * 0.76, abs=1e-3)
+    assert found["commit"] == pytest.approx(fitted["commit"], abs=1e-3)
+
+
 def test_what_the_rules_found_besides_actions_stays() -> None:
     rules = Situation(
         actions=(("commit", 0.8),), objects=("src/a.py",), commands=("git commit",), accepted=True

@@ -63,6 +63,15 @@ def test_the_formula_by_hand() -> None:
     assert with_vector[1] == pytest.approx(chance(-1.0 + 0.4 * logit(0.02) + 3.0), abs=1e-5)
 
 
+def test_a_class_that_the_rules_name_never_weighs_nothing() -> None:
+    # fitted: about 0.2; by the rules 1.0, of which 0.3 stay
+    made = tiny().make(Trigger(actions=(("push", 1.0),)), "Push it.", kind="preference")
+    fitted, _ = tiny().weigh(Trigger(actions=(("push", 1.0),)), "Push it.", kind="preference")
+    assert dict(made.actions)["push"] == pytest.approx(max(0.3, float(fitted[1])), abs=0.01)
+    weak, _ = tiny().weigh(Trigger(actions=(("push", 0.5),)), "Push it.", kind="preference")
+    assert weak[1] < 0.3
+
+
 def test_objects_and_patterns_stay_and_always_is_left_alone() -> None:
     rules = Trigger(
         actions=(("commit", 0.67),), objects=("gpg",), paths=("src/**",), commands=("git commit",)
