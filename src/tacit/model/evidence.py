@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,11 @@ TokenMatches = Callable[[str, Sequence[str]], NDArray[np.float32]]
 """Best cosine (0-1) of each token of a text in each of the others, shape (others, tokens of the text)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """One memory in one ranking. Higher is better; comparable only within its space."""
+class Hit(NamedTuple):
+    """One memory in one ranking. Higher is better; comparable only within its space.
+
+    A named tuple, because a recall makes hundreds of them while somebody waits.
+    """
 
     memory_id: str
     score: float

@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from tacit.errors import InvalidScope
 
-
 TASK_MARK = ":task:"
 """Between a project's id and a task's name: `project:shop:task:debugging` is seen only where that task is at hand."""
 

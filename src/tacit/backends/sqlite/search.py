@@ -56,6 +56,7 @@ class SqliteSearch:
         self._clock = clock
         self._vectors = VectorPartitions(index_dir, store_id)
         self._memories = MemoryPartitions()
+        self._actions: tuple[int, dict[str, int]] = (-1, {})
         self._terms: dict[TextIndex, QueryTerms] = {"words": QueryTerms("words"), "code": QueryTerms("code")}
 
     def semantic(
@@ -201,7 +202,7 @@ class SqliteSearch:
         with self._ranking("intent", scope, limit) as (connection, scopes, ranking):
             if not scopes:
                 return ranking.empty()
-            probabilities = _action_numbers(connection, actions)
+            probabilities = self._action_numbers(connection, actions, scopes)
             probabilities[ALWAYS] = 1.0
             now_ms = self._clock.now_ms()
             found: list[Found] = []
@@ -241,6 +242,26 @@ class SqliteSearch:
                 },
             )
             return ranking.filled(Hit(memory_id=row[0], score=1.0) for row in rows)
+
+    def _action_numbers(
+        self,
+        connection: sqlite3.Connection,
+        actions: Sequence[tuple[str, float]],
+        scopes: Sequence[StoredScope],
+    ) -> dict[int, float]:
+        """Probability by action number, of the actions that any trigger in `scopes` can name."""
+        change = max(one.change for one in scopes)
+        known, numbers = self._actions
+        if known != change:
+            rows = connection.execute("SELECT name, number FROM actions").fetchall()
+            numbers = dict(rows)
+            self._actions = (change, numbers)
+        probabilities: dict[int, float] = {}
+        for name, probability in actions:
+            number = numbers.get(clean_text(name))
+            if number is not None:
+                probabilities[number] = max(probability, probabilities.get(number, 0.0))
+        return probabilities
 
     @contextmanager
     def _ranking(
@@ -312,17 +333,6 @@ def _refuse_other_embedder(
             f"The stored vectors belong to {EmbedderIdentity(name=row[0], dimensions=row[1])}, the query to {identity}.",
             hint="Run `tacit reindex` to renew them.",
         )
-
-
-def _action_numbers(connection: sqlite3.Connection, actions: Sequence[tuple[str, float]]) -> dict[int, float]:
-    probabilities: dict[str, float] = {}
-    for name, probability in actions:
-        probabilities[clean_text(name)] = max(probability, probabilities.get(clean_text(name), 0.0))
-    rows = connection.execute(
-        "SELECT number, name FROM actions WHERE name IN (SELECT value FROM json_each(?))",
-        (json_list(list(probabilities)),),
-    )
-    return {number: probabilities[name] for number, name in rows}
 
 
 def _standing(

@@ -81,14 +81,22 @@ class Stemmer:
             return {word: self._known[word] for word in asked}
 
     def _learn(self, words: list[str]) -> None:
-        self._scratch.execute("BEGIN")
-        self._scratch.executemany("INSERT INTO scratch (rowid, word) VALUES (?, ?)", enumerate(words))
-        rows = self._scratch.execute("SELECT doc, term FROM terms ORDER BY doc, offset").fetchall()
-        self._scratch.execute("ROLLBACK")
+        if all(word.isascii() and word.isalnum() for word in words):  # then every word is one term
+            terms = self._terms_of([" ".join(words)])
+            self._known.update({word: (term,) for word, (_, term) in zip(words, terms, strict=True)})
+            return
         found: dict[int, list[str]] = {}
-        for number, term in rows:
+        for number, term in self._terms_of(words):
             found.setdefault(number, []).append(term)
         self._known.update({word: tuple(found.get(number, ())) for number, word in enumerate(words)})
+
+    def _terms_of(self, texts: list[str]) -> list[tuple[int, str]]:
+        """The terms of every text in order, each with the number of its text."""
+        self._scratch.execute("BEGIN")
+        self._scratch.executemany("INSERT INTO scratch (rowid, word) VALUES (?, ?)", enumerate(texts))
+        rows = self._scratch.execute("SELECT doc, term FROM terms ORDER BY doc, offset").fetchall()
+        self._scratch.execute("ROLLBACK")
+        return rows
 
     def close(self) -> None:
         """Release the scratch index."""
