@@ -471,8 +471,9 @@ class Engine:
         apply_retention(self._store, self.settings.retention, clock=self._parts.clock)
 
     def warm(self) -> None:
-        """Load the model, so that the first prompt need not wait for it."""
+        """Load the model and the readers' weights, so that the first prompt need not wait for them."""
         self._parts.embedder.embed(["warm"])
+        self._pipeline.warm()
 
     def flush(self) -> None:
         """Wait until what is written behind the answers, and what capture has begun, is in the store."""

@@ -25,6 +25,7 @@ from tacit.model.session import SessionState
 from tacit.model.trace import Drop, StageRecord, Trace
 from tacit.ports.models import Embedder, Reranker, TokenCounter, Vectors
 from tacit.ports.store import Store
+from tacit.reading.classifier.matching import shipped_match
 from tacit.reading.classifier.reader import SituationReader
 from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe
@@ -149,6 +150,11 @@ class RecallPipeline:
         self._freshness = FreshnessProbe()
         self._gate: Gate = gate or shipped_gate()
         self._fitted_thresholds: Mapping[str, float] = gate.thresholds() if gate else {}
+
+    def warm(self) -> None:
+        """Load what the first prompt would load."""
+        self.read.warm()
+        shipped_match()
 
     def run(
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str

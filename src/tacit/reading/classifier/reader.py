@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tacit.errors import ProviderError
 from tacit.model.situation import Situation
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.features import END_CHARS, VECTOR_CHARS, Row
+from tacit.reading.classifier.features import END_CHARS, VECTOR_CHARS, Row, end_words
 from tacit.reading.classifier.shipped import shipped_situation
 from tacit.reading.classifier.situation import Asked, SituationModel
 from tacit.reading.situation import read_situation
@@ -59,6 +59,10 @@ class SituationReader:
         )
         return self._model.read(rules, asked)
 
+    def warm(self) -> None:
+        """Load the weights and read once, so that the tables of the rules are built too."""
+        self("warm up, then fix the bug in src/warm.py and run the tests", previous_end="Shall I begin?")
+
     @property
     def _model(self) -> SituationModel:
         return self._given or shipped_situation()
@@ -70,8 +74,9 @@ class SituationReader:
         return offered if offered is not None and str(offered.identity) == self._model.embedder else None
 
     def heard(self, message: str) -> None:
-        """Keep the vector of the end of the agent's message, for the prompt that answers it."""
+        """Keep the words and the vector of the end of the agent's message, for the prompt that answers it."""
         end = message[-END_CHARS:]
+        end_words(end)
         if not end.strip() or self._embedder is None:
             return
         vector = self._vector(end)

@@ -125,6 +125,15 @@ def test_a_failing_embedder_costs_the_vectors_not_the_reading() -> None:
     assert read("ship it").actions == SituationReader(model=tiny())("ship it").actions
 
 
+def test_once_warm_a_prompt_loads_nothing() -> None:
+    read = SituationReader()
+    read.warm()
+    loaded = shipped_situation.cache_info().misses
+    read("commit and push this", previous_end="Shall I commit it?")
+    assert shipped_situation.cache_info().misses == loaded
+    assert shipped_situation.cache_info().currsize == 1
+
+
 def test_what_ships_fits_the_shipped_embedder_and_reads_a_plain_order() -> None:
     model = shipped_situation()
     assert model.embedder == str(IDENTITY)
