@@ -21,7 +21,7 @@ from tacit_evals.suites.action import run_action
 from tacit_evals.suites.inject import run_inject
 from tacit_evals.suites.placement import run_placement
 from tacit_evals.suites.retrieval import run_retrieval
-from tacit_evals.suites.running import Run, shipped_settings
+from tacit_evals.suites.running import Run, shipped_settings, without_spaces
 
 SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "inject": run_inject,
@@ -89,16 +89,9 @@ def evaluate(arguments: Sequence[str]) -> int:
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
     settings = shipped_settings()
-    unknown = sorted(set(given.without) - set(settings.spaces))
-    if unknown:
-        raise InvalidInput(
-            f"{unknown[0]!r} is no space that is on.", hint=f"On: {', '.join(settings.spaces)}."
-        )
     run = Run(
         data=given.data,
-        settings=settings.model_copy(
-            update={"spaces": tuple(space for space in settings.spaces if space not in given.without)}
-        ),
+        settings=without_spaces(settings, given.without),
         embedder=make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000)),
         fit=tuple(given.fit),
         triggers=given.triggers,
@@ -117,13 +110,12 @@ def evaluate(arguments: Sequence[str]) -> int:
 def _latency(arguments: list[str]) -> int:
     from tacit_evals import latency
 
-    before, sys.argv = sys.argv, ["tacit eval latency", *arguments]
     try:
-        latency.main()
+        latency.main(arguments)
     except SystemExit as left:
+        if isinstance(left.code, str):
+            print(left.code, file=sys.stderr)
         return left.code if isinstance(left.code, int) else 0 if left.code is None else 1
-    finally:
-        sys.argv = before
     return 0
 
 

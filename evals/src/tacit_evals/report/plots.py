@@ -41,6 +41,11 @@ def plots_of(card: Scorecard) -> dict[str, str]:
     return found
 
 
+def risk_plot(card: Scorecard) -> str:
+    """Risk and coverage of a scorecard as an SVG file of its own."""
+    return svg_of(_risk((*card.parts, card.total)))
+
+
 def _axes(x: str, y: str) -> tuple[Figure, Any]:
     figure = Figure(figsize=SIZE)
     axes = figure.add_subplot()

@@ -6,9 +6,10 @@ short list is the ranking. BM25, the embedder and their mix rank the same texts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tacit.config.settings import RecallSettings
 from tacit_evals.data.corpora import Corpus, load_conversations, load_duplicates
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.data.recognise import folders_of, is_duplicates
@@ -88,9 +89,25 @@ def _part(name: str, found: _Found) -> Part:
     )
 
 
-def _rankings(corpus: Corpus, run: Run) -> dict[str, dict[str, list[str]]]:
-    """Rankings by method and query."""
-    lexical, dense = Lexical(corpus.texts), Dense(corpus.texts, embedder=run.embedder)
+def turn_recall(corpora: Sequence[Corpus], run: Run, settings: Sequence[RecallSettings]) -> tuple[float, ...]:
+    """Mean recall at 5 of answers on demand over all questions, for each of several settings."""
+    found: list[dict[str, float]] = [{} for _ in settings]
+    for corpus in corpora:
+        pool = _pool(corpus, run)
+        try:
+            shipped = pool.settings
+            for values, one in zip(found, settings, strict=True):
+                spaces = {"spaces": one.spaces, "spaces_on_demand": one.spaces_on_demand}
+                pool.settings = shipped.model_copy(update=spaces)
+                asked = {question.id: as_scores(pool.search(question.text)) for question in corpus.questions}
+                own = per_query(_qrels(corpus, str), asked, RECALL_5)
+                values.update({f"{corpus.name}/{query}": value for query, value in own.items()})
+        finally:
+            pool.close()
+    return tuple(mean(values) for values in found)
+
+
+def _pool(corpus: Corpus, run: Run) -> Pool:
     project = Project(
         name=corpus.name,
         folder=run.data,
@@ -107,7 +124,13 @@ def _rankings(corpus: Corpus, run: Run) -> dict[str, dict[str, list[str]]]:
             for number, (name, text) in enumerate(corpus.texts.items(), start=1)
         ),
     )
-    pool = Pool(project, embedder=run.embedder, settings=run.settings)
+    return Pool(project, embedder=run.embedder, settings=run.settings)
+
+
+def _rankings(corpus: Corpus, run: Run) -> dict[str, dict[str, list[str]]]:
+    """Rankings by method and query."""
+    lexical, dense = Lexical(corpus.texts), Dense(corpus.texts, embedder=run.embedder)
+    pool = _pool(corpus, run)
     methods: dict[str, dict[str, list[str]]] = {}
     try:
         for question in corpus.questions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,24 @@ def shipped_settings() -> RecallSettings:
         home = Home(Path(folder))
         home.ensure()
         return SettingsWatcher(home, environ={}).current().recall
+
+
+def without_spaces(settings: RecallSettings, names: Sequence[str]) -> RecallSettings:
+    """The settings with these spaces switched off, before prompts and on demand.
+
+    Raises:
+        InvalidInput: for a space that is not on.
+    """
+    on = tuple(dict.fromkeys((*settings.spaces, *settings.spaces_on_demand)))
+    unknown = sorted(set(names) - set(on))
+    if unknown:
+        raise InvalidInput(f"{unknown[0]!r} is no space that is on.", hint=f"On: {', '.join(on)}.")
+    return settings.model_copy(
+        update={
+            "spaces": tuple(space for space in settings.spaces if space not in names),
+            "spaces_on_demand": tuple(space for space in settings.spaces_on_demand if space not in names),
+        }
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,4 +107,5 @@ class Run:
                 name: getattr(self.settings.thresholds, name) for name in ("prompt", "action", "failure")
             },
             "spaces": list(self.settings.spaces),
+            "spaces_on_demand": list(self.settings.spaces_on_demand),
         }
