@@ -77,12 +77,12 @@ PROMPTS: tuple[str, ...] = (
 )
 """Fifty prompts of about 18 tokens, as developers write them. The fixed list: changing it changes every number."""
 
-_KIND_SHARES: dict[str, int] = {
+KIND_SHARES: dict[str, int] = {
     "preference": 12, "decision": 14, "guideline": 12, "correction": 6, "anti_pattern": 3, "fact": 16,
     "file_context": 15, "error_pattern": 7, "research": 4, "outcome": 5, "todo": 2, "observation": 2,
     "digest": 1, "identity": 1,
 }  # fmt: skip
-_TEMPLATES: dict[str, tuple[str, ...]] = {
+TEMPLATES: dict[str, tuple[str, ...]] = {
     "preference": ("Prefer {a} over {b} when the {c} is about {d}.", "Write {a} names in {b} style, never {c}."),
     "decision": ("The {a} uses {b} for {c}, because {d} was too slow.", "We keep {a} in {b} and not in {c}."),
     "guideline": ("Always run {a} before {b}, and never skip {c}.", "Every {a} needs a {b} and a test of its {c}."),
@@ -131,8 +131,8 @@ _RARE_WORDS = 20_000
 _TOPICS = 240
 _SPREAD = 0.75
 _NOISE_SEED = 7
-_START_MS = 1_760_000_000_000
-_STEP_MS = 60_000
+START_MS = 1_760_000_000_000
+STEP_MS = 60_000
 _BATCH = 2000
 
 
@@ -160,16 +160,16 @@ class Generator:
     def memory(self, number: int, scope: Scope) -> Memory:
         """Memory `number` in `scope`."""
         chance = self._random
-        kind = chance.choices(list(_KIND_SHARES), list(_KIND_SHARES.values()))[0]
+        kind = chance.choices(list(KIND_SHARES), list(KIND_SHARES.values()))[0]
         a, b, c, d, tail = chance.choices(self._words, cum_weights=self._cumulated, k=5)
         file = f"src/{chance.choice(self._words[:60])}/{chance.choice(self._words[:900])}.py"
         content = (
-            chance.choice(_TEMPLATES[kind]).format(a=a, b=b, c=c, d=d, f=file) + f" See {tail} {number}."
+            chance.choice(TEMPLATES[kind]).format(a=a, b=b, c=c, d=d, f=file) + f" See {tail} {number}."
         )
         named = (Entity(kind="file", key=file),) if file in content else ()
         if chance.random() < 0.3:
             named = (*named, Entity(kind="symbol", key=f"{b}_{c}"))
-        at_ms = _START_MS + number * _STEP_MS
+        at_ms = START_MS + number * STEP_MS
         return Memory(
             id=f"mem_{number:016d}",
             kind=kind,
@@ -180,14 +180,15 @@ class Generator:
             created_at_ms=at_ms,
             updated_at_ms=at_ms,
             importance=round(min(1.0, self._kinds.get(kind).importance * chance.uniform(0.7, 1.1)), 3),
-            trigger=self._trigger(kind, a, b),
+            trigger=self.trigger(kind, a, b),
             entities=named,
             files=tuple(entity.key for entity in named if entity.kind == "file"),
             error_signature=f"{b}error: {c} #" if kind == "error_pattern" else "",
             tokens=len(content) // 4 + 2,
         )
 
-    def _trigger(self, kind: str, a: str, b: str) -> Trigger:
+    def trigger(self, kind: str, a: str, b: str) -> Trigger:
+        """A trigger as a memory of `kind` about `a` and `b` may have."""
         chance = self._random
         standing = self._kinds.get(kind).standing
         if standing and chance.random() < 0.06:
@@ -201,10 +202,10 @@ class Generator:
         return Trigger(actions=ranked, objects=objects, breadth=float(chance.choice((1, 1, 2, 2, 3))))
 
 
-def topic_vectors(embedder: Embedder) -> Vectors:
-    """What the clusters of the store gather round: real sentences, embedded; shape (topics, dimensions)."""
+def topic_vectors(embedder: Embedder, *, count: int = _TOPICS) -> Vectors:
+    """What the clusters of the store gather round: `count` real sentences, embedded; shape (count, dimensions)."""
     maker = Generator(seed=_NOISE_SEED)
-    made = [maker.memory(number, UNIVERSAL).content for number in range(_TOPICS - len(PROMPTS))]
+    made = [maker.memory(number, UNIVERSAL).content for number in range(count - len(PROMPTS))]
     return embedder.embed([*PROMPTS, *made])
 
 

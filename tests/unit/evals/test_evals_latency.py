@@ -1,0 +1,89 @@
+"""What the latency program asks, and what it says of the times it took; no time is measured here."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.errors import InvalidInput
+from tacit_evals.bench import Case
+from tacit_evals.command import evaluate
+from tacit_evals.latency import Recall, cases_of, document, prompt_target
+
+
+def recall(*, size=10_000, spaces="shipped", slow=100.0):
+    return Recall(
+        case=Case(size=size, spaces=spaces),
+        asked=[10.0] * 48 + [30.0, slow],
+        alone=[4.0] * 49 + [5.0],
+        starts=[6.0, 8.0, 10.0],
+        changed=[12.0],
+        resident_mb=150.0,
+        peak_mb=160.0,
+        injected=7,
+    )
+
+
+def test_every_size_is_asked_with_every_choice_of_spaces():
+    cases = cases_of("10000,1000000", projects=1, spaces="shipped,all")
+    assert [(case.size, case.spaces) for case in cases] == [
+        (10_000, "shipped"), (10_000, "all"), (1_000_000, "shipped"), (1_000_000, "all"),
+    ]  # fmt: skip
+    assert cases[0].home == cases[1].home == "home-10000"
+    assert Case(size=1_000_000, projects=200).home == "home-1000000-in-200"
+    assert (
+        Case(size=1_000_000, projects=200, spaces="all").name
+        == "1,000,000 memories in 200 projects, all spaces"
+    )
+
+
+@pytest.mark.parametrize(("sizes", "spaces"), [("ten", "all"), ("10", "some"), ("", "all")])
+def test_what_cannot_be_asked_is_refused(sizes, spaces):
+    with pytest.raises(InvalidInput):
+        cases_of(sizes, projects=1, spaces=spaces)
+
+
+@pytest.mark.parametrize(
+    ("case", "target"),
+    [
+        (Case(size=10_000), 2.5),
+        (Case(size=10_000, spaces="all"), 3.5),
+        (Case(size=100_000), 3.0),
+        (Case(size=100_000, spaces="all"), None),
+        (Case(size=1_000_000, projects=200), 4.0),
+        (Case(size=1_000_000), 9.0),
+    ],
+)
+def test_each_promise_belongs_to_its_store(case, target):
+    assert prompt_target(case) == target
+
+
+def test_ratios_are_to_the_median_of_the_prompts_embedded_alone():
+    figures = recall().figures
+    assert figures["p50_ratio"] == 2.5
+    assert figures["p99_ratio"] == 25.0  # 100 / 4: of fifty, nearest rank 50
+    assert figures["p99_of_pairs"] == 20.0  # 100 / 5: the same prompt
+    assert figures["p99_to_p99"] == 20.0
+    assert figures["start_p50_ratio"] == 2.0
+    assert figures["changed_start_p50_ratio"] == 3.0
+    assert (figures["within_50_ms"], figures["within_100_ms"]) == (0.98, 1.0)
+
+
+def test_the_document_says_what_everything_on_costs_at_the_smallest_size():
+    runs = [recall(), recall(spaces="all", slow=40.0), recall(size=100_000)]
+    said = document(runs, settings={"core": 1})
+    assert said["suite"] == "latency"
+    assert said["metrics"] == runs[1].figures
+    assert list(said["parts"]) == ["10,000 memories", "10,000 memories, all spaces", "100,000 memories"]
+    assert {"p50_ratio", "p99_ratio"} <= said["metrics"].keys()
+
+
+def test_rows_tell_what_is_over():
+    verdicts = {row.name: row.verdict for row in recall(slow=40.0).rows()}
+    assert verdicts["prompt recall, median ratio (10,000 memories)"] == "ok"
+    assert verdicts["prompt recall, p99 ratio (10,000 memories)"] == "over"
+    assert verdicts["prompt recall, median of pairs (10,000 memories)"] == ""
+
+
+def test_the_suite_of_the_command_is_the_program(capsys):
+    assert evaluate(["latency", "--help"]) == 0
+    assert "--projects" in capsys.readouterr().out
