@@ -1,0 +1,187 @@
+"""The door of the socket, over a real socket and an engine that the test plays."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tacit import __version__
+from tacit.daemon.door import Door
+from tacit.daemon.server import MAX_BODY_BYTES, DaemonParts
+from tacit.daemon.source import EngineSource
+from tacit.daemon.workers import WorkerPool
+from tacit.errors import NotFound
+
+Answer = Callable[[str, Mapping[str, object], float], str]
+
+
+class EngineDouble:
+    """Answers hooks by a function."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def hook(self, host: str, payload: Mapping[str, object], *, deadline_ms: float) -> str:
+        return self._answer(host, payload, deadline_ms)
+
+
+class Place:
+    """A door on a socket of its own, and what it hands over."""
+
+    def __init__(self, folder: Path, answer: Answer) -> None:
+        self.path = folder / "d.sock"
+        self.bound = socket.socket(socket.AF_UNIX)
+        self.bound.bind(str(self.path))
+        self.bound.listen(8)
+        self.handed: list[socket.socket] = []
+        engine = EngineDouble(answer)
+        self.parts = DaemonParts(
+            source=EngineSource(lambda: engine), pool=WorkerPool(threads=1, queue=1), home="/h"
+        )
+        self.door = Door(self.bound, parts=self.parts, threads=2, hand_over=self.handed.append)
+        self.door.open()
+
+    def connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(10)
+        connection.connect(str(self.path))
+        return connection
+
+    def send(self, raw: bytes) -> bytes:
+        """What comes back for `raw`, to the last byte."""
+        with closing(self.connect()) as connection:
+            connection.sendall(raw)
+            data = b""
+            while part := connection.recv(65536):
+                data += part
+            return data
+
+    def post(self, host: str, body: bytes, *headers: str) -> tuple[int, dict[str, str], bytes]:
+        lines = (f"POST /hook/{host} HTTP/1.1", "Host: tacit", f"Content-Length: {len(body)}", *headers)
+        head, _, text = self.send("\r\n".join((*lines, "", "")).encode() + body).partition(b"\r\n\r\n")
+        first, *rest = head.decode().split("\r\n")
+        named = {name.lower(): value for name, _, value in (line.partition(": ") for line in rest)}
+        return int(first.split()[1]), named, text
+
+
+@contextmanager
+def place(folder: Path, answer: Answer) -> Generator[Place]:
+    made = Place(folder, answer)
+    try:
+        yield made
+    finally:
+        assert made.door.close(timeout_s=5)
+        made.bound.close()
+        made.parts.pool.close(timeout_s=1)
+        for connection in made.handed:
+            connection.close()
+
+
+def test_a_hook_gets_the_exact_bytes_and_the_version(tmp_path: Path) -> None:
+    deadlines: list[float] = []
+
+    def answer(host: str, payload: Mapping[str, object], deadline_ms: float) -> str:
+        deadlines.append(deadline_ms)
+        return f"{host}:{payload['prompt']}"
+
+    with place(tmp_path, answer) as here:
+        status, headers, body = here.post("plain", '{"prompt": "é"}'.encode(), "X-Tacit-Deadline-Ms: 5000")
+        assert (status, body.decode()) == (200, "plain:é")
+        assert headers["content-length"] == str(len(body))
+        assert headers["connection"] == "close"
+        assert headers["x-tacit-version"] == __version__
+        assert here.parts.counters.values()["injections"] == 1
+        assert here.parts.counters.values()["requests"] == 1
+    assert 3000 < deadlines[0] < 5000
+
+
+def test_silence_is_an_empty_body_and_json_is_called_so(tmp_path: Path) -> None:
+    with place(tmp_path, lambda host, *_: "" if host == "quiet" else '{"a": 1}') as here:
+        assert here.post("quiet", b"{}")[::2] == (200, b"")
+        status, headers, body = here.post("loud", b"{}")
+        assert (status, headers["content-type"], body) == (200, "application/json", b'{"a": 1}')
+
+
+def test_a_body_in_chunks_and_in_pieces_is_read_whole(tmp_path: Path) -> None:
+    text = json.dumps({"prompt": "x" * 300_000}).encode()
+    with place(tmp_path, lambda _, payload, __: str(len(str(payload["prompt"])))) as here:
+        assert here.post("plain", text)[2] == b"300000"
+        chunked = (
+            b"POST /hook/plain HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b'8\r\n{"prompt\r\n7\r\n": "ab"\r\n1\r\n}\r\n0\r\n\r\n'
+        )
+        assert here.send(chunked).endswith(b"\r\n\r\n2")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"[" * 100_000])
+def test_a_payload_that_is_no_object_is_a_problem(tmp_path: Path, body: bytes) -> None:
+    with place(tmp_path, lambda *_: "never") as here:
+        status, _, text = here.post("plain", body)
+        assert (status, json.loads(text)["code"]) == (400, "invalid_payload")
+        assert here.parts.counters.values()["refused"] == 1
+
+
+def test_a_body_above_the_limit_is_refused_and_not_kept(tmp_path: Path) -> None:
+    with place(tmp_path, lambda *_: "never") as here:
+        status, _, text = here.post("plain", b"x" * (MAX_BODY_BYTES + 1))
+        assert status == 400
+        assert "larger than" in json.loads(text)["detail"]
+
+
+def test_what_the_engine_refuses_or_breaks_on_costs_nobody_else(tmp_path: Path) -> None:
+    def answer(host: str, *_: object) -> str:
+        if host == "broken":
+            raise RuntimeError("a secret text")
+        raise NotFound("No host is called 'x'.")
+
+    with place(tmp_path, answer) as here:
+        assert here.post("x", b"{}")[0] == 404
+        assert here.post("broken", b"{}")[::2] == (500, b"")
+        counted = here.parts.counters.values()
+        assert (counted["refused"], counted["errors"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"GET /health HTTP/1.1\r\n\r\n", b"POST /v1/recall HTTP/1.1\r\n\r\n", b"junk"]
+)
+def test_everything_else_is_handed_over_unread(tmp_path: Path, raw: bytes) -> None:
+    with place(tmp_path, lambda *_: "never") as here, closing(here.connect()) as client:
+        client.sendall(raw)
+        until = time.monotonic() + 5
+        while not here.handed and time.monotonic() < until:
+            time.sleep(0.01)
+        (connection,) = here.handed
+        connection.settimeout(5)
+        assert connection.recv(100) == raw
+
+
+def test_a_client_that_sends_no_http_after_the_head_is_let_go(tmp_path: Path) -> None:
+    with place(tmp_path, lambda *_: "ok") as here:
+        assert here.send(b"POST /hook/x\x00 nonsense\r\n\r\n") == b""
+        assert here.post("plain", b"{}")[2] == b"ok"
+
+
+def test_closing_waits_for_what_is_being_answered(tmp_path: Path) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> str:
+        begun.set()
+        go.wait(5)
+        return "done"
+
+    replies: list[bytes] = []
+    with place(tmp_path, slow) as here:
+        asking = threading.Thread(target=lambda: replies.append(here.post("plain", b"{}")[2]))
+        asking.start()
+        assert begun.wait(5)
+        assert not here.door.close(timeout_s=0.05)
+        go.set()
+        asking.join(5)
+    assert replies == [b"done"]
