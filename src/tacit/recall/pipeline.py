@@ -29,13 +29,13 @@ from tacit.reading.classifier.matching import shipped_match
 from tacit.reading.classifier.reader import SituationReader
 from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe
-from tacit.recall.deliver import TRACED_CHARS, Delivered, deliver, traced
+from tacit.recall.deliver import TRACED_CANDIDATES, TRACED_CHARS, Delivered, deliver, traced
 from tacit.recall.freshness import FreshnessProbe
 from tacit.recall.fuse import FUSIONS, cut_short
 from tacit.recall.guard import guard, threshold_for
 from tacit.recall.measure import measure_spaces, read_shortlist
 from tacit.recall.need import NeedModel
-from tacit.recall.on_demand import ANSWERED_CHARS, WIDE, answer, in_order
+from tacit.recall.on_demand import WIDE, answer, in_order
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.pools.similar import dissimilar
@@ -85,6 +85,7 @@ class Context:
         window: ids of memories that the context holds, for similarity with what may come.
         root: the project's root, for the freshness of files; "" = not looked at.
         sessions: records of other sessions of this project, newest first, where hints of time are wanted.
+        traced: most candidates that the trace keeps; measuring wants the whole short list.
     """
 
     in_context: Callable[[Memory], str] = field(default=lambda _memory: "")
@@ -99,6 +100,7 @@ class Context:
     window: tuple[str, ...] = ()
     root: str = ""
     sessions: tuple[SessionState, ...] = ()
+    traced: int = TRACED_CANDIDATES
 
 
 @dataclass(slots=True, kw_only=True)
@@ -222,7 +224,7 @@ class RecallPipeline:
             text=query.raw_text[:TRACED_CHARS],
             situation=query.situation,
             stages=tuple(stages.records),
-            candidates=traced(scored, delivered.block),
+            candidates=traced(scored, delivered.block, most=context.traced),
             injected=delivered.block.memory_ids,
             silence=silence,
             threshold=threshold_for(settings.thresholds, query.surface),
@@ -296,7 +298,6 @@ class RecallPipeline:
                 embedder=self._embedder,
                 executor=self._executor,
                 remaining_ms=context.remaining_ms,
-                chars=ANSWERED_CHARS if asked else QUERY_CHARS,
             )
         # Where more is embedded on the way, no transaction may wait for it.
         embeds = bool(settings.sections) or query.surface is Surface.ON_DEMAND

@@ -32,7 +32,6 @@ def embed_query(
     embedder: Embedder,
     executor: Executor | None,
     remaining_ms: Callable[[], float],
-    chars: int = QUERY_CHARS,
 ) -> Outcome[Vectors | None]:
     """The vector of a query's words, shape (dimensions,); None, with a note, when there is none in time.
 
@@ -41,11 +40,10 @@ def embed_query(
         embedder: who makes vectors.
         executor: where a remote model is waited for; None = it is local.
         remaining_ms: milliseconds left until the deadline.
-        chars: how much of the text is read.
     """
     if not text.strip():
         return Outcome(kept=None)
-    asked = [text[:chars]]
+    asked = [text[:QUERY_CHARS]]
     try:
         if executor is None:
             return Outcome(kept=embedder.embed(asked)[0])

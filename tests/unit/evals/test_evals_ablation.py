@@ -28,6 +28,7 @@ def test_every_space_is_left_out_or_put_in():
     assert len(names) == len(set(names))
 
 
+@pytest.mark.slow
 def test_the_page_has_a_line_for_every_set(data):
     outcomes = ablate(data, embedder=FakeEmbedder(), settings=shipped_settings(), say=lambda _line: None)
     page = table(outcomes)

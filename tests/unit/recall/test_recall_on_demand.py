@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
 from samples import NOW_MS, PROJECT, candidate, memory, query
 from tacit.backends.fake import FakeStore
 from tacit.model.changes import Add
@@ -11,7 +14,7 @@ from tacit.model.memory import Provenance, TrustTier
 from tacit.model.pack import Surface
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.recall.on_demand import answer, in_order
+from tacit.recall.on_demand import answer, in_order, session_share
 
 EMBEDDER = FakeEmbedder()
 
@@ -55,6 +58,14 @@ def test_the_order_is_that_of_the_answer_and_relevance_follows_it():
     third = replace(candidate(id="c", relevance=0.0), fused=0.5)
     ordered = in_order([second, third, first])
     assert [(c.memory.id, c.relevance) for c in ordered] == [("a", 0.8), ("b", 0.8), ("c", 0.2)]
+
+
+def test_a_session_that_holds_more_of_the_question_counts():
+    """Sessions a: best of each word (2, 1), sum 3; b: (1, 0), sum 1; c: 0. Shares (3 - 0) / 3, 1 / 3 and 0; no session, none."""
+    held = np.array([[2, 0], [0, 1], [1, 0], [0, 0], [9, 9]], np.float32)
+    found = session_share(held, ["a", "a", "b", "c", ""])
+    assert found.tolist() == pytest.approx([1.0, 1.0, 1 / 3, 0.0, 0.0])
+    assert session_share(held, ["a"] * 5).tolist() == [0.0] * 5
 
 
 def test_without_evidence_nobody_is_raised():

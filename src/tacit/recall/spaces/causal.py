@@ -15,10 +15,10 @@ from functools import lru_cache
 
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.recall.spaces.marks import MARKS
 from tacit.recall.spaces.stems import stems
 
-HIGH = 0.5
-LOW = 0.15
+LOW, HIGH = MARKS["causal"]
 _LEAST_STEMS = 2
 """A symptom of one word is shown by half of all failures."""
 _MAX_CHARS = 1200

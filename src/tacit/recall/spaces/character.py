@@ -12,9 +12,9 @@ from functools import lru_cache
 
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.recall.spaces.marks import MARKS
 
-HIGH = 0.35
-LOW = 0.10
+LOW, HIGH = MARKS["character"]
 _MAX_CHARS = 320
 _WORD = re.compile(r"[^\W_]+")
 

@@ -6,9 +6,9 @@ from tacit.model.evidence import Ranking
 from tacit.model.memory import Entity
 from tacit.model.query import Query
 from tacit.ports.search import Search
+from tacit.recall.spaces.marks import MARKS
 
-HIGH = 0.5
-LOW = 0.1
+LOW, HIGH = MARKS["entity"]
 
 
 def retrieve(search: Search, query: Query, limit: int) -> Ranking:

@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
+from tacit.recall.spaces.marks import MARKS
 from tacit.recall.spaces.stems import stem_list
 
-HIGH = 0.35
-LOW = 0.05
+LOW, HIGH = MARKS["expanded"]
 FEEDBACK = 8
 WORDS = 20
 ORIGINAL_SHARE = 0.5

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
+from tacit.recall.spaces.marks import MARKS
 from tacit.recall.spaces.sequence import anchor_weights
 
-HIGH = 0.5
-LOW = 0.05
+LOW, HIGH = MARKS["graph"]
 DAMPING = 0.5
 ROUNDS = 30
 ENOUGH = 1e-6

@@ -11,9 +11,9 @@ from tacit.model.situation import Situation
 from tacit.ports.search import Search
 from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.match import Matcher, telling
+from tacit.recall.spaces.marks import MARKS
 
-HIGH = 0.5
-LOW = 0.1
+LOW, HIGH = MARKS["intent"]
 
 
 def retrieve(search: Search, query: Query, limit: int) -> Ranking:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
+from tacit.recall.spaces.marks import MARKS
 
 Matches = NDArray[np.float32]
 
-HIGH = 0.55
-LOW = 0.2
+LOW, HIGH = MARKS["late"]
 SAME = 0.99
 """Cosine from which two tokens are one."""
 MAX_CHARS = 1000

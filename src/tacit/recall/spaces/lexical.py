@@ -5,9 +5,9 @@ from __future__ import annotations
 from tacit.model.evidence import Ranking
 from tacit.model.query import Query
 from tacit.ports.search import Search
+from tacit.recall.spaces.marks import MARKS
 
-HIGH = 8.0
-LOW = 2.0
+LOW, HIGH = MARKS["lexical"]
 
 
 def retrieve(search: Search, query: Query, limit: int) -> Ranking:

@@ -14,9 +14,9 @@ import math
 
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.recall.spaces.marks import MARKS
 
-HIGH = 0.5
-LOW = 0.1
+LOW, HIGH = MARKS["periodic"]
 DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
 YOUNGEST_MS = DAY_MS // 2

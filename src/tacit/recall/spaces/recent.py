@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tacit.model.kinds import Kind
+from tacit.recall.spaces.marks import MARKS
 
-HIGH = 0.8
-LOW = 0.2
+LOW, HIGH = MARKS["recent"]
 DAY_MS = 86_400_000
 
 

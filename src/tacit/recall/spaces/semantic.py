@@ -6,9 +6,9 @@ from tacit.model.evidence import Ranking
 from tacit.model.query import Query
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
+from tacit.recall.spaces.marks import MARKS
 
-HIGH = 0.55
-LOW = 0.30
+LOW, HIGH = MARKS["semantic"]
 
 
 def retrieve(

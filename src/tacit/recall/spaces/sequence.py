@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.recall.spaces.marks import MARKS
 
-HIGH = 0.5
-LOW = 0.1
+LOW, HIGH = MARKS["sequence"]
 HALF_TURNS = 2.0
 SESSION_STEP = 8.0
 NEIGHBOUR = 0.7
