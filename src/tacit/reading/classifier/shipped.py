@@ -1,4 +1,4 @@
-"""The weights that ship. In: nothing. Out: models, read from the package once. Fitted by `python -m tacit_evals.fit.reading`."""
+"""The weights that ship. In: nothing. Out: models, read from the package once. Fitted by `python -m tacit_evals.fit`."""
 
 from __future__ import annotations
 
