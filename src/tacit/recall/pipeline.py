@@ -48,6 +48,7 @@ from tacit.recall.score.gate import Gate, shipped_gate
 from tacit.recall.sections.counting import surely
 from tacit.recall.sections.packing import SECTIONED, Around, pack_sections, sections_costs, shifts
 from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
+from tacit.recall.spaces import graph
 from tacit.recall.spaces.recent import freshness
 from tacit.recall.start_pool import StartPools
 from tacit.recall.unconfirmed import unconfirmed
@@ -351,8 +352,10 @@ class RecallPipeline:
             by_space.setdefault(ranking.space, {}).update({h.memory_id: h.score for h in ranking.hits})
         stages.answered = tuple(by_space)
         probed = self._probed(query, settings, by_space)
-        known = {memory_id for memory_id, _ in fused}
-        fused = (*fused, *((memory_id, 0.0) for memory_id in probed.ids if memory_id not in known))
+        known = [memory_id for memory_id, _ in fused]
+        edges = self._store.relations(known, scope=query.scope) if "graph" in spaces else ()
+        further = dict.fromkeys((*probed.ids, *graph.beyond(known, edges)))
+        fused = (*fused, *((memory_id, 0.0) for memory_id in further if memory_id not in known))
         memories = {m.id: m for m in self._store.get([i for i, _ in fused], scope=query.scope)}
         listed = [memories[memory_id] for memory_id, _ in fused if memory_id in memories]
         model = self._sparse if "expanded" in spaces else None

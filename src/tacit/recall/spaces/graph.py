@@ -11,10 +11,13 @@ largest change is below 0.000001. `contradicts` is no path.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.evidence import Shortlist
+from tacit.model.memory import Relation
 from tacit.model.query import Query
 from tacit.recall.spaces.marks import MARKS
 from tacit.recall.spaces.sequence import anchor_weights
@@ -22,6 +25,8 @@ from tacit.recall.spaces.sequence import anchor_weights
 LOW, HIGH = MARKS["graph"]
 DAMPING = 0.5
 ROUNDS = 30
+MOST_BEYOND = 16
+"""So many related memories that no other space found join the short list."""
 ENOUGH = 1e-6
 TYPE_WEIGHTS = {
     "related_to": 0.5,
@@ -55,6 +60,21 @@ def flow(edges: Ranks, seeds: Ranks) -> Ranks:
             break
         ranks = fresh
     return inflow
+
+
+def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]:
+    """Memories outside `ids` that an edge leads to, the strongest edges first, ties by id; at most `MOST_BEYOND`."""
+    known = set(ids)
+    reached: dict[str, float] = {}
+    for relation in relations:
+        weight = relation.weight * TYPE_WEIGHTS[relation.type]
+        for here, there in (
+            (relation.source_id, relation.target_id),
+            (relation.target_id, relation.source_id),
+        ):
+            if weight > 0 and here in known and there not in known:
+                reached[there] = max(weight, reached.get(there, 0.0))
+    return tuple(sorted(reached, key=lambda name: (-reached[name], name))[:MOST_BEYOND])
 
 
 def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:

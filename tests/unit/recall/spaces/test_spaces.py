@@ -129,6 +129,20 @@ class TestGraph:
         )
         assert graph.measure(query(), short) == {}
 
+    def test_related_memories_that_nothing_else_found_join_the_strongest_first(self):
+        """Weights: d 1.0 x 1.0, c 1.0 x 0.5, e 0.4 x 0.5; b is known, f is reached over a contradiction alone."""
+        relations = [
+            Relation(source_id="a", target_id="c", type="related_to"),
+            Relation(source_id="d", target_id="a", type="caused_by"),
+            Relation(source_id="a", target_id="e", type="related_to", weight=0.4),
+            Relation(source_id="a", target_id="b", type="related_to"),
+            Relation(source_id="a", target_id="f", type="contradicts"),
+            Relation(source_id="x", target_id="y", type="related_to"),
+        ]
+        assert graph.beyond(["a", "b"], relations) == ("d", "c", "e")
+        many = [Relation(source_id="a", target_id=f"m{n:02}", type="related_to") for n in range(40)]
+        assert len(graph.beyond(["a"], many)) == graph.MOST_BEYOND
+
 
 class TestLate:
     def test_by_hand(self):
