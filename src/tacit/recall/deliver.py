@@ -51,10 +51,12 @@ def deliver(
     return Outcome(kept=Delivered(pack=pack, block=block), drops=tuple(drops))
 
 
-def traced(scored: Sequence[Candidate], block: Block) -> tuple[TracedCandidate, ...]:
-    """The best candidates and everything that was injected, as the trace keeps them."""
+def traced(
+    scored: Sequence[Candidate], block: Block, *, most: int = TRACED_CANDIDATES
+) -> tuple[TracedCandidate, ...]:
+    """The `most` best candidates and everything that was injected, as the trace keeps them."""
     chosen = set(block.memory_ids)
-    listed = [c for i, c in enumerate(scored) if i < TRACED_CANDIDATES or c.memory.id in chosen]
+    listed = [c for i, c in enumerate(scored) if i < most or c.memory.id in chosen]
     return tuple(
         TracedCandidate(
             memory_id=c.memory.id,
