@@ -60,3 +60,92 @@ def data(tmp_path):
     write_rows(root / "action" / "calls.jsonl", CALLS)
     (root / "action" / "qrels.tsv").write_text(CALL_QRELS, "utf-8")
     return root
+
+
+ORDERS = (
+    ("fix the failing test", {"fix_bug": 3, "run_tests": 2}),
+    ("commit this with a good message", {"commit": 3}),
+    ("explain how the parser works", {"explain_code": 3}),
+    ("add a flag to the command", {"implement_feature": 3, "edit_code": 3}),
+)
+
+
+def labelled(project, number):
+    text, actions = ORDERS[number % len(ORDERS)]
+    return {
+        "id": f"{project}-{number}", "project": project, "session": f"{project}-s", "turn": number, "text": text,
+        "previous_assistant": "", "recent_files": [], "actions": actions, "objects": [], "learn": None, "span": None,
+    }  # fmt: skip
+
+
+MODULES = range(70)
+"""So many further memories that no start pack holds them all."""
+
+
+def enlarge(data, name):
+    """A project with many memories, prompts that need some of them, and labelled situations."""
+    folder = data / "inject" / name
+    memories = [
+        {
+            "id": f"f{number}", "kind": "fact", "content": f"Module {number} of {name} parses reports{', and writes a table' * (number % 3)}.",
+            "created": f"2025-01-{1 + number % 28:02d}", "source": "CLAUDE.md" if number % 5 == 0 else "session:s#1",
+            "files": ["src/a.py"] if number % 4 == 0 else [], "supersedes": None,
+        }
+        for number in MODULES
+    ]  # fmt: skip
+    prompts = [
+        {
+            "id": f"q{number}", "session": "later", "turn": number, "date": "2025-02-01",
+            "text": f"fix the bug of module {number} that parses reports", "previous_assistant": "", "recent_files": [],
+        }
+        for number in range(12)
+    ]  # fmt: skip
+    write_rows(folder / "memories.jsonl", memories)
+    write_rows(folder / "prompts.jsonl", prompts)
+    judged = [f"q{number}\tf{number + shift}\t2" for number in range(9) for shift in (0, 30, 60)]
+    judged += [f"q{number}\t-\t0" for number in (9, 10, 11)]
+    (folder / "qrels.tsv").write_text("\n".join(judged), "utf-8")
+    write_rows(
+        data / "situation" / name / "triggers.jsonl",
+        [
+            {
+                "id": f"f{number}",
+                "actions": {"fix_bug": 3},
+                "objects": ["reports", "table", "parser"][: number % 4],
+                "breadth": 1 + number % 3,
+            }
+            for number in MODULES
+        ],
+    )
+    write_rows(
+        data / "situation" / name / "situations.jsonl",
+        [{"id": f"q{number}", "actions": {"fix_bug": 3}, "objects": []} for number in range(12)],
+    )
+
+
+@pytest.fixture
+def labels(data):
+    """The made-up projects with labelled prompts and rules, as the fitters read them."""
+    folder = data / "situation"
+    for name in ("alpha", "beta", "gamma"):
+        enlarge(data, name)
+    every = [
+        labelled(project, number)
+        for project in ("owner/alpha", "beta", "gamma", "delta")
+        for number in range(8)
+    ]
+    write_rows(folder / "prompts.jsonl", every)
+    write_rows(folder / "more.jsonl", [labelled("epsilon", number) for number in range(8)])
+    write_rows(
+        folder / "rules.jsonl",
+        [
+            {
+                "id": f"r{number}", "repo": repo, "file": "AGENTS.md", "heading": "Rules", "keep": 1, "kind": "preference",
+                "content": f"Run the tests before every commit of module {number}.",
+                "actions": {"commit": 3, "run_tests": 2}, "objects": ["tests"], "breadth": 2,
+            }
+            for repo in ("owner+alpha", "owner+gamma", "owner+delta")
+            for number in range(6)
+        ],
+    )  # fmt: skip
+    return data

@@ -76,6 +76,7 @@ NEEDS: dict[str, str] = {
     "action": "a folder with calls.jsonl and qrels.tsv",
     "retrieval": "a folder with docs.jsonl and qrels.tsv, or with conversations (*.json with turns and questions)",
     "placement": "a folder with sessions (*.jsonl, one session with its turns a line)",
+    "reading": "a folder with labels in situation/ and judged projects in inject/",
 }
 
 

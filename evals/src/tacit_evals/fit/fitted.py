@@ -7,7 +7,7 @@ read prompts it has never seen. Rows of evaluated projects are dropped by `leaks
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -94,9 +94,9 @@ def fit_all(
             hint="Give --fit a folder with judged projects other than the evaluated ones.",
         )
     places = tuple(dirs)
-    situation, trigger = _readers(places, excluded, embedder, date, command)
+    situation, trigger = readers_without(places, excluded, embedder, date, command)
     apart = {
-        one.name: _readers(places, tuple(sorted({*excluded, one.name})), embedder, "", "") for one in projects
+        one.name: readers_without(places, tuple(sorted({*excluded, one.name})), embedder) for one in projects
     }
     makers = {name: LocalTriggers(embedder=embedder, model=model) for name, (_, model) in apart.items()}
 
@@ -109,7 +109,7 @@ def fit_all(
         situations=tuple((name, models[0]) for name, models in apart.items()),
         trigger=trigger,
         triggers=tuple((name, models[1]) for name, models in apart.items()),
-        match=_match(places, excluded, embedder, apart=apart, makers=makers, date=date, command=command),
+        match=match_without(places, excluded, embedder, date, command),
         need=need,
     )
     asked = [
@@ -156,8 +156,8 @@ def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) ->
 
 
 @lru_cache(maxsize=32)
-def _readers(
-    dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str, command: str
+def readers_without(
+    dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str = "", command: str = ""
 ) -> tuple[SituationModel, TriggerModel]:
     """Reader and trigger maker, fitted without any row of `excluded`."""
     from tacit_evals.fit.situation import fit_situation, labelled_prompts
@@ -171,31 +171,21 @@ def _readers(
     )
 
 
-def _match(
-    dirs: tuple[Path, ...],
-    excluded: tuple[str, ...],
-    embedder: Embedder,
-    *,
-    apart: Mapping[str, tuple[SituationModel, TriggerModel]],
-    makers: Mapping[str, LocalTriggers],
-    date: str,
-    command: str,
+def match_without(
+    dirs: tuple[Path, ...], excluded: tuple[str, ...], embedder: Embedder, date: str = "", command: str = ""
 ) -> MatchModel:
     """The numbers of the match, from triggers and situations made by models that did not know the project."""
-    from tacit_evals.fit.match import base_rates, fit_weights, judged, projects_of
+    from tacit_evals.fit.match import Judged, base_rates, fit_weights, judged, projects_of
     from tacit_evals.fit.situation import labelled_prompts
     from tacit_evals.fit.trigger import labelled_memories
 
     prompts = [one for folder in dirs for one in labelled_prompts(folder, exclude=excluded)]
     memories = [one for folder in dirs for one in labelled_memories(folder, exclude=excluded)]
-    pairs = [
-        judged(
-            folder,
-            name,
-            reader=SituationReader(embedder=embedder, model=apart[name][0]),
-            maker=makers[name],
-        )
-        for folder in dirs
-        for name in projects_of(folder, exclude=excluded)
-    ]
+    pairs: list[Judged] = []
+    for folder in dirs:
+        for name in projects_of(folder, exclude=excluded):
+            situation, trigger = readers_without(dirs, tuple(sorted({*excluded, name})), embedder)
+            reader = SituationReader(embedder=embedder, model=situation)
+            maker = LocalTriggers(embedder=embedder, model=trigger)
+            pairs.append(judged(folder, name, reader=reader, maker=maker))
     return fit_weights(base_rates(prompts, memories), pairs, date=date, command=command)
