@@ -20,6 +20,7 @@ from tacit_evals.report.tables import print_card
 from tacit_evals.suites.action import run_action
 from tacit_evals.suites.inject import run_inject
 from tacit_evals.suites.placement import run_placement
+from tacit_evals.suites.reading import run_reading
 from tacit_evals.suites.retrieval import run_retrieval
 from tacit_evals.suites.running import Run, shipped_settings, without_spaces
 
@@ -28,6 +29,7 @@ SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "action": run_action,
     "retrieval": run_retrieval,
     "placement": run_placement,
+    "reading": run_reading,
 }
 LATENCY = "latency"
 
