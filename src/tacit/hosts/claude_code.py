@@ -13,7 +13,6 @@ seconds instead: twins arrive milliseconds apart, true repetitions do not.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import get_args
 
@@ -43,6 +42,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import HostCapabilities
+from tacit.reading.machine_made import PROGRAM_SOURCES, machine_made
 
 NAME = "claude-code"
 CAP_CHARS = 9_500
@@ -64,12 +64,6 @@ _TOOLS = {
     "Read": "read", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Write": "write", "Bash": "bash",
     "Grep": "grep", "Glob": "glob", "Task": "task", "Agent": "task", "WebFetch": "webfetch", "WebSearch": "websearch",
 }  # fmt: skip
-_MACHINE_SOURCES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
-_MACHINE_PROMPT = re.compile(
-    r"\s*(?:<(?:task-notification|system-reminder|command-(?:name|message|args)|local-command-[a-z]+|bash-[a-z]+"
-    r"|user-memory-input|teammate-message)\b|\[Request interrupted|Caveat: The messages below were generated"
-    r"|This session is being continued from a previous conversation|/tacit\b)"
-)
 
 
 class ClaudeCode:
@@ -206,7 +200,7 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
         text=text,
         message_id=prompt_id,
         # A subagent is prompted by the agent above it, never by the user: nothing in it is the user's word.
-        machine=bool(agent_id) or source in _MACHINE_SOURCES or _MACHINE_PROMPT.match(text) is not None,
+        machine=bool(agent_id) or source in PROGRAM_SOURCES or machine_made(text),
     )
 
 

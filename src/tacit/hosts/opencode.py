@@ -31,6 +31,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import HostCapabilities, ReplayRequest
+from tacit.reading.machine_made import machine_made
 
 NAME = "opencode"
 CAP_CHARS = 60_000
@@ -202,7 +203,7 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
         text=text,
         message_id=message_id,
         previous_message_end=fields.text("previous", limit=MAX_OUTPUT_CHARS),
-        machine=parent is not None or fields.flag("synthetic") or text.lstrip().startswith("/tacit"),
+        machine=parent is not None or fields.flag("synthetic") or machine_made(text),
     )
 
 

@@ -18,14 +18,12 @@ from tacit.reading.errors import looks_like_error
 from tacit.reading.file_actions import Touch, file_actions
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.lexicon import Evidence, read_words
+from tacit.reading.machine_made import machine_made
 from tacit.reading.proposals import Reply, asks_for_leave, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
 
 HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500
-_MACHINE = re.compile(
-    r"^\s*(?:\[Request interrupted|<task-notification>|<local-command-stdout>|<command-name>/(?:clear|compact|cost|help|model|status|exit|login|fast|config)\b)"
-)
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]*)*[.!?]*")
 _REPORTS = re.compile(
     r"^(?:\W*\w+){0,4}\W*\b(?:it )?work(?:s|ed)\b(?:\W*\w+){0,3}\W*$", re.IGNORECASE
@@ -81,7 +79,7 @@ def read_situation(
         A situation whose chances need not sum to one; `nothing_coming` where no action follows.
     """
     text = _cut(text).strip()
-    if not text or _MACHINE.match(text):
+    if not text or machine_made(text):
         return Situation(nothing_coming=True, why=("no words of a person",))
     reply = read_reply(text)
     proposal = _proposal(previous_end, reply)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import assert_never
 
 from tacit.config.settings import RecallSettings
@@ -20,13 +19,8 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
+from tacit.reading.machine_made import machine_made
 from tacit.recall.outcome import Silence
-
-_MACHINE_MADE = re.compile(
-    r"^\s*<(?:task-notification|system-reminder|command-name|local-command|bash-(?:input|stdout|stderr)|hook_context)\b"
-    r"|^\s*\[(?:Request interrupted|SYSTEM NOTIFICATION)",
-    re.IGNORECASE,
-)
 
 
 def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | Silence:
@@ -57,7 +51,7 @@ def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -
 
 
 def _prompt(signal: PromptSubmitted, state: SessionState, settings: RecallSettings) -> Surface | Silence:
-    if signal.machine or _MACHINE_MADE.search(signal.text[:400]):
+    if signal.machine or machine_made(signal.text):
         return Silence(reason="machine-made prompt")
     if not signal.text.strip():
         return Silence(reason="empty prompt")
@@ -72,7 +66,9 @@ def _prompt(signal: PromptSubmitted, state: SessionState, settings: RecallSettin
 
 def memories_held(state: SessionState) -> int:
     """How many different memories were handed over in this epoch."""
-    return len({e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is not Surface.HOST})
+    return len(
+        {e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is not Surface.HOST}
+    )
 
 
 def _tool(signal: ToolStarting | ToolFinished) -> Surface | Silence:

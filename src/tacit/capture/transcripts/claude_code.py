@@ -14,9 +14,9 @@ from typing import cast
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.turn import Position, Transcript
+from tacit.reading.machine_made import PROGRAM_SOURCES
 
 _HEAD_BYTES = 256
-_MACHINE_SOURCES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
 _DEAF_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 _Fields = Mapping[str, object]
 
@@ -82,7 +82,7 @@ def _take(builder: TurnBuilder, fields: _Fields, *, subagents: bool) -> None:
         _take_reply(builder, content, at_ms)
     else:
         machine = any(
-            fields.get(name) in _MACHINE_SOURCES for name in ("promptSource", "turnOrigin", "source")
+            fields.get(name) in PROGRAM_SOURCES for name in ("promptSource", "turnOrigin", "source")
         )
         _take_prompt(builder, content, at_ms, machine=machine)
 
