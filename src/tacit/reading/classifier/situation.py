@@ -28,7 +28,7 @@ from tacit.reading.classifier.weights import Matrix, WeightFile
 NOTHING = "none"
 RULES_SHARE = 0.4
 RULES_KEPT = 0.3
-"""How sure a rule alone is, where the weights say no; chosen on projects left out (docs/adr/0012-fitted-readers.md)."""
+"""How sure a rule alone is, where the weights say no; chosen on projects left out (docs/adr/0013-fitted-readers.md)."""
 NOTHING_FROM = 0.5
 LEAST = 0.03
 MOST = 24

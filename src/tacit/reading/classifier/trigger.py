@@ -30,7 +30,7 @@ from tacit.reading.terms import find_paths
 RULES_SHARE = 0.4
 RULES_TRUST = 0.7
 RULES_KEPT = 0.3
-"""Chosen on projects left out (docs/adr/0012-fitted-readers.md)."""
+"""Chosen on projects left out (docs/adr/0013-fitted-readers.md)."""
 WORDS, VECTORS = "words", "vectors"
 STATEMENT_CHARS = 1_000
 LEAST = 0.05
