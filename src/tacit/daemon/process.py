@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import secrets
@@ -214,6 +215,8 @@ class DaemonProcess:
                     begun = True
                     refresh_launcher(self._home)
                     engine.warm()
+                    # What is loaded by now stays; a collection that walked all of it would stop a prompt for tens of milliseconds.
+                    gc.freeze()
                     self._drain(engine)
                     engine.capture_pending()
                     spooled_s = now
