@@ -92,6 +92,7 @@ def ablate(
         pool = Pool(project, embedder=embedder, settings=settings)
         try:
             shipped = pool.settings
+            _asked(pool, project)  # embeds every prompt, so that no set of spaces pays for it
             for one in asked:
                 spaces = {"spaces": one.settings.spaces, "spaces_on_demand": one.settings.spaces_on_demand}
                 pool.settings = shipped.model_copy(update=spaces)
