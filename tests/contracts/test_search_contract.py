@@ -203,6 +203,10 @@ class TestSemantic:
         assert ids(found) == names
         expected = (vectors @ unit(1, 0.1, 0, 0)).tolist()
         assert [hit.score for hit in found.hits] == pytest.approx(expected, abs=2e-3)
+        assert found.background is not None
+        assert found.background.count == 4
+        assert found.background.mean == pytest.approx(np.mean(expected), abs=2e-3)
+        assert found.background.deviation == pytest.approx(np.std(expected), abs=2e-3)
 
     def test_memories_without_a_vector_are_not_found(self, store: Store) -> None:
         add(store, memory("mem_a"))

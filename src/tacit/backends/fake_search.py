@@ -9,6 +9,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol, cast
 
@@ -25,7 +26,7 @@ from tacit.backends.text import (
     words,
 )
 from tacit.errors import EmbedderMismatch, InvalidInput
-from tacit.model.evidence import Hit, Ranking, WordTable
+from tacit.model.evidence import Background, Hit, Ranking, WordTable
 from tacit.model.memory import Entity, Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -95,7 +96,12 @@ class FakeSearch:
                 hint="Run `tacit reindex` to renew them.",
             )
         scores = {memory.id: float(np.dot(stored[memory.id][1], vector)) for memory in fitting}
-        return self._rank("semantic", fitting, scores, limit)
+        ranking = self._rank("semantic", fitting, scores, limit)
+        found = list(scores.values())
+        if not found:
+            return ranking
+        background = Background(count=len(found), mean=float(np.mean(found)), deviation=float(np.std(found)))
+        return replace(ranking, background=background)
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""

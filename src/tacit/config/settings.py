@@ -36,7 +36,7 @@ class Thresholds(_Section):
     """Least calibrated relevance (0-1) that a surface injects. Below it: silence."""
 
     start: float = Field(default=0.0, ge=0.0, le=1.0, description="when a session starts")
-    prompt: float = Field(default=0.2, ge=0.0, le=1.0, description="before a prompt")
+    prompt: float = Field(default=0.15, ge=0.0, le=1.0, description="before a prompt")
     action: float = Field(default=0.5, ge=0.0, le=1.0, description="around a tool call")
     failure: float = Field(default=0.4, ge=0.0, le=1.0, description="after a tool failed")
     compaction: float = Field(default=0.0, ge=0.0, le=1.0, description="after a compaction")
@@ -183,9 +183,9 @@ class RecallSettings(_Section):
         description="what measures closeness when somebody asks, over a wide ranking; empty = as for a prompt",
     )
     candidates_per_space: int = Field(
-        default=40, ge=1, le=1000, description="most candidates one space proposes"
+        default=64, ge=1, le=1000, description="most candidates one space proposes"
     )
-    shortlist: int = Field(default=40, ge=1, le=1000, description="most candidates that are scored")
+    shortlist: int = Field(default=20, ge=1, le=1000, description="most candidates that are scored")
     max_items: int = Field(default=8, ge=1, le=200, description="most memories in one prompt pack")
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are handed over unasked; empty = all of them"
@@ -193,8 +193,8 @@ class RecallSettings(_Section):
     failure_kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are handed over after a failure; empty = all of them"
     )
-    fuse: Literal["rrf", "rrf_equal", "weighted", "convex"] = Field(
-        default="rrf", description="how the rankings of the spaces become one order"
+    fuse: Literal["rrf", "rrf_equal", "weighted", "convex", "fitted"] = Field(
+        default="fitted", description="how the rankings of the spaces become one order"
     )
     score: Literal["situation", "similarity", "typed", "ambient", "multispace", "scoped"] = Field(
         default="situation", description="what relevance is judged from"

@@ -26,13 +26,31 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Background:
+    """How high any memory of the scope scores: mean and deviation of `count` of them, near ones and far ones alike."""
+
+    count: int
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """What one space found, best first, ties broken by id. `complete` False = cut off by the deadline."""
+    """What one space found, best first, ties broken by id.
+
+    Attributes:
+        space: its name.
+        hits: the memories found.
+        took_ms: milliseconds.
+        complete: False = cut off by the deadline.
+        background: what the hits stand out from, where the space knows it.
+    """
 
     space: str
     hits: tuple[Hit, ...]
     took_ms: float = 0.0
     complete: bool = True
+    background: Background | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +83,7 @@ class Candidate:
         relevance: calibrated probability (0-1) that injecting it helps; 0 until scored.
         reasons: short words for the trace (`intent: commit`, `lexical: golangci-lint`).
         freshness: what the probe of its files found.
+        apart: deviations by which its cosine with the words lies above the scope's usual one; 0 = not known.
     """
 
     memory: Memory
@@ -73,6 +92,7 @@ class Candidate:
     relevance: float = 0.0
     reasons: tuple[str, ...] = ()
     freshness: Freshness = ""
+    apart: float = 0.0
 
     def score(self, space: str) -> float | None:
         """Score in `space`, or None where it was not measured."""

@@ -23,7 +23,7 @@ class Search(Protocol):
         """Rank by cosine (-1 to 1) with `vector`, shape (dimensions,), of unit length.
 
         Memories whose stored vector has another identity are not found; `EmbedderMismatch` is raised when
-        the scope holds vectors but none of this identity.
+        the scope holds vectors but none of this identity. The ranking tells its background, of a sample where there are many.
         """
         ...
 

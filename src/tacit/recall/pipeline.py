@@ -48,7 +48,7 @@ from tacit.recall.score.gate import Gate, shipped_gate
 from tacit.recall.sections.counting import surely
 from tacit.recall.sections.packing import SECTIONED, Around, pack_sections, sections_costs, shifts
 from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
-from tacit.recall.spaces import graph
+from tacit.recall.spaces import graph, semantic
 from tacit.recall.spaces.recent import freshness
 from tacit.recall.start_pool import StartPools
 from tacit.recall.unconfirmed import unconfirmed
@@ -346,7 +346,8 @@ class RecallPipeline:
             whole, fuse_notes = answered.kept, answered.notes
         else:
             whole, fuse_notes = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
-        fused = cut_short(whole, rankings, settings.shortlist)
+        fused = cut_short(whole, rankings, settings.shortlist, held=() if asked else context.window)
+        apart = semantic.apart(rankings)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
             by_space.setdefault(ranking.space, {}).update({h.memory_id: h.score for h in ranking.hits})
@@ -375,6 +376,7 @@ class RecallPipeline:
                 memory=memories[memory_id],
                 scores=measured[memory_id],
                 fused=score,
+                apart=apart(memory_id),
                 reasons=(LAST_SESSION,) if memory_id == probed.last_id else (),
             )
             for memory_id, score in fused

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from time import perf_counter
 
 from tacit.errors import ProviderError
@@ -99,4 +100,4 @@ def retrieve(
 
 def _timed(ranking: Ranking, started: float) -> Ranking:
     took = (perf_counter() - started) * 1000
-    return Ranking(space=ranking.space, hits=ranking.hits, took_ms=took, complete=ranking.complete)
+    return replace(ranking, took_ms=took)

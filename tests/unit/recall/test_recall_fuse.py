@@ -81,3 +81,28 @@ def test_the_best_of_one_space_survives_many_that_two_spaces_find():
     assert "only" in [name for name, _ in short]
     assert len(short) == 10
     assert list(short) == sorted(short, key=lambda entry: (-entry[1], entry[0]))
+
+
+def test_fitted_order_by_hand():
+    from math import log1p
+
+    from tacit.recall.fuse.fitted import fitted_order
+
+    rankings = [
+        ranking("intent", ("a", 1.0), ("b", 0.5)),
+        ranking("semantic", ("b", 0.4), ("c", 0.3)),
+        ranking("lexical", ("c", 3.0)),
+    ]
+    expected = {"a": 1.2 + 7.8 * 0.3, "b": 0.6 + 7.8 * 0.4, "c": 7.8 * 0.3 + 0.46 * log1p(3.0)}
+    found = dict(fitted_order(rankings, {}))
+    assert found == pytest.approx(expected)
+    assert [name for name, _ in fitted_order(rankings, {})] == ["b", "a", "c"]
+
+
+def test_what_the_context_holds_takes_no_place_from_others():
+    from tacit.recall.fuse import HELD, cut_short
+
+    fused = tuple((f"m{n:02}", 1.0 - n / 100) for n in range(40))
+    held = {f"m{n:02}" for n in range(20)}
+    short = [name for name, _ in cut_short(fused, [], 10, held)]
+    assert short == [f"m{n:02}" for n in (*range(HELD), *range(20, 30))]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of, lifts, usual_row
+from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
 from tacit.recall.score.gate.model import GateModel, SurfaceModel, gate_data, gate_from, shipped_gate
 
 KINDS = KindRegistry()
@@ -51,34 +52,51 @@ def column(table: np.ndarray, name: str) -> list[float]:
     return [round(float(value), 6) for value in table[:, EVIDENCE.index(name)]]
 
 
-def test_a_class_counts_by_how_unusual_it_is() -> None:
-    usual = usual_row({"edit_code": 0.396, "commit": 0.046})  # with the floor: 0.4 and 0.05
-    found = lifts((("edit_code", 0.6), ("commit", 0.6)), usual)
-    assert found.max() == pytest.approx(0.6 / (0.6 + 3 * 0.05))
-    assert sorted(found)[-2] == pytest.approx(0.6 / (0.6 + 3 * 0.4))
-
-
 def test_evidence_by_hand() -> None:
     rows = [
         Candidate(
-            memory=memory("a", "Sign every commit.", trigger=Trigger(actions=(("commit", 1.0),), objects=("parser",), breadth=3.0)),
-            scores=(("semantic", 0.6), ("entity", 0.5)),
+            memory=memory(
+                "a", "Sign every commit.", trigger=Trigger(actions=(("commit", 1.0),), breadth=3.0)
+            ),
+            scores=(("semantic", 0.6), ("intent", 0.8), ("character", 0.2)),
+            apart=1.5,
         ),
-        Candidate(memory=memory("b", "Bananas.", kind="fact"), scores=(("semantic", 0.2),)),
-    ]  # fmt: skip
-    table = evidence_of(asked(commit=0.5), rows, kinds=KINDS, usual=usual_row({"commit": 0.046}))
-    lift = 0.5 / (0.5 + 0.15)
-    assert column(table, "lift") == [round(lift, 6), 0.0]
-    assert column(table, "lift_any") == [round(0.7 * lift, 6), 0.0]
-    assert column(table, "object_share") == [1.0, 0.0]  # "parser" is asked for
-    assert column(table, "object_rare") == [round(math.log(1 + 2 / 2) / math.log(3), 6), 0.0]
-    assert column(table, "cosine_spread") == [1.0, -1.0]
+        Candidate(memory=memory("b", "Bananas.", kind="fact"), scores=(("semantic", 0.2),), apart=-0.5),
+    ]
+    table = evidence_of(rows)
+    assert column(table, "intent") == [round(math.log(0.81 / 0.21), 6), round(math.log(0.01 / 1.01), 6)]
     assert column(table, "breadth") == [1.0, round(1 / 3, 6)]
-    assert column(table, "standing") == [1.0, 0.0]
+    assert column(table, "character") == [0.6, 0.0]
+    assert column(table, "cosine") == [1.5, -0.5]
+    assert column(table, "cosine_far") == [2.25, 0.0]
+
+
+def test_a_memory_counts_the_same_alone_and_among_others() -> None:
+    rows = [
+        Candidate(memory=memory(name, name * 9), scores=(("intent", at / 10),), apart=at / 3)
+        for at, name in enumerate("abcdefgh")
+    ]
+    together = shipped_gate().judge(asked(), rows, kinds=KINDS)
+    assert [shipped_gate().judge(asked(), [one], kinds=KINDS)[0][0] for one in rows] == pytest.approx(
+        [value for value, _ in together]
+    )
 
 
 def test_no_candidate_has_no_evidence() -> None:
-    assert evidence_of(asked(), [], kinds=KINDS, usual=usual_row({})).shape == (0, len(EVIDENCE))
+    assert evidence_of([]).shape == (0, len(EVIDENCE))
+
+
+def test_what_a_person_said_of_when_is_not_weighed() -> None:
+    said = Trigger(actions=(("commit", 0.9),), maker="user")
+    rows = [
+        Candidate(memory=memory("a", "Sign it.", trigger=said)),
+        Candidate(memory=memory("b", "Sign it.", trigger=replace(said, maker="local"))),
+    ]
+    gate = GateModel(surfaces={Surface.PROMPT: model()})
+    (told, why), (weighed, _) = gate.judge(asked(commit=0.8), rows, kinds=KINDS)
+    assert (told, why) == (pytest.approx(0.72), ("a person said when",))
+    assert weighed < 0.3
+    assert gate.judge(asked(commit=0.5), rows, kinds=KINDS)[0][0] == pytest.approx(weighed)
 
 
 def model(**weights: float) -> SurfaceModel:

@@ -29,23 +29,24 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.trigger import ACTIONS
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
-from tacit.recall.score.gate.evidence import evidence_of, usual_row
+from tacit.recall.score.gate.evidence import evidence_of
 from tacit.recall.score.gate.model import MOST, GateModel, SurfaceModel, gate_data
 from tacit_evals.data.judged import Project, load_inject
 from tacit_evals.data.recognise import folders_of, triggers_for
 from tacit_evals.fit.fitted import SHIPPED, Fitted
 from tacit_evals.fit.leaks import same_project
-from tacit_evals.suites.pool import Pool, Start
+from tacit_evals.suites.pool import Pool
 from tacit_evals.suites.running import shipped_settings
 
 Array = NDArray[np.float64]
-ALPHA = 0.10
+ALPHA = 0.12
 """Bound on the expected rate of injections into prompts that deserve nothing."""
-PENALTY = 100.0
+PENALTY = 10.0
 CROSS_WEIGHT = 0.2
+START_WEIGHT = 0.3
+"""Of pairs with memories of the start pack: what tells them is what tells the others, but broad ones stand there."""
 START_TOKENS = 1_000
 STEPS = 20
 DECIMALS = 5
@@ -120,7 +121,7 @@ def ask_all(
                 for prompt in other.prompts:
                     start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms)
                     before = len(listener.heard)
-                    pool.prompt(prompt, Start(), pool_of=other.name)
+                    pool.prompt(prompt, start, pool_of=other.name)
                     query, candidates = listener.heard[-1] if len(listener.heard) > before else (None, ())
                     crossed = other is not project
                     found.append(
@@ -143,19 +144,6 @@ def ask_all(
     return found
 
 
-def usual_chances(asked: Sequence[Asked]) -> dict[str, float]:
-    """Mean chance of every class over the prompts, each prompt once."""
-    seen: dict[tuple[str, str], Query | None] = {}
-    for one in asked:
-        seen[one.prompt_of, one.item] = one.query
-    total = dict.fromkeys(ACTIONS, 0.0)
-    for query in seen.values():
-        for name, chance in query.situation.actions if query else ():
-            if name in total:
-                total[name] += chance
-    return {name: round(value / max(len(seen), 1), DECIMALS) for name, value in total.items()}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
     """Rows to fit on: evidence, whether needed, weight, and the number of its `Asked`."""
@@ -167,26 +155,24 @@ class Pairs:
 
 
 def pairs_of(
-    asked: Sequence[Asked], usual: Mapping[str, float], *, cross_weight: float = CROSS_WEIGHT
+    asked: Sequence[Asked], *, cross_weight: float = CROSS_WEIGHT, start_weight: float = START_WEIGHT
 ) -> Pairs:
-    """One row per candidate that is not in the start pack and was not judged marginal."""
-    kinds = KindRegistry()
+    """One row per candidate that was not judged marginal; those in the start pack count less."""
     rows: list[Array] = []
     needed: list[float] = []
     weight: list[float] = []
     of: list[int] = []
-    base = usual_row(usual)
     for number, one in enumerate(asked):
         if one.query is None or not one.candidates:
             continue
-        table = evidence_of(one.query, one.candidates, kinds=kinds, usual=base)
+        table = evidence_of(one.candidates)
         for row, candidate in zip(table, one.candidates, strict=True):
             name = candidate.memory.id
-            if name in one.start or name in one.marginal or (one.crossed and name in one.generic):
+            if name in one.marginal or (one.crossed and (name in one.generic or name in one.start)):
                 continue
             rows.append(row)
             needed.append(float(name in one.needed))
-            weight.append(cross_weight if one.crossed else 1.0)
+            weight.append(cross_weight if one.crossed else start_weight if name in one.start else 1.0)
             of.append(number)
     return Pairs(evidence=np.array(rows), needed=np.array(needed), weight=np.array(weight), of=np.array(of))
 
@@ -224,7 +210,7 @@ def ridge_logistic(
     return beta[:-1], float(beta[-1])
 
 
-def fit_weights(pairs: Pairs, usual: Mapping[str, float], *, penalty: float = PENALTY) -> SurfaceModel:
+def fit_weights(pairs: Pairs, *, penalty: float = PENALTY) -> SurfaceModel:
     """The model without calibration and threshold."""
     x, w = pairs.evidence, pairs.weight
     mean = np.average(x, axis=0, weights=w)
@@ -235,7 +221,6 @@ def fit_weights(pairs: Pairs, usual: Mapping[str, float], *, penalty: float = PE
         scale=_rounded(scale),
         weights=_rounded(weights),
         bias=round(bias, DECIMALS),
-        usual=tuple(usual.items()),
     )
 
 
@@ -253,12 +238,11 @@ class Predicted:
 
 def predict(model: SurfaceModel, asked: Sequence[Asked]) -> list[Predicted]:
     """Uncalibrated logits of every candidate that the start pack does not hold."""
-    kinds = KindRegistry()
     found: list[Predicted] = []
     for one in asked:
         logits: dict[str, float] = {}
         if one.query is not None and one.candidates:
-            gains = model.gains(model.evidence(one.query, one.candidates, kinds))
+            gains = model.gains(evidence_of(one.candidates))
             totals = gains.sum(axis=1) + model.bias
             logits = {
                 candidate.memory.id: float(total)
@@ -322,11 +306,9 @@ def fit_gate(
     inner: list[Predicted] = []
     for store in stores if len(stores) > 1 else ():
         rest = [one for one in usable if store not in (one.store, one.prompt_of)]
-        usual = usual_chances(rest)
-        model = fit_weights(pairs_of(rest, usual), usual, penalty=penalty)
+        model = fit_weights(pairs_of(rest), penalty=penalty)
         inner += predict(model, [one for one in usable if one.store == store])
-    usual = usual_chances(usable)
-    final = fit_weights(pairs_of(usable, usual), usual, penalty=penalty)
+    final = fit_weights(pairs_of(usable), penalty=penalty)
     if not inner:
         inner = predict(final, usable)
     slope, offset = platt(inner)

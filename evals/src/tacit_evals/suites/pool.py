@@ -288,7 +288,13 @@ class Pool:
             files=files,
             read=reader or self._readers[""],
         )
-        context = Context(in_context=_holding(held.ids), turn=state.turn, notes=asked.notes)
+        context = Context(
+            in_context=_holding(held.ids),
+            turn=state.turn,
+            notes=asked.notes,
+            window=tuple(sorted(held.ids)),
+            traced=len(self.memories),
+        )
         query = replace(asked.kept, matching=self._matching)
         _, trace = self._pipeline.run(query, settings=self.settings, context=context, trace_id="t")
         return trace
@@ -299,6 +305,7 @@ class Pool:
             for candidate in trace.candidates:
                 best = max(candidate.relevance, predicted.get(candidate.memory_id, 0.0))
                 predicted[candidate.memory_id] = best
+        drops = [(drop, stage.stage) for trace in traces for stage in trace.stages for drop in stage.drops]
         return Handed(
             item=f"{prefix}/{item.id}",
             session=f"{prefix}/{item.session}",
@@ -308,6 +315,8 @@ class Pool:
             pack=tuple(dict.fromkeys(one for trace in traces for one in trace.injected)),
             tokens=sum(trace.tokens for trace in traces if trace.injected),
             predicted=predicted,
+            read=traces[0].situation if traces else None,
+            fates={drop.memory_id: (stage, drop.reason) for drop, stage in reversed(drops)},
         )
 
 

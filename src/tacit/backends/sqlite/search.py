@@ -30,12 +30,13 @@ from tacit.backends.sqlite.connection import Database
 from tacit.backends.sqlite.documents import ALWAYS
 from tacit.backends.sqlite.index.memories import MemoryPartitions, MemoryRows
 from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
+from tacit.backends.sqlite.index.rows import Scores
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
 from tacit.backends.sqlite.matching import Postings, read_postings, tabulate, weigh
 from tacit.backends.sqlite.scopes import StoredScope
 from tacit.backends.text import clean_text, clean_value, code_query_words, query_words
 from tacit.errors import EmbedderMismatch, InvalidInput
-from tacit.model.evidence import Hit, Ranking, WordTable
+from tacit.model.evidence import Background, Hit, Ranking, WordTable
 from tacit.model.memory import Entity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
@@ -75,15 +76,17 @@ class SqliteSearch:
             now_ms = self._clock.now_ms()
             asked = np.ascontiguousarray(vector, np.float32)
             held = 0
+            samples: list[Scores] = []
             for one in scopes if stored else ():
                 assert stored is not None
                 with self._vectors.current(connection, one, stored) as index:
                     held += index.rows.living
                     positions, scores = index.nearest(asked, limit, now_ms)
                     found.append((index.rows.ids[positions], scores))
+                    samples.append(index.sampled(asked))
             if not held:
                 _refuse_other_embedder(connection, scopes, identity)
-            return ranking.filled(best_hits(found, limit))
+            return replace(ranking.filled(best_hits(found, limit)), background=_background(samples))
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
@@ -295,6 +298,14 @@ class _Timed:
 
     def empty(self, *, complete: bool = True) -> Ranking:
         return replace(self._ranking, took_ms=self._clock.monotonic_ms() - self._began, complete=complete)
+
+
+def _background(samples: Sequence[Scores]) -> Background | None:
+    """Mean and deviation of sampled cosines; None without any."""
+    every = np.concatenate(samples) if samples else np.empty(0, np.float32)
+    if not len(every):
+        return None
+    return Background(count=len(every), mean=float(every.mean()), deviation=float(every.std()))
 
 
 def _best_rows(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tacit.model.evidence import Ranking
 from tacit.recall.fuse.convex import convex_min_max
+from tacit.recall.fuse.fitted import fitted_order
 from tacit.recall.fuse.reciprocal import reciprocal_rank
 from tacit.recall.fuse.weighted import weighted_sum
 
-HEADS = 3
+HEADS = 1
 """So many of the best of each space are always scored."""
+HELD = 4
+"""So many of those that the context holds are scored all the same: they may have changed since."""
 
 Fuse = Callable[[Sequence[Ranking], Mapping[str, float]], tuple[tuple[str, float], ...]]
 
@@ -26,16 +29,26 @@ FUSIONS: dict[str, Fuse] = {
     "rrf_equal": rrf_equal,
     "weighted": weighted_sum,
     "convex": convex_min_max,
+    "fitted": fitted_order,
 }
 
 
 def cut_short(
-    fused: tuple[tuple[str, float], ...], rankings: Sequence[Ranking], size: int
+    fused: tuple[tuple[str, float], ...],
+    rankings: Sequence[Ranking],
+    size: int,
+    held: Collection[str] = (),
 ) -> tuple[tuple[str, float], ...]:
     """The first `size` in the fused order, with the best of every space among them.
 
-    A memory that one space alone finds, and finds best, must not be crowded out by many that two spaces find somehow.
+    A memory that one space alone finds, and finds best, must not be crowded out by many that two spaces find somehow. Those
+    that the context holds (`held`) take none of the `size` places from the others: the best `HELD` of them come besides.
     """
+    if held:
+        there = frozenset(held)
+        again = [entry for entry in fused if entry[0] in there][:HELD]
+        short = cut_short(tuple(entry for entry in fused if entry[0] not in there), rankings, size)
+        return tuple(sorted((*short, *again), key=lambda entry: (-entry[1], entry[0])))
     heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:HEADS]}
     chosen = [entry for entry in fused if entry[0] in heads]
     chosen += [entry for entry in fused if entry[0] not in heads]

@@ -23,6 +23,9 @@ Bits = NDArray[np.uint64]
 SMALL_ROWS = 2000
 """Fewer rows than this are compared exactly."""
 
+SAMPLED = 192
+"""So many rows tell how high any row scores; mean and deviation of that many are true to a tenth of a deviation."""
+
 CANDIDATES = 192
 """Rows that the first step hands to the second, at least; four for each hit wanted, if that is more."""
 
@@ -75,6 +78,10 @@ class VectorRows(Protocol):
         """The `want` nearest rows that hold at `now_ms`, in no order, with their cosines."""
         ...
 
+    def sampled(self, vector: Vectors) -> Scores:
+        """Cosines of about `SAMPLED` rows spread evenly over all of them, dead ones too; of every row of a small scope."""
+        ...
+
 
 class ExactVectors:
     """All vectors in single precision; every row is compared."""
@@ -94,6 +101,14 @@ class ExactVectors:
         positions = np.arange(self.rows.size) if usable is None else np.flatnonzero(usable)
         return self.rows.best(positions, scores if usable is None else scores[positions], want)
 
+    def sampled(self, vector: Vectors) -> Scores:
+        """See the protocol."""
+        return self._matrix[:: _stride(len(self._matrix))] @ vector
+
+
+def _stride(rows: int) -> int:
+    return max(1, -(-rows // SAMPLED))
+
 
 class SignBitVectors:
     """Sign bits in memory; half-precision vectors in a base (often a mapped file) and a tail that grows."""
@@ -105,6 +120,8 @@ class SignBitVectors:
         self._dimensions = base.shape[1]
         self._tail: HalfVectors = np.empty((0, self._dimensions), np.float16)
         self._bits: Bits = sign_bits(base) if bits is None else bits
+        self._sample: Vectors = np.empty((0, self._dimensions), np.float32)
+        self._sampled_at = -1
         self._make_room(self._size)
 
     @property
@@ -146,6 +163,13 @@ class SignBitVectors:
         """See the protocol."""
         candidates = self._near_signs(vector, max(CANDIDATES, 4 * want), self.rows.usable(now_ms))
         return self.rows.best(candidates, widen(self.gather(candidates)) @ vector, want)
+
+    def sampled(self, vector: Vectors) -> Scores:
+        """See the protocol. Read once, and again when an eighth has come."""
+        if self._sampled_at < 0 or self._size > self._sampled_at * 9 // 8:
+            self._sample = widen(self.gather(np.arange(0, self._size, _stride(self._size))))
+            self._sampled_at = self._size
+        return self._sample @ vector
 
     def _near_signs(self, vector: Vectors, want: int, usable: NDArray[np.bool_] | None) -> Positions:
         size = self._size

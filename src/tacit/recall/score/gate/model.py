@@ -4,9 +4,12 @@ In: a query with its short list. Out: relevance (0-1) and reasons for every cand
 
     relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset)
 
-each standardised evidence kept within -4 and 4. Logistic regression with a ridge penalty, then Platt's calibration (Platt, 1999)
+each standardised evidence kept within -10 and 10. Logistic regression with a ridge penalty, then Platt's calibration (Platt, 1999)
 on predictions for projects that the weights were not fitted on. The threshold is chosen on those same predictions by
 conformal risk control (Angelopoulos et al., 2024); both are made in `tacit_evals.fit.gate`.
+
+What a person said about when a memory applies is no evidence to be weighed: where the situation is that one, with chance c
+times weight w of at least `TOLD`, relevance is at least c w.
 """
 
 from __future__ import annotations
@@ -25,9 +28,10 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.recall.score.gate.evidence import EVIDENCE, Row, evidence_of, usual_row
+from tacit.recall.score.gate.evidence import EVIDENCE, Row, evidence_of
 
-MOST = 4.0
+MOST = 10.0
+TOLD = 0.5
 WORTH_REASONS = 0.1
 """Below it nobody asks why a candidate scored what it did."""
 _REASONS = 3
@@ -41,7 +45,6 @@ class SurfaceModel:
         mean, scale, weights: one number per name of `EVIDENCE`.
         bias, slope, offset: of the formula.
         threshold: least relevance that is handed over, as fitted.
-        usual: usual chance of every action class.
     """
 
     mean: tuple[float, ...]
@@ -51,7 +54,6 @@ class SurfaceModel:
     slope: float = 1.0
     offset: float = 0.0
     threshold: float = 0.5
-    usual: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name, row in (("mean", self.mean), ("scale", self.scale), ("weights", self.weights)):
@@ -59,21 +61,12 @@ class SurfaceModel:
                 raise InvalidInput(f"The gate has {len(row)} numbers in {name!r}; it needs {len(EVIDENCE)}.")
 
     @cached_property
-    def _rows(self) -> tuple[Row, Row, Row, Row]:
-        return (
-            np.array(self.mean),
-            np.array(self.scale),
-            np.array(self.weights),
-            usual_row(dict(self.usual)),
-        )
-
-    def evidence(self, query: Query, candidates: Sequence[Candidate], kinds: KindRegistry) -> Row:
-        """Evidence of the short list, shape (candidates, columns)."""
-        return evidence_of(query, candidates, kinds=kinds, usual=self._rows[3])
+    def _rows(self) -> tuple[Row, Row, Row]:
+        return np.array(self.mean), np.array(self.scale), np.array(self.weights)
 
     def gains(self, evidence: Row) -> Row:
         """What each column adds to the logit, same shape."""
-        mean, scale, weights, _ = self._rows
+        mean, scale, weights = self._rows
         return np.clip((evidence - mean) / scale, -MOST, MOST) * weights
 
     def relevance(self, gains: Row) -> Row:
@@ -116,16 +109,27 @@ class GateModel:
     ) -> tuple[tuple[float, tuple[str, ...]], ...]:
         """Relevance with short reasons, strongest first, for every candidate in the order given."""
         model = self.surfaces[query.surface]
-        gains = model.gains(model.evidence(query, candidates, kinds))
-        values = model.relevance(gains)
+        gains = model.gains(evidence_of(candidates))
+        values = model.relevance(gains).tolist()
         return tuple(
-            (float(value) * _age(candidate, kinds), _reasons(row) if value >= WORTH_REASONS else ())
+            _told(query, candidate, value * _age(candidate, kinds), row)
             for candidate, value, row in zip(candidates, values, gains, strict=True)
         )
 
     def thresholds(self) -> dict[str, float]:
         """See `Gate`."""
         return {surface.value: model.threshold for surface, model in self.surfaces.items()}
+
+
+def _told(query: Query, candidate: Candidate, value: float, gains: Row) -> tuple[float, tuple[str, ...]]:
+    trigger = candidate.memory.trigger
+    if trigger.maker == "user":
+        now = max(
+            (weight * query.situation.probability(name) for name, weight in trigger.actions), default=0.0
+        )
+        if now >= TOLD and now > value:
+            return now, ("a person said when",)
+    return value, _reasons(gains) if value >= WORTH_REASONS else ()
 
 
 def _age(candidate: Candidate, kinds: KindRegistry) -> float:
@@ -162,7 +166,6 @@ def _surface_from(data: Mapping[str, Any]) -> SurfaceModel:
         slope=data["slope"],
         offset=data["offset"],
         threshold=data["threshold"],
-        usual=tuple(data["usual"].items()),
     )
 
 
@@ -180,7 +183,6 @@ def gate_data(gate: GateModel) -> dict[str, Any]:
                 "mean": list(model.mean),
                 "scale": list(model.scale),
                 "weights": list(model.weights),
-                "usual": dict(model.usual),
             }
             for surface, model in gate.surfaces.items()
         },
