@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from tacit.model.situation import Situation
 from tacit_evals.data.judged import Judgment
 
 Array = npt.NDArray[np.float64]
@@ -33,6 +34,8 @@ class Handed:
         pack: memory ids handed at the item, in order.
         tokens: what they cost.
         predicted: relevance by memory id of everything that was scored, in context or not.
+        read: what was read as about to happen; None = recall was not asked.
+        fates: by memory id the stage that let it go, and its reason.
     """
 
     item: str
@@ -43,6 +46,8 @@ class Handed:
     pack: tuple[str, ...] = ()
     tokens: int = 0
     predicted: Mapping[str, float] = field(default_factory=dict[str, float])
+    read: Situation | None = None
+    fates: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     @property
     def counted(self) -> tuple[str, ...]:

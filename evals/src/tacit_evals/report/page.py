@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from tacit_evals.report.plots import plots_of
-from tacit_evals.report.scorecard import Part, Scorecard, commit
+from tacit_evals.report.scorecard import Listing, Part, Scorecard, commit
 from tacit_evals.report.tables import cell
 
 _STYLE = """
@@ -14,6 +15,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
 th, td { padding: .2rem .6rem; border-bottom: 1px solid #ddd; text-align: right; font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; white-space: nowrap; }
+.texts td { text-align: left; vertical-align: top; min-width: 6rem; white-space: normal; }
 small { color: #666; } figure { display: inline-block; margin: 1rem; } svg { max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { body { background: #fff; } }
 """
@@ -35,6 +37,7 @@ def render_page(card: Scorecard) -> str:
         f"<figure><figcaption>{escape(name)}</figcaption>{svg}</figure>"
         for name, svg in plots_of(card).items()
     ]
+    body += [_listing(one) for one in card.listings]
     body += ["<h2>Settings</h2><table>"]
     body += [f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>" for k, v in card.settings.items()]
     body += ["</table>"]
@@ -43,6 +46,21 @@ def render_page(card: Scorecard) -> str:
         f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n'
         + "\n".join(body)
         + "\n</body></html>\n"
+    )
+
+
+def _listing(listing: Listing) -> str:
+    """Counts by cause, then rows; texts of the data wrap."""
+
+    def row(cells: Sequence[str], tag: str = "td") -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    counts = [row((cause, str(number))) for cause, number in listing.counts.items()]
+    rows = [row(listing.columns, "th"), *(row(cells) for cells in listing.rows)]
+    return (
+        f"<h2>{escape(listing.title)}</h2><table>{''.join(counts)}</table>"
+        f"<p>{len(listing.rows)} of {sum(listing.counts.values())}, of every cause in turn:</p>"
+        f'<table class="texts">{"".join(rows)}</table>'
     )
 
 

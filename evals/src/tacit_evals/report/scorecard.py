@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Findings by cause. `rows` hold texts of the data: they stand on the page alone, which goes where the user says."""
+
+    title: str
+    counts: Mapping[str, int]
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scorecard:
     """What one run found. `total` is what the JSON document calls `metrics`; `parts` stand beside it by name."""
 
@@ -48,6 +58,7 @@ class Scorecard:
     parts: tuple[Part, ...] = ()
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    listings: tuple[Listing, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""
@@ -73,6 +84,7 @@ class Scorecard:
                 for part in self.parts
             },
             "notes": list(self.notes),
+            "causes": {listing.title: dict(listing.counts) for listing in self.listings},
         }
 
     def write(self, path: Path) -> None:

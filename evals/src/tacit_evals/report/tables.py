@@ -44,6 +44,10 @@ def print_card(card: Scorecard, *, console: Console | None = None) -> None:
     out.print(table)
     for name, value in card.settings.items():
         out.print(f"{name}: {value}")
+    for listing in card.listings:
+        out.print(f"{listing.title}: {sum(listing.counts.values())}")
+        for cause, number in listing.counts.items():
+            out.print(f"  {number:5}  {cause}")
     for note in card.notes:
         out.print(f"note: {note}")
 

@@ -16,6 +16,7 @@ from tacit_evals.data.rows import read_text
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.metrics.counts import Handed
 from tacit_evals.report.scorecard import Scorecard
+from tacit_evals.report.trec import of_handed, write_trec
 from tacit_evals.suites.handed import Measured, scorecard
 from tacit_evals.suites.inject import MAIN_BUDGET, START_BUDGETS, prompt_baselines, start_baselines
 from tacit_evals.suites.pool import DAY_MS, Pool
@@ -90,6 +91,8 @@ def _measure(project: Project, run: Run) -> Measured:
             for budget in START_BUDGETS
         }
         texts = {f"{project.name}/{call.id}": words_of(call) for call in project.calls}
+        if run.trec is not None:
+            write_trec(run.trec, f"{project.name} calls", *of_handed(handed[MAIN_BUDGET]))
         return Measured(
             name=project.name,
             learned=project.learned,

@@ -20,7 +20,8 @@ from tacit_evals.metrics.calibration import (
 from tacit_evals.metrics.counts import RATIOS, Array, Handed, count, figures, tokens_per_need
 from tacit_evals.metrics.curve import risk_coverage
 from tacit_evals.metrics.resample import binomial_interval, intervals, macro_intervals, paired_p
-from tacit_evals.report.scorecard import MACRO, POOLED, Part, Scorecard
+from tacit_evals.report.scorecard import MACRO, POOLED, Listing, Part, Scorecard
+from tacit_evals.suites.causes import Finding, Labels, alarms, chosen, counted, misses
 
 COLUMNS = (
     "start_coverage_all", "start_coverage_grade2", "start_coverage_learned", "coverage_all", "coverage_grade2",
@@ -33,6 +34,9 @@ PROMPT_FIGURES = (
     "coverage_all", "coverage_grade2", "coverage_learned", "prompt_precision", "wrongful_rate", "injections_per_prompt",
 )  # fmt: skip
 CURVE_POINTS = 200
+MOST_LISTED = 40
+SHOWN_CHARS = 300
+LISTED = ("cause", "item", "memory", "grade", "relevance", "read, labelled, trigger", "asked", "memory says")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,7 @@ class Measured:
         start_baselines: start packs in other orders, by name and budget; a list of items for each order.
         cross: for prompts of other projects: (got anything, got anything that is not generic).
         more: further figures.
+        labels: texts and what annotators said, to tell causes by; None = causes are not told.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Measured:
     )
     cross: Sequence[tuple[bool, bool]] = ()
     more: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    labels: Labels | None = None
 
     @property
     def items(self) -> Sequence[Handed]:
@@ -96,7 +102,43 @@ def scorecard(
     return Scorecard(
         suite=suite, dataset=dataset, settings={**settings, "start_tokens": measured[0].main},
         total=total, parts=shown, columns=COLUMNS, notes=notes,
+        listings=_listings(measured),
     )  # fmt: skip
+
+
+def _listings(measured: Sequence[Measured]) -> tuple[Listing, ...]:
+    """Misses and false alarms of all projects by cause."""
+    told = [(one, one.labels) for one in measured if one.labels is not None]
+    found = {
+        "Misses (needed, not handed over)": [f for one, labels in told for f in misses(one.items, labels)],
+        "False alarms (handed over, not needed)": [
+            f for one, labels in told for f in alarms(one.items, labels)
+        ],
+    }
+    return tuple(
+        Listing(
+            title=title,
+            counts=counted(findings),
+            columns=LISTED,
+            rows=[_row(one) for one in chosen(findings, MOST_LISTED)],
+        )
+        for title, findings in found.items()
+        if told
+    )
+
+
+def _row(one: Finding) -> tuple[str, ...]:
+    relevance = "-" if one.relevance is None else f"{one.relevance:.2f}"
+    return (
+        one.cause,
+        one.item,
+        one.memory,
+        str(one.grade),
+        relevance,
+        one.why,
+        one.asked[:SHOWN_CHARS],
+        one.content[:SHOWN_CHARS],
+    )
 
 
 def _part(one: Measured, constant: float | None) -> Part:

@@ -17,6 +17,7 @@ from tacit_evals.data.judged import Project, load_inject
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.metrics.counts import Handed
 from tacit_evals.report.scorecard import Scorecard
+from tacit_evals.report.trec import of_handed, write_trec
 from tacit_evals.suites.baselines import (
     Dense,
     Lexical,
@@ -28,6 +29,7 @@ from tacit_evals.suites.baselines import (
     start_orders,
     top,
 )
+from tacit_evals.suites.causes import SITUATIONS, Labels, labelled_classes
 from tacit_evals.suites.handed import Measured, scorecard
 from tacit_evals.suites.pool import Pool, Start
 from tacit_evals.suites.running import Run
@@ -72,6 +74,8 @@ def _measure(project: Project, projects: Sequence[Project], run: Run) -> Measure
             for budget in START_BUDGETS
         }
         texts = {f"{project.name}/{prompt.id}": prompt.text for prompt in project.prompts}
+        if run.trec is not None:
+            write_trec(run.trec, project.name, *of_handed(handed[MAIN_BUDGET]))
         return Measured(
             name=project.name,
             learned=project.learned,
@@ -85,9 +89,21 @@ def _measure(project: Project, projects: Sequence[Project], run: Run) -> Measure
                 if other is not project
                 for verdict in _cross(project, other, run)
             ],
+            labels=_labels(project, pool, texts, run),
         )
     finally:
         pool.close()
+
+
+def _labels(project: Project, pool: Pool, texts: dict[str, str], run: Run) -> Labels:
+    """Texts, triggers as they are used, and the annotators' labels where the data has them."""
+    beside = run.labels_of(project.name)
+    return Labels(
+        asked=texts,
+        memories=pool.memories,
+        situations=labelled_classes(beside.with_name(SITUATIONS), prefix=project.name) if beside else {},
+        triggers={row.id: row.given for row in project.memories if row.given is not None},
+    )
 
 
 def _pool(project: Project, run: Run, *evaluated: str) -> Pool:

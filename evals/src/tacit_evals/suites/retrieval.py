@@ -24,6 +24,7 @@ from tacit_evals.metrics.ranking import (
     resampled_mean,
 )
 from tacit_evals.report.scorecard import Part, Scorecard
+from tacit_evals.report.trec import write_trec
 from tacit_evals.suites.baselines import Dense, Lexical, convex, fused
 from tacit_evals.suites.pool import Pool
 from tacit_evals.suites.running import Run
@@ -58,7 +59,14 @@ def run_retrieval(run: Run) -> Scorecard:
         own = _Found()
         for corpus in corpora:
             run.say(f"{corpus.name}: {len(corpus.texts)} texts, {len(corpus.questions)} questions")
-            for method, rankings in _rankings(corpus, run).items():
+            ranked = _rankings(corpus, run)
+            if run.trec is not None:
+                runs = {
+                    method: {q: as_scores(one) for q, one in own_runs.items()}
+                    for method, own_runs in ranked.items()
+                }
+                write_trec(run.trec, corpus.name, _qrels(corpus, str), runs)
+            for method, rankings in ranked.items():
                 for name, values in figures(corpus, rankings).items():
                     named = {f"{corpus.name}/{query}": value for query, value in values.items()}
                     own.add(method, name, named)

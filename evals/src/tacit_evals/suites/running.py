@@ -53,6 +53,7 @@ class Run:
         fit: folders to fit on; () = what ships.
         triggers: folder with labelled triggers; None = the local trigger maker.
         pool: the pool of the suite `action`, where it is not found by itself.
+        trec: folder for judgments and rankings as TREC files; None = none are written.
         say: called with one line of progress.
     """
 
@@ -62,6 +63,7 @@ class Run:
     fit: tuple[Path, ...] = ()
     triggers: Path | None = None
     pool: Path | None = None
+    trec: Path | None = None
     say: Callable[[str], None] = field(default=lambda _line: None)
     _fits: dict[tuple[str, ...], Fitted] = field(default_factory=dict[tuple[str, ...], Fitted])
 
