@@ -17,7 +17,7 @@ from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
-from tacit.recall.score.gate.model import GateModel, SurfaceModel, gate_data, gate_from, shipped_gate
+from tacit.recall.score.gate.model import MANY, GateModel, SurfaceModel, gate_data, gate_from, shipped_gate
 
 KINDS = KindRegistry()
 
@@ -63,7 +63,7 @@ def test_evidence_by_hand() -> None:
         ),
         Candidate(memory=memory("b", "Bananas.", kind="fact"), scores=(("semantic", 0.2),), apart=-0.5),
     ]
-    table = evidence_of(rows)
+    table = evidence_of(asked(), rows)
     assert column(table, "intent") == [round(math.log(0.81 / 0.21), 6), round(math.log(0.01 / 1.01), 6)]
     assert column(table, "breadth") == [1.0, round(1 / 3, 6)]
     assert column(table, "character") == [0.6, 0.0]
@@ -71,19 +71,32 @@ def test_evidence_by_hand() -> None:
     assert column(table, "cosine_far") == [2.25, 0.0]
 
 
-def test_a_memory_counts_the_same_alone_and_among_others() -> None:
+def test_a_memory_has_the_same_evidence_alone_and_among_others() -> None:
     rows = [
         Candidate(memory=memory(name, name * 9), scores=(("intent", at / 10),), apart=at / 3)
         for at, name in enumerate("abcdefgh")
     ]
-    together = shipped_gate().judge(asked(), rows, kinds=KINDS)
-    assert [shipped_gate().judge(asked(), [one], kinds=KINDS)[0][0] for one in rows] == pytest.approx(
-        [value for value, _ in together]
-    )
+    alone = [evidence_of(asked(), [one])[0].tolist() for one in rows]
+    assert evidence_of(asked(), rows).tolist() == alone
+
+
+def test_a_short_list_gains_what_its_best_lacks() -> None:
+    few = replace(model(), few=0.5)
+    assert few.relevance(np.zeros((MANY, 5)))[0] == pytest.approx(1 / (1 + math.exp(-(2 * -1 + 0.5))))
+    gained = 2 * -1 + 0.5 + 0.5 * math.log(MANY / 2)
+    assert few.relevance(np.zeros((2, 5)))[0] == pytest.approx(1 / (1 + math.exp(-gained)))
+
+
+def test_an_acceptance_says_nothing_itself() -> None:
+    rows = [Candidate(memory=memory("a", "Sign it."), scores=(("character", 0.9),), apart=4.0)]
+    yes = replace(asked("yup"), situation=Situation(accepted=True))
+    table = evidence_of(yes, rows)
+    assert column(table, "character") == [round(3 * 0.18, 6)]
+    assert column(table, "cosine") == [1.3]
 
 
 def test_no_candidate_has_no_evidence() -> None:
-    assert evidence_of([]).shape == (0, len(EVIDENCE))
+    assert evidence_of(asked(), []).shape == (0, len(EVIDENCE))
 
 
 def test_what_a_person_said_of_when_is_not_weighed() -> None:
@@ -145,3 +158,18 @@ def test_what_ships_names_where_it_is_from() -> None:
     gate = shipped_gate()
     assert gate.covers(Surface.PROMPT)
     assert {"data", "command", "date", "embedder"} <= set(gate.manifest)
+
+
+def test_a_rule_that_governs_what_is_coming_needs_no_more_where_there_are_few() -> None:
+    gate = GateModel(surfaces={Surface.PROMPT: model()})  # -1.5 whatever is known: 0.18
+    rule = Candidate(memory=memory("a", "Sign every commit."), scores=(("intent", 0.8),))
+    fact = Candidate(memory=memory("b", "Commits are signed.", kind="fact"), scores=(("intent", 0.9),))
+    weak = Candidate(memory=memory("c", "Sign every commit."), scores=(("intent", 0.64),))
+    low = pytest.approx(1 / (1 + math.exp(1.5)))
+
+    def judged(*others: Candidate) -> list[float]:
+        return [value for value, _ in gate.judge(asked(), [rule, fact, weak, *others], kinds=KINDS)]
+
+    assert judged() == [0.8, low, low]
+    assert judged(*[weak] * 7)[0] == pytest.approx(0.8 * (16 - 10) / 12)
+    assert judged(*[weak] * 13)[0] == low

@@ -18,6 +18,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit.recall.score.gate.evidence import evidence_of
-from tacit.recall.score.gate.model import MOST, GateModel, SurfaceModel, gate_data
+from tacit.recall.score.gate.model import MANY, MOST, GateModel, SurfaceModel, gate_data
 from tacit_evals.data.judged import Project, load_inject
 from tacit_evals.data.recognise import folders_of, triggers_for
 from tacit_evals.fit.fitted import SHIPPED, Fitted
@@ -49,6 +50,7 @@ START_WEIGHT = 0.3
 """Of pairs with memories of the start pack: what tells them is what tells the others, but broad ones stand there."""
 START_TOKENS = 1_000
 STEPS = 20
+FEWS = (1, 2, 4, 8)
 DECIMALS = 5
 SHIPPED_FILE = Path("src/tacit/recall/score/gate/shipped.json")
 COMMAND = "python -m tacit_evals.fit.gate --data DATA --date DATE --out " + str(SHIPPED_FILE)
@@ -165,7 +167,7 @@ def pairs_of(
     for number, one in enumerate(asked):
         if one.query is None or not one.candidates:
             continue
-        table = evidence_of(one.candidates)
+        table = evidence_of(one.query, one.candidates)
         for row, candidate in zip(table, one.candidates, strict=True):
             name = candidate.memory.id
             if name in one.marginal or (one.crossed and (name in one.generic or name in one.start)):
@@ -242,7 +244,7 @@ def predict(model: SurfaceModel, asked: Sequence[Asked]) -> list[Predicted]:
     for one in asked:
         logits: dict[str, float] = {}
         if one.query is not None and one.candidates:
-            gains = model.gains(evidence_of(one.candidates))
+            gains = model.gains(evidence_of(one.query, one.candidates))
             totals = gains.sum(axis=1) + model.bias
             logits = {
                 candidate.memory.id: float(total)
@@ -286,6 +288,32 @@ def controlled_threshold(
     return round(min(1.0, best[allowed] + 1e-4), 4) if allowed < n else 0.0
 
 
+def few_gain(
+    predicted: Sequence[Predicted], *, slope: float, offset: float, threshold: float, alpha: float
+) -> float:
+    """How much a list of n gains over one of `MANY`: mean of (t(MANY) - t(n)) / ln(MANY / n) over `FEWS`, t in log odds.
+
+    t(n) is the threshold that keeps the bound on lists of n, cut from those of the prompts in the order of a hash.
+    """
+    found: list[float] = []
+    for n in FEWS:
+        lists = [part for one in predicted if one.asked.nothing for part in _cut(one, n)]
+        least = controlled_threshold(lists, slope=slope, offset=offset, alpha=alpha)
+        found.append((_log_odds(threshold) - _log_odds(least)) / float(np.log(MANY / n)))
+    return round(max(float(np.mean(found)), 0.0), DECIMALS)
+
+
+def _cut(one: Predicted, size: int) -> list[Predicted]:
+    names = sorted(one.logits, key=lambda name: sha256(f"{one.asked.item} {name}".encode()).digest())
+    starts = range(0, max(len(names), 1), size)
+    return [replace(one, logits={name: one.logits[name] for name in names[at : at + size]}) for at in starts]
+
+
+def _log_odds(chance: float) -> float:
+    within = min(max(chance, 1e-4), 1 - 1e-4)
+    return float(np.log(within / (1 - within)))
+
+
 def _probability(logit: float, slope: float, offset: float) -> float:
     return float(1 / (1 + np.exp(-(slope * logit + offset))))
 
@@ -313,7 +341,8 @@ def fit_gate(
         inner = predict(final, usable)
     slope, offset = platt(inner)
     threshold = controlled_threshold(inner, slope=slope, offset=offset, alpha=alpha)
-    return replace(final, slope=slope, offset=offset, threshold=threshold)
+    few = few_gain(inner, slope=slope, offset=offset, threshold=threshold, alpha=alpha)
+    return replace(final, slope=slope, offset=offset, threshold=threshold, few=few)
 
 
 def judged_projects(data: Path) -> list[Project]:

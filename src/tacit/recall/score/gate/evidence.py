@@ -9,6 +9,9 @@ means the same in a store of one memory and of a million.
     cosine         deviations above the scope's usual cosine (`recall.spaces.semantic.apart`)
     cosine_far     cosine squared where it is above 0
 
+What is said in a prompt that only accepts a proposal ("yup") tells nothing: its character and cosine are those of no evidence
+either way, `QUIET`, and its situation alone decides.
+
 Thirty-four more were tried and left out, because a project left out was not told better with them (ADR 0013).
 """
 
@@ -20,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate
+from tacit.model.query import Query
 
 Row = NDArray[np.float64]
 
@@ -32,11 +36,17 @@ GREATEST_BREADTH = 3.0
 CHARACTER_SCALE = 3.0
 
 
-def evidence_of(candidates: Sequence[Candidate]) -> Row:
+QUIET = (0.18, 1.3)
+"""Character and cosine of the mean candidate of the judged short lists."""
+
+
+def evidence_of(query: Query, candidates: Sequence[Candidate]) -> Row:
     """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`)."""
     if not candidates:
         return np.zeros((0, len(EVIDENCE)))
     table = np.array([_numbers(candidate) for candidate in candidates])
+    if query.situation.accepted:
+        table[:, 2:] = QUIET
     intent, breadth, character, cosine = table.T
     return np.stack(
         [

@@ -2,11 +2,14 @@
 
 In: a query with its short list. Out: relevance (0-1) and reasons for every candidate. A frozen value, made from data.
 
-    relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset)
+    relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset + few * ln(MANY / n))
 
 each standardised evidence kept within -10 and 10. Logistic regression with a ridge penalty, then Platt's calibration (Platt, 1999)
 on predictions for projects that the weights were not fitted on. The threshold is chosen on those same predictions by
 conformal risk control (Angelopoulos et al., 2024); both are made in `tacit_evals.fit.gate`.
+
+n is the length of the list, `MANY` at most. The best of twenty memories that nobody needs scores higher than the best of two, so
+that a bound on wrongful injections asks for less in a store of two: `few` says by how much, and one threshold serves both.
 
 What a person said about when a memory applies is no evidence to be weighed: where the situation is that one, with chance c
 times weight w of at least `TOLD`, relevance is at least c w.
@@ -15,6 +18,7 @@ times weight w of at least `TOLD`, relevance is at least c w.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -32,6 +36,8 @@ from tacit.recall.score.gate.evidence import EVIDENCE, Row, evidence_of
 
 MOST = 10.0
 TOLD = 0.5
+MANY = 20
+"""From so many candidates on a list is as long as those that the threshold was fitted on."""
 WORTH_REASONS = 0.1
 """Below it nobody asks why a candidate scored what it did."""
 _REASONS = 3
@@ -45,6 +51,7 @@ class SurfaceModel:
         mean, scale, weights: one number per name of `EVIDENCE`.
         bias, slope, offset: of the formula.
         threshold: least relevance that is handed over, as fitted.
+        few: log odds that a list gains for each halving (in natural units) below `MANY`.
     """
 
     mean: tuple[float, ...]
@@ -54,6 +61,7 @@ class SurfaceModel:
     slope: float = 1.0
     offset: float = 0.0
     threshold: float = 0.5
+    few: float = 0.0
 
     def __post_init__(self) -> None:
         for name, row in (("mean", self.mean), ("scale", self.scale), ("weights", self.weights)):
@@ -72,6 +80,7 @@ class SurfaceModel:
     def relevance(self, gains: Row) -> Row:
         """Calibrated probability of each row of `gains`."""
         z = self.slope * (gains.sum(axis=1) + self.bias) + self.offset
+        z += self.few * math.log(MANY / min(max(len(gains), 1), MANY))
         return 1.0 / (1.0 + np.exp(-z))
 
 
@@ -109,7 +118,7 @@ class GateModel:
     ) -> tuple[tuple[float, tuple[str, ...]], ...]:
         """Relevance with short reasons, strongest first, for every candidate in the order given."""
         model = self.surfaces[query.surface]
-        gains = model.gains(evidence_of(candidates))
+        gains = model.gains(evidence_of(query, candidates))
         values = model.relevance(gains).tolist()
         return tuple(
             _told(query, candidate, value * _age(candidate, kinds), row)
@@ -166,6 +175,7 @@ def _surface_from(data: Mapping[str, Any]) -> SurfaceModel:
         slope=data["slope"],
         offset=data["offset"],
         threshold=data["threshold"],
+        few=data["few"],
     )
 
 
@@ -177,6 +187,7 @@ def gate_data(gate: GateModel) -> dict[str, Any]:
         "surfaces": {
             surface.value: {
                 "threshold": model.threshold,
+                "few": model.few,
                 "bias": model.bias,
                 "slope": model.slope,
                 "offset": model.offset,
