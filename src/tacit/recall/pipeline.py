@@ -42,7 +42,7 @@ from tacit.recall.pools.similar import dissimilar
 from tacit.recall.probes.second_stage import expand, read_together
 from tacit.recall.render import LAYOUTS, Layout, rendering
 from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve
-from tacit.recall.score import at_action, score_for
+from tacit.recall.score import at_surface, score_for
 from tacit.recall.score.floors import reach_floors
 from tacit.recall.score.gate import Gate, shipped_gate
 from tacit.recall.sections.counting import surely
@@ -166,8 +166,7 @@ class RecallPipeline:
         stages = _Stages()
         started = perf_counter()
         settings = self._with_fitted_thresholds(settings)
-        if query.surface is Surface.ACTION:
-            settings = at_action(settings)
+        settings = at_surface(settings, query.surface)
         stages.note("signal", notes=(query.surface.value,))
         stages.note("query", notes=context.notes)
         from_start = query.surface in (Surface.START, Surface.COMPACTION)

@@ -70,7 +70,7 @@ SPACES: dict[str, Space] = {
             topic_weight=0.5,
             high=character.HIGH,
             low=character.LOW,
-            measure=character.measure,
+            together=character.measure,
         ),
         Space(name="recent", topic_weight=0.0, high=recent.HIGH, low=recent.LOW),
         Space(
