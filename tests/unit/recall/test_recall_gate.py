@@ -157,19 +157,4 @@ def test_data_round_trip_and_other_evidence_is_refused() -> None:
 def test_what_ships_names_where_it_is_from() -> None:
     gate = shipped_gate()
     assert gate.covers(Surface.PROMPT)
-    assert {"data", "command", "date", "embedder"} <= set(gate.manifest)
-
-
-def test_a_rule_that_governs_what_is_coming_needs_no_more_where_there_are_few() -> None:
-    gate = GateModel(surfaces={Surface.PROMPT: model()})  # -1.5 whatever is known: 0.18
-    rule = Candidate(memory=memory("a", "Sign every commit."), scores=(("intent", 0.8),))
-    fact = Candidate(memory=memory("b", "Commits are signed.", kind="fact"), scores=(("intent", 0.9),))
-    weak = Candidate(memory=memory("c", "Sign every commit."), scores=(("intent", 0.64),))
-    low = pytest.approx(1 / (1 + math.exp(1.5)))
-
-    def judged(*others: Candidate) -> list[float]:
-        return [value for value, _ in gate.judge(asked(), [rule, fact, weak, *others], kinds=KINDS)]
-
-    assert judged() == [0.8, low, low]
-    assert judged(*[weak] * 7)[0] == pytest.approx(0.8 * (16 - 10) / 12)
-    assert judged(*[weak] * 13)[0] == low
+    assert {"projects", "command", "date", "embedder"} <= set(gate.manifest)

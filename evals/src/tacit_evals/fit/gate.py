@@ -14,32 +14,25 @@ rate on a further exchangeable prompt by alpha.
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.config.settings import EmbedderSettings, RecallSettings
+from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
-from tacit.providers.embedding import make_embedder
 from tacit.recall.score.gate.evidence import evidence_of
-from tacit.recall.score.gate.model import MANY, MOST, GateModel, SurfaceModel, gate_data
-from tacit_evals.data.judged import Project, load_inject
-from tacit_evals.data.recognise import folders_of, triggers_for
+from tacit.recall.score.gate.model import MANY, MOST, SurfaceModel
+from tacit_evals.data.judged import Project
 from tacit_evals.fit.fitted import SHIPPED, Fitted
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.suites.pool import Pool
-from tacit_evals.suites.running import shipped_settings
 
 Array = NDArray[np.float64]
 ALPHA = 0.12
@@ -52,8 +45,6 @@ START_TOKENS = 1_000
 STEPS = 20
 FEWS = (1, 2, 4, 8)
 DECIMALS = 5
-SHIPPED_FILE = Path("src/tacit/recall/score/gate/shipped.json")
-COMMAND = "python -m tacit_evals.fit.gate --data DATA --date DATE --out " + str(SHIPPED_FILE)
 
 
 @dataclass(slots=True)
@@ -343,43 +334,3 @@ def fit_gate(
     threshold = controlled_threshold(inner, slope=slope, offset=offset, alpha=alpha)
     few = few_gain(inner, slope=slope, offset=offset, threshold=threshold, alpha=alpha)
     return replace(final, slope=slope, offset=offset, threshold=threshold, few=few)
-
-
-def judged_projects(data: Path) -> list[Project]:
-    """All projects of `data` with judged prompts, with labelled triggers where there are any."""
-    return [
-        load_inject(folder, triggers=triggers_for(folder.name, data)) for folder in folders_of("inject", data)
-    ]
-
-
-def main() -> None:
-    """Fit what ships, on all projects, given and local triggers together."""
-    parser = argparse.ArgumentParser(description="Fit the gate and write what ships.")
-    parser.add_argument("--data", type=Path, required=True, help="folder of the evaluation data")
-    parser.add_argument("--date", required=True, help="date for the manifest, such as 2026-11-21")
-    parser.add_argument("--out", type=Path, default=SHIPPED_FILE)
-    arguments = parser.parse_args()
-    embedder = make_embedder(EmbedderSettings(cache_entries=20_000))
-    settings = shipped_settings()
-    projects = judged_projects(arguments.data)
-    asked = [
-        one
-        for given in (True, False)
-        for one in ask_all(projects, embedder=embedder, settings=settings, given=given)
-    ]
-    model = fit_gate(asked)
-    manifest: dict[str, Any] = {
-        "what": "relevance of a short list, per surface",
-        "embedder": str(embedder.identity),
-        "data": sorted(project.name for project in projects),
-        "rows": sum(len(one.candidates) for one in asked),
-        "alpha": ALPHA,
-        "date": arguments.date,
-        "command": COMMAND,
-    }
-    gate = GateModel(surfaces={Surface.PROMPT: model}, manifest=manifest)
-    arguments.out.write_text(json.dumps(gate_data(gate), indent=1) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()

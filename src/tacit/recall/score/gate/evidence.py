@@ -12,7 +12,7 @@ means the same in a store of one memory and of a million.
 What is said in a prompt that only accepts a proposal ("yup") tells nothing: its character and cosine are those of no evidence
 either way, `QUIET`, and its situation alone decides.
 
-Thirty-four more were tried and left out, because a project left out was not told better with them (ADR 0013).
+Thirty-four more were tried and left out, because a project left out was not told better with them (ADR 0014).
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def gate_from(data: Mapping[str, Any]) -> GateModel:
     if tuple(data["evidence"]) != EVIDENCE:
         raise InvalidInput(
             "The gate was fitted on other evidence than this version reads.",
-            hint="Fit it again: `python -m tacit_evals.fit.gate --data DIR`.",
+            hint="Fit it again: `python -m tacit_evals.fit --data DIR --date DATE`.",
         )
     surfaces = {Surface(name): _surface_from(one) for name, one in data["surfaces"].items()}
     return GateModel(surfaces=surfaces, manifest=data["manifest"])
