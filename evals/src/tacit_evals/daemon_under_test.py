@@ -56,6 +56,15 @@ def post(path: Path, target: str, body: bytes, *, timeout_s: float = _LATE_S) ->
     return Reply(status=int(first.split()[1]), body=rest.partition(b"\r\n\r\n")[2], took_ms=took_ms)
 
 
+def worked_ms(pid: int) -> float:
+    """Processor time of all threads of a process so far, in ms. It says what a reply costs on a machine that does other work."""
+    spent = 0
+    for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError):  # the thread has ended
+            spent += int(thread.read_text().split()[0])
+    return spent / 1e6
+
+
 class DaemonUnderTest:
     """`python -m tacit.daemon` on a home of its own, for the time of a `with` block."""
 
@@ -145,6 +154,11 @@ class EmbedAlone:
         script = Path(__file__).with_name("embed_alone.py")
         command = [str(python), "-E", "-P", str(script)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
 
     def __enter__(self) -> Self:
         assert self._process.stdout is not None

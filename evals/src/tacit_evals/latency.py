@@ -32,7 +32,7 @@ from rich.console import Console
 
 from tacit.errors import InvalidInput
 from tacit_evals.bench import Bench, Case, Spaces
-from tacit_evals.daemon_under_test import DaemonUnderTest, EmbedAlone, post
+from tacit_evals.daemon_under_test import DaemonUnderTest, EmbedAlone, post, worked_ms
 from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy, install_plain
 from tacit_evals.report.scorecard import commit
 from tacit_evals.timing import Row, median, paired_ratio, percentile, print_rows, ratio, write_json
@@ -61,11 +61,16 @@ HOOK_YARDSTICK = "import json,socket"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """Milliseconds of one case, and what the daemon took of memory. `asked` and `alone` are of the same prompts in order."""
+    """Milliseconds of one case, and what the daemon took of memory. `asked` and `alone` are of the same prompts in order.
+
+    `asked_work` and `alone_work` are the processor time of the same, all threads of the daemon and of the yardstick.
+    """
 
     case: Case
     asked: list[float]
     alone: list[float]
+    asked_work: list[float]
+    alone_work: list[float]
     starts: list[float]
     changed: list[float]
     resident_mb: float
@@ -82,6 +87,8 @@ class Recall:
             "p99_ratio": ratio(percentile(self.asked, 0.99), unit),
             "p50_of_pairs": median(pairs),
             "p99_of_pairs": percentile(pairs, 0.99),
+            "work_p50_ratio": ratio(median(self.asked_work), median(self.alone_work)),
+            "work_p99_ratio": ratio(percentile(self.asked_work, 0.99), median(self.alone_work)),
             "p99_to_p99": ratio(percentile(self.asked, 0.99), percentile(self.alone, 0.99)),
             "start_p50_ratio": ratio(median(self.starts), unit),
             "changed_start_p50_ratio": ratio(median(self.changed), unit),
@@ -111,6 +118,8 @@ class Recall:
             Row(name=f"prompt recall, median ratio ({name})", value=found["p50_ratio"], unit="x",
                 target=prompt_target(case), note=f"{self.injected} of {len(self.asked)} prompts got something"),
             Row(name=f"prompt recall, median of pairs ({name})", value=found["p50_of_pairs"], unit="x"),
+            Row(name=f"prompt recall, processor time, median ratio ({name})", value=found["work_p50_ratio"], unit="x",
+                note=f"{median(self.asked_work):.1f} ms to {median(self.alone_work):.1f} ms; p99 {found['work_p99_ratio']:.2f} x"),
             Row(name=f"prompt recall, p99 ratio ({name})", value=found["p99_ratio"], unit="x",
                 target=8.0 if case.size == SMALL else None, note=tail),
             Row(name=f"session start, median ratio ({name})", value=found["start_p50_ratio"], unit="x",
@@ -137,6 +146,8 @@ def measure_recall(bench: Bench, case: Case) -> Recall:
     """Prompts and session starts on the store of `case`."""
     asked: list[float] = []
     alone: list[float] = []
+    asked_work: list[float] = []
+    alone_work: list[float] = []
     starts: list[float] = []
     injected = 0
     with bench.daemon(case) as daemon, EmbedAlone(bench.python) as embed:
@@ -147,14 +158,18 @@ def measure_recall(bench: Bench, case: Case) -> Recall:
             daemon.hook(bench.started(session))
             time.sleep(_PAUSE_S)
             for number, prompt in enumerate(block, start=first):
+                before = worked_ms(daemon.pid)
                 reply = daemon.hook(bench.prompted(session, prompt, number))
+                asked_work.append(worked_ms(daemon.pid) - before)
                 if reply.status != 200:
                     raise SystemExit(f"the daemon answered {reply.status} to prompt {number}")
                 asked.append(reply.took_ms)
                 injected += bool(reply.body)
                 time.sleep(_PAUSE_S)
             for prompt in block:
+                before = worked_ms(embed.pid)
                 alone.append(embed.took_ms(prompt))
+                alone_work.append(worked_ms(embed.pid) - before)
                 time.sleep(_PAUSE_S)
         for number in range(STARTS):
             reply = daemon.hook(bench.started(f"start-{number}"))
@@ -165,8 +180,8 @@ def measure_recall(bench: Bench, case: Case) -> Recall:
         rss, peak = daemon.resident_mb()
         changed = _starts_after_a_change(bench, daemon)
     return Recall(
-        case=case, asked=asked, alone=alone, starts=starts, changed=changed, resident_mb=rss, peak_mb=peak,
-        injected=injected,
+        case=case, asked=asked, alone=alone, asked_work=asked_work, alone_work=alone_work, starts=starts,
+        changed=changed, resident_mb=rss, peak_mb=peak, injected=injected,
     )  # fmt: skip
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tacit.errors import InvalidInput
 from tacit_evals.bench import Case
 from tacit_evals.command import evaluate
+from tacit_evals.daemon_under_test import worked_ms
 from tacit_evals.latency import Recall, cases_of, document, prompt_target
 
 
@@ -15,6 +18,8 @@ def recall(*, size=10_000, spaces="shipped", slow=100.0):
         case=Case(size=size, spaces=spaces),
         asked=[10.0] * 48 + [30.0, slow],
         alone=[4.0] * 49 + [5.0],
+        asked_work=[8.0] * 49 + [16.0],
+        alone_work=[4.0] * 50,
         starts=[6.0, 8.0, 10.0],
         changed=[12.0],
         resident_mb=150.0,
@@ -63,6 +68,7 @@ def test_ratios_are_to_the_median_of_the_prompts_embedded_alone():
     assert figures["p99_ratio"] == 25.0  # 100 / 4: of fifty, nearest rank 50
     assert figures["p99_of_pairs"] == 20.0  # 100 / 5: the same prompt
     assert figures["p99_to_p99"] == 20.0
+    assert (figures["work_p50_ratio"], figures["work_p99_ratio"]) == (2.0, 4.0)
     assert figures["start_p50_ratio"] == 2.0
     assert figures["changed_start_p50_ratio"] == 3.0
     assert (figures["within_50_ms"], figures["within_100_ms"]) == (0.98, 1.0)
@@ -87,3 +93,11 @@ def test_rows_tell_what_is_over():
 def test_the_suite_of_the_command_is_the_program(capsys):
     assert evaluate(["latency", "--help"]) == 0
     assert "--projects" in capsys.readouterr().out
+
+
+def test_processor_time_of_a_process_grows_with_its_work():
+    before = worked_ms(os.getpid())
+    assert before > 0
+    assert sum(range(200_000)) > 0
+    assert worked_ms(os.getpid()) > before
+    assert worked_ms(2**30) == 0.0
