@@ -32,6 +32,13 @@ DIFFUSE = frozenset(
 CERTAIN = 0.85
 RARE_DEEDS = frozenset({"commit", "push", "open_or_update_pr", "release"})
 """Deeds that happen a few times a session; what speaks of them is nearly always for them."""
+_RARE_NAMES: dict[str, frozenset[str]] = {
+    "commit": frozenset({"commit", "committing", "committed"}),
+    "push": frozenset({"push", "pushing", "pushed"}),
+    "open_or_update_pr": frozenset({"pr", "pull"}),
+    "release": frozenset({"release", "releasing", "publish"}),
+}
+"""What a statement calls a rare deed. Our own maker leaves these words out of the objects: they say when, not about what."""
 UNMET_SHARE = 0.5
 _GUESSED_WORD = 0.05
 _DEED_WORDS: dict[str, str] = {
@@ -70,6 +77,7 @@ python typescript javascript go golang rust java kotlin c# ruby php swift shell 
 ts js py md
 """
 _LANGUAGES = frozenset(_LANGUAGE_TEXT.split())
+_NONE: frozenset[str] = frozenset()
 _SPLIT = re.compile(r"[^a-z0-9#+]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _FILE = re.compile(r"[^\s/]\.[a-z][a-z0-9]{0,4}$")
@@ -136,8 +144,10 @@ class Call:
         """The classes that the call is for certain."""
         return tuple(n for n, chance in self._chances.items() if chance >= CERTAIN and n not in DIFFUSE)
 
-    def fit(self, trigger: Trigger, *, files: Iterable[str] = (), commands: Iterable[str] = ()) -> Fit:
-        """Compare one trigger; `files` and `commands` are what the words of its memory name.
+    def fit(
+        self, trigger: Trigger, *, files: Iterable[str] = (), commands: Iterable[str] = (), said: str = ""
+    ) -> Fit:
+        """Compare one trigger; `files` and `commands` are what the words of its memory name, `said` these words.
 
         What a trigger speaks of are alternatives within a sort and conditions between sorts: one of its commands, one
         of its paths, the deed itself, and each word that restricts it. `about` is the share of these that the call
@@ -153,19 +163,22 @@ class Call:
             reasons.append(f"deed: {name}")
         wanted = met = 0.0
         hits, missed = 0, 0.0
-        chosen = (*trigger.commands, *(item for item in trigger.objects if as_command(item)))
-        said = tuple(item for item in commands if self._is_of_deed(item))
-        named = self._command((*chosen, *said), reasons)
-        if chosen or said:
+        guessed = trigger.maker == "local"
+        # Of a guess, only commands that do this very deed: the others are what the rule prescribes, not when.
+        own = tuple(item for item in trigger.commands if not guessed or self._is_of_deed(item))
+        chosen = (*own, *(item for item in trigger.objects if as_command(item)))
+        named_too = tuple(item for item in commands if self._is_of_deed(item))
+        named = self._command((*chosen, *named_too), reasons)
+        if chosen or named_too:
             wanted, met, hits = wanted + 1, met + named, hits + named
         paths = tuple(item for item in trigger.objects if as_path(item))
-        guessed = trigger.maker == "local"  # its patterns are the files at hand when it was said, no more
+        # The patterns of a guess are the files at hand when it was said, no more.
         file = self._file(paths if guessed else (*paths, *files), reasons)
         pattern = self._pattern(trigger.paths, reasons)
         if paths or trigger.paths:
             touched = file or pattern or self._folder(paths)
             wanted, met, hits = wanted + 1, met + touched, hits + touched
-        free = False
+        free = guessed and bool(deed) and not _RARE_NAMES.get(name, _NONE).isdisjoint(item_tokens(said))
         for item in (*trigger.objects, *trigger.topics):
             forms = item_tokens(item)
             if not forms or as_command(item) or as_path(item):

@@ -78,7 +78,9 @@ def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[fl
     if query.finished and (after := following_relevance(query, candidate, kind)):
         return after, ("follows an edit",)
     said = tuple(entity.key for entity in memory.entities if entity.kind == "command")
-    fit = call_of(query.situation, query.goal).fit(memory.trigger, files=memory.files, commands=said)
+    fit = call_of(query.situation, query.goal).fit(
+        memory.trigger, files=memory.files, commands=said, said=memory.content
+    )
     looks = query.tool in _LOOKS
     moment = _moment(fit, looks=looks) if kind.standing or not looks else 0.0
     if memory.trigger.places_only and not looks and _is_there(query, memory.trigger, fit):
