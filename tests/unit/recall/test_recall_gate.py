@@ -158,3 +158,18 @@ def test_what_ships_names_where_it_is_from() -> None:
     gate = shipped_gate()
     assert gate.covers(Surface.PROMPT)
     assert {"projects", "command", "date", "embedder"} <= set(gate.manifest)
+
+
+def test_a_rule_that_governs_what_is_coming_needs_no_more_where_there_are_few() -> None:
+    gate = GateModel(surfaces={Surface.PROMPT: model()})
+    rule = Candidate(memory=memory("a", "Sign every commit."), scores=(("intent", 0.9),))
+    fact = Candidate(memory=memory("b", "Commits are signed.", kind="fact"), scores=(("intent", 0.9),))
+    weak = Candidate(memory=memory("c", "Sign every commit."), scores=(("intent", 0.79),))
+
+    def judged(*others: Candidate) -> list[tuple[float, tuple[str, ...]]]:
+        return list(gate.judge(asked(), [rule, fact, weak, *others], kinds=KINDS))
+
+    assert judged()[0] == (0.9, ("governs what is coming",))
+    assert all(value < 0.5 for value, _ in judged()[1:])
+    assert judged(*[weak] * 9)[0][0] == pytest.approx(0.9 * (20 - 12) / 16)
+    assert judged(*[weak] * 17)[0][0] == judged(*[weak] * 17)[1][0]

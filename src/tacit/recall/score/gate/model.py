@@ -12,7 +12,10 @@ n is the length of the list, `MANY` at most. The best of twenty memories that no
 that a bound on wrongful injections asks for less in a store of two: `few` says by how much, and one threshold serves both.
 
 What a person said about when a memory applies is no evidence to be weighed: where the situation is that one, with chance c
-times weight w of at least `TOLD`, relevance is at least c w.
+times weight w of at least `TOLD`, relevance is at least c w. And where the list holds few, nothing competes with a rule whose
+trigger meets what is coming: with a match m of at least `GOVERNS` the relevance of a standing rule is at least m s, s = 1 up to
+`FEW` candidates, falling to 0 at `MANY` (own; on lists of four drawn from judged projects such a match alone gave something to
+4 % of the prompts that deserve nothing, at a precision of 0.71).
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ from tacit.recall.score.gate.evidence import EVIDENCE, Row, evidence_of
 
 MOST = 10.0
 TOLD = 0.5
+GOVERNS = 0.8
+FEW = 4
 MANY = 20
 """From so many candidates on a list is as long as those that the threshold was fitted on."""
 WORTH_REASONS = 0.1
@@ -120,8 +125,11 @@ class GateModel:
         model = self.surfaces[query.surface]
         gains = model.gains(evidence_of(query, candidates))
         values = model.relevance(gains).tolist()
+        share = share_of_few(len(candidates))
         return tuple(
-            _told(query, candidate, value * _age(candidate, kinds), row)
+            _governing(
+                _told(query, candidate, value * _age(candidate, kinds), row), candidate, kinds, share=share
+            )
             for candidate, value, row in zip(candidates, values, gains, strict=True)
         )
 
@@ -139,6 +147,20 @@ def _told(query: Query, candidate: Candidate, value: float, gains: Row) -> tuple
         if now >= TOLD and now > value:
             return now, ("a person said when",)
     return value, _reasons(gains) if value >= WORTH_REASONS else ()
+
+
+def share_of_few(size: int) -> float:
+    """How far a list of `size` is one of a few: 1 up to `FEW`, 0 from `MANY` on."""
+    return min(1.0, max(0.0, (MANY - size) / (MANY - FEW)))
+
+
+def _governing(
+    judged: tuple[float, tuple[str, ...]], candidate: Candidate, kinds: KindRegistry, *, share: float
+) -> tuple[float, tuple[str, ...]]:
+    match = candidate.score("intent") or 0.0
+    if match >= GOVERNS and match * share > judged[0] and kinds.get(candidate.memory.kind).standing:
+        return match * share, ("governs what is coming",)
+    return judged
 
 
 def _age(candidate: Candidate, kinds: KindRegistry) -> float:
