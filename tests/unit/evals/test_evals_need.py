@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
 from tacit.recall.need import EVIDENCE, read_need
 from tacit_evals.data.judged import Judgment, PoolRow, Project, Prompt
-from tacit_evals.fit.need import PRIOR, fit_need, judged_projects, maximum_a_posteriori, written
+from tacit_evals.fit.need import LEAST_SCALE, PRIOR, fit_need, judged_projects, maximum_a_posteriori, written
 
 
 def stored(row: PoolRow, *, project: str, given: bool) -> Memory:
@@ -114,3 +115,14 @@ def test_the_evaluated_project_is_left_out(tmp_path: Path) -> None:
         (folder / "qrels.tsv").write_text("p1\tm1\t2\n", "utf-8")
     names = [one.name for one in judged_projects(tmp_path, exclude_projects=["someone/alpha"])]
     assert names == ["beta"]
+
+
+def test_evidence_that_is_constant_in_every_project_overflows_nothing():
+    one, other = project("alpha"), project("beta")
+    learned = replace(one, memories=tuple(replace(row, source="session:a") for row in one.memories))
+    told = replace(other, memories=tuple(replace(row, source="CLAUDE.md") for row in other.memories))
+    model = fit_need([learned, told], stored=stored)  # a warning of an overflow would be an error
+    place = EVIDENCE.index("learned")
+    for group in (model.given, model.local):
+        assert group.scales[place] == LEAST_SCALE
+        assert all(math.isfinite(value) and abs(value) < 5 for value in group.weights)

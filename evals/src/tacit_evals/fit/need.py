@@ -33,7 +33,10 @@ PRIOR: Mapping[str, Mapping[str, float]] = {
 """Mean of the prior, per standard deviation of the evidence; set by hand."""
 STRENGTH = 400.0
 """Precision of the prior: 1 / variance of each weight."""
+LEAST_SCALE = 0.05
+"""Evidence may be constant in each project and differ between them: its spread is 0, and its values must stay small."""
 STEPS = 50
+LEAST_STEP = 1e-9
 DECIMALS = 4
 COMMAND = "python -m tacit_evals.fit.need --data DATA --date DATE --out src/tacit/recall/need/need.json"
 Floats = NDArray[np.float64]
@@ -91,7 +94,7 @@ def _fit_group(
     if not rows:
         raise ValueError("Need cannot be fitted without a judged project.")
     means = np.mean([own.mean(axis=0) for own in rows], axis=0)
-    scales = np.maximum(np.mean([own.std(axis=0) for own in rows], axis=0), 1e-3)
+    scales = np.maximum(np.mean([own.std(axis=0) for own in rows], axis=0), LEAST_SCALE)
     centre = np.array([0.0, *(prior.get(name, 0.0) for name in EVIDENCE)])
     evidence = (np.concatenate(rows) - means) / scales
     weights = maximum_a_posteriori(evidence, np.concatenate(targets), centre=centre, strength=STRENGTH)
@@ -107,6 +110,8 @@ def _fit_group(
 def maximum_a_posteriori(evidence: Floats, targets: Floats, *, centre: Floats, strength: float) -> Floats:
     """Weights of a logistic regression with a normal prior, bias first and free of it, by Newton's method.
 
+    A step that would go too far is halved.
+
     Args:
         evidence: shape (n, k).
         targets: 0 or 1, shape (n,).
@@ -117,11 +122,19 @@ def maximum_a_posteriori(evidence: Floats, targets: Floats, *, centre: Floats, s
     penalty = strength * np.eye(rows.shape[1])
     penalty[0, 0] = 1e-6
     weights = centre.copy()
+
+    def loss(at: Floats) -> float:
+        logits, away = rows @ at, at - centre
+        return float((np.logaddexp(0.0, logits) - targets * logits).sum() + away @ penalty @ away / 2)
+
     for _ in range(STEPS):
-        chance = 1.0 / (1.0 + np.exp(-rows @ weights))
+        chance = (1.0 + np.tanh(rows @ weights / 2)) / 2  # the logistic function, which never overflows
         slope = rows.T @ (targets - chance) - penalty @ (weights - centre)
         curve = (rows * (chance * (1.0 - chance))[:, None]).T @ rows + penalty
-        weights = weights + np.linalg.solve(curve, slope)
+        step, before = np.linalg.solve(curve, slope), loss(weights)
+        while loss(weights + step) > before and np.abs(step).max() > LEAST_STEP:
+            step = step / 2
+        weights = weights + step
     return weights
 
 
