@@ -42,7 +42,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import HostCapabilities
-from tacit.reading.machine_made import PROGRAM_SOURCES, machine_made
+from tacit.reading.prompts.machine_made import PROGRAM_SOURCES, machine_made
 
 NAME = "claude-code"
 CAP_CHARS = 9_500

@@ -31,7 +31,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import HostCapabilities, ReplayRequest
-from tacit.reading.machine_made import machine_made
+from tacit.reading.prompts.machine_made import machine_made
 
 NAME = "opencode"
 CAP_CHARS = 60_000

@@ -18,8 +18,8 @@ from tacit.reading.errors import looks_like_error
 from tacit.reading.file_actions import Touch, file_actions
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.lexicon import Evidence, read_words
-from tacit.reading.machine_made import machine_made
-from tacit.reading.proposals import Reply, asks_for_leave, proposal_in, read_reply
+from tacit.reading.prompts.machine_made import machine_made
+from tacit.reading.prompts.proposals import Reply, asks_for_leave, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
 
 HEAD_CHARS = 3_000

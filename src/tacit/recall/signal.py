@@ -19,7 +19,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.reading.machine_made import machine_made
+from tacit.reading.prompts.machine_made import machine_made
 from tacit.recall.outcome import Silence
 
 

@@ -14,7 +14,7 @@ from typing import cast
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.turn import Position, Transcript
-from tacit.reading.machine_made import PROGRAM_SOURCES
+from tacit.reading.prompts.machine_made import PROGRAM_SOURCES
 
 _HEAD_BYTES = 256
 _DEAF_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.reading.machine_made import machine_made
+from tacit.reading.prompts.machine_made import machine_made
 from tacit.safety.escape import strip_blocks
 
 _WRAPPED = (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.reading.errors import looks_like_error
 from tacit.reading.lexicon import stem
-from tacit.reading.proposals import read_reply
+from tacit.reading.prompts.proposals import read_reply
 from tacit.reading.terms import find_paths, prose_of
 
 Row = NDArray[np.float32]
