@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tacit.app.engine import Engine
     from tacit.app.asking.injection import Injection, InjectionFailed, InjectionResult
+    from tacit.app.engine import Engine
     from tacit.app.wiring import open_engine, open_injection
     from tacit.errors import TacitError
     from tacit.session.history import is_block, prune_blocks, without_blocks

@@ -163,9 +163,7 @@ class Generator:
         kind = chance.choices(list(KIND_SHARES), list(KIND_SHARES.values()))[0]
         a, b, c, d, tail = chance.choices(self._words, cum_weights=self._cumulated, k=5)
         file = f"src/{chance.choice(self._words[:60])}/{chance.choice(self._words[:900])}.py"
-        content = (
-            chance.choice(TEMPLATES[kind]).format(a=a, b=b, c=c, d=d, f=file) + f" See {tail} {number}."
-        )
+        content = chance.choice(TEMPLATES[kind]).format(a=a, b=b, c=c, d=d, f=file) + f" See {tail} {number}."
         named = (Entity(kind="file", key=file),) if file in content else ()
         if chance.random() < 0.3:
             named = (*named, Entity(kind="symbol", key=f"{b}_{c}"))

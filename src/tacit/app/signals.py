@@ -248,9 +248,7 @@ class SignalHandler:
         if isinstance(signal, MessageEnded):
             # Read now what a "yes" to this message would mean, so that the next prompt need not.
             self._pipeline.read.heard(signal.text)
-            situation = self._pipeline.read(
-                "yes", previous_end=signal.text, recent_files=state.recent_files
-            )
+            situation = self._pipeline.read("yes", previous_end=signal.text, recent_files=state.recent_files)
         elif isinstance(signal, ToolFailed):
             signature = error_signature(signal.error, command=signal.call.command)
         state = advanced(state, signal, paths=files, situation=situation, signature=signature)

@@ -39,6 +39,7 @@ from tacit.recall.on_demand import WIDE, answer, in_order
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.pools.similar import dissimilar
+from tacit.recall.pools.start import StartPools
 from tacit.recall.probes.second_stage import expand, read_together
 from tacit.recall.render import LAYOUTS, Layout, rendering
 from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve
@@ -49,8 +50,6 @@ from tacit.recall.sections.counting import surely
 from tacit.recall.sections.packing import SECTIONED, Around, pack_sections, sections_costs, shifts
 from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
 from tacit.recall.spaces import graph, semantic
-from tacit.recall.spaces.recent import freshness
-from tacit.recall.start_pool import StartPools
 from tacit.recall.unconfirmed import unconfirmed
 from tacit.safety.escape import escape_text
 
@@ -404,17 +403,7 @@ class RecallPipeline:
         pool = self._start_pools.of(query.scope, at_ms=query.at_ms, settings=settings)
         stages.note("retrieve", notes=pool.notes)
         stages.note("fuse", kept=_ids(pool.candidates), notes=("ordered by expected need",))
-        if not context.first:
-            return pool.candidates
-        dropped = self._store.get(context.first, scope=query.scope)
-        again = {memory.id for memory in dropped}
-        rest = (replace(c, relevance=c.relevance / 2) for c in pool.candidates if c.memory.id not in again)
-        return (*(self._brought_back(memory, query.at_ms) for memory in dropped), *rest)
-
-    def _brought_back(self, memory: Memory, at_ms: int) -> Candidate:
-        kind = self._kinds.get(memory.kind)
-        recent = freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kind)
-        return Candidate(memory=memory, scores=(("recent", round(recent, 4)),), fused=1.0, relevance=1.0)
+        return self._start_pools.with_first(pool, first=context.first, scope=query.scope, at_ms=query.at_ms)
 
     def _scored(
         self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, *, from_start: bool
@@ -425,9 +414,11 @@ class RecallPipeline:
         for candidate, (value, reasons) in zip(
             candidates, self._judged(query, candidates, settings), strict=True
         ):
-            if LAST_SESSION in candidate.reasons:
-                value, reasons = 1.0, candidate.reasons
-            scored.append(replace(candidate, relevance=round(value, 4), reasons=reasons))
+            last = LAST_SESSION in candidate.reasons
+            relevance = 1.0 if last else round(value, 4)
+            scored.append(
+                replace(candidate, relevance=relevance, reasons=candidate.reasons if last else reasons)
+            )
         if query.surface is Surface.ON_DEMAND and settings.spaces_on_demand:
             return in_order(scored)
         scored.sort(key=lambda c: (-c.relevance, -c.fused, c.memory.id))

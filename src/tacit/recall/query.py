@@ -47,7 +47,9 @@ class ReadSituation(Protocol):
         previous_end: str = "",
         recent_tools: Sequence[str] = (),
         recent_files: Sequence[str] = (),
-    ) -> Situation: ...
+    ) -> Situation:
+        """Chances of what the agent is about to do."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ import pytest
 
 from tacit.config.fields import settings_by_key
 from tacit.config.layers import read_settings
-from tacit.config.project_rules import ALLOWED
 from tacit.config.preset_files import preset_names
+from tacit.config.project_rules import ALLOWED
 from tacit.config.reference import settings_page, settings_schema
 from tacit.config.settings import KindSettings
 

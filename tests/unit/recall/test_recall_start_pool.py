@@ -8,7 +8,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.providers.clock import FakeClock
-from tacit.recall.start_pool import KEPT_MS, StartPools
+from tacit.recall.pools.start import KEPT_MS, StartPools
 
 NOW = 1_700_000_000_000
 SEES_ALL = ScopeFilter.of(UNIVERSAL, project_scope("p"))

@@ -1,1 +1,1 @@
-"""Where candidates come from besides a search: pinned kinds, and the start pool of the `typed` preset."""
+"""Where candidates come from besides a search: pinned kinds, and the start pools of the presets."""

@@ -7,7 +7,7 @@ hour has passed (needs age, but slowly). Never decides what is handed over.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from tacit.config.settings import RecallSettings, TypedScore
@@ -77,6 +77,26 @@ class StartPools:
             while len(self._pools) > KEPT_POOLS:
                 self._pools.popitem(last=False)
         return pool
+
+    def with_first(
+        self, pool: StartPool, *, first: tuple[str, ...], scope: ScopeFilter, at_ms: int
+    ) -> tuple[Candidate, ...]:
+        """The candidates of `pool`; those of `first`, which a compaction took out of the context, before all others."""
+        if not first:
+            return pool.candidates
+        dropped = self._store.get(first, scope=scope)
+        again = {memory.id for memory in dropped}
+        rest = (replace(c, relevance=c.relevance / 2) for c in pool.candidates if c.memory.id not in again)
+        back = (
+            Candidate(
+                memory=memory,
+                scores=(("recent", round(self._recent(memory, at_ms), 4)),),
+                fused=1.0,
+                relevance=1.0,
+            )
+            for memory in dropped
+        )
+        return (*back, *rest)
 
     def _holds_any(self, scope: ScopeFilter) -> bool:
         return bool(
