@@ -103,6 +103,7 @@ def test_paired_test_of_three_wins_is_one_in_four():
     # all 2 ** 3 sign changes are equally likely; two of them are as extreme
     assert paired_p([1, 1, 1, 0], [0, 0, 0, 0]) == pytest.approx(2 / 8)
     assert paired_p([1, 2], [1, 2]) == 1.0
+    assert paired_p([1, 1, 1], [1, 0, 1]) == 1.0
 
 
 def test_calibration_error_by_hand():

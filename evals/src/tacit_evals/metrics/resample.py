@@ -57,10 +57,10 @@ def binomial_interval(hits: int, trials: int) -> Interval:
 
 
 def paired_p(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Two-sided p-value that the sums of two methods over the same items differ by chance; 1 when no item differs."""
+    """Two-sided p-value that the sums of two methods over the same items differ by chance; 1 when fewer than two items differ."""
     mine, other = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
     differs = mine != other
-    if not differs.any():
+    if differs.sum() < 2:
         return 1.0
     found = permutation_test(
         (mine[differs], other[differs]),
