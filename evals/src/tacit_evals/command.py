@@ -12,8 +12,10 @@ from pathlib import Path
 
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidInput
+from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit_evals.data.recognise import NEEDS
+from tacit_evals.kept_vectors import KeptVectors
 from tacit_evals.report.page import write_page
 from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.report.tables import print_card
@@ -70,6 +72,15 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--without", action="append", default=[], metavar="SPACE", help="switch a space off; repeatable"
     )
+    made.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="keep the vectors of texts here for later runs; holds no texts",
+    )
+    made.add_argument(
+        "--trec", type=Path, metavar="DIR", help="write judgments and rankings as TREC files (qrels and runs)"
+    )
     made.add_argument("--json", type=Path, metavar="FILE", help="write the scorecard as JSON")
     made.add_argument("--html", type=Path, metavar="FILE", help="write the report with plots as one page")
     return made
@@ -91,16 +102,23 @@ def evaluate(arguments: Sequence[str]) -> int:
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
     settings = shipped_settings()
+    embedder: Embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
+    kept = KeptVectors(embedder, given.cache) if given.cache else None
     run = Run(
         data=given.data,
         settings=without_spaces(settings, given.without),
-        embedder=make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000)),
+        embedder=kept or embedder,
         fit=tuple(given.fit),
         triggers=given.triggers,
         pool=given.pool,
+        trec=given.trec,
         say=lambda line: print(line, file=sys.stderr),
     )
-    card = SUITES[given.suite](run)
+    try:
+        card = SUITES[given.suite](run)
+    finally:
+        if kept is not None:
+            kept.save()
     print_card(card)
     if given.json:
         card.write(given.json)
