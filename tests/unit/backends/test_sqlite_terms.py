@@ -143,5 +143,16 @@ def test_a_search_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     store.close()
 
 
+def test_how_frequent_words_are_is_read_outside_the_deadline(tmp_path: Path) -> None:
+    store = open_sqlite_store(Home(tmp_path / "home"), clock=JumpingClock())
+    contents = (f"needle word{number % 300} word{number % 299}" for number in range(900))
+    store.apply([Add(memory=memory(f"mem_{number}", content)) for number, content in enumerate(contents)])
+    store.search.lexical("word7", scope=EVERYONE, limit=5)
+    known = store._search._terms["words"]._frequencies
+    assert known is not None
+    assert known.by_term["needl"] == 900
+    store.close()
+
+
 def test_stop_words_are_left_out_of_a_query() -> None:
     assert query_words("What is the linter, and THE Über-linter?") == ("linter", "Über")

@@ -38,6 +38,11 @@ class Postings:
     numbers: tuple[Numbers, ...]
 
 
+def documents_in(connection: sqlite3.Connection) -> int:
+    """How many documents the text indexes hold, or a little more."""
+    return int(connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0)
+
+
 def read_postings(
     connection: sqlite3.Connection,
     terms: QueryTerms,
@@ -46,12 +51,12 @@ def read_postings(
     *,
     asked: bool = False,
 ) -> Postings:
-    """Choose the words to ask for, and ask. May read the frequencies of all words, which takes a while in a large store.
+    """Choose the words to ask for, and ask; `QueryTerms.prepare` before keeps this short in a large store.
 
     With `asked` somebody waits for the answer: more words are read.
     """
     index = terms.index
-    documents = int(connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0)
+    documents = documents_in(connection)
     share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
     numbers: list[Numbers] = []
     chosen = terms.choose(connection, words, documents=documents, share=share, asked=asked)

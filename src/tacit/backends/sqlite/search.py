@@ -32,7 +32,7 @@ from tacit.backends.sqlite.index.memories import MemoryPartitions, MemoryRows
 from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
 from tacit.backends.sqlite.index.rows import Scores
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
-from tacit.backends.sqlite.matching import Postings, read_postings, tabulate, weigh
+from tacit.backends.sqlite.matching import Postings, documents_in, read_postings, tabulate, weigh
 from tacit.backends.sqlite.scopes import StoredScope
 from tacit.backends.text import clean_text, clean_value, code_query_words, query_words
 from tacit.errors import EmbedderMismatch, InvalidInput
@@ -147,6 +147,8 @@ class SqliteSearch:
         asked: bool = False,
     ) -> Postings | None:
         """What the text index knows of `words`; None when it took too long."""
+        # Not under the deadline: given up, it would be begun again at every search.
+        self._terms[index].prepare(connection, documents_in(connection))
         deadline = self._clock.monotonic_ms() + TEXT_DEADLINE_MS
         connection.set_progress_handler(lambda: self._clock.monotonic_ms() > deadline, _STEPS)
         try:

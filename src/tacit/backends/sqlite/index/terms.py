@@ -161,6 +161,10 @@ class QueryTerms:
             chosen.append(by_stem[stems])
         return (*chosen, *(by_stem[stems] for stems in rare[:most_terms]))
 
+    def prepare(self, connection: sqlite3.Connection, documents: int) -> None:
+        """Read how frequent words are, if that is not known well enough; a second for a million documents."""
+        self._current(connection, documents)
+
     def _current(self, connection: sqlite3.Connection, documents: int) -> _Frequencies:
         """Frequencies, read again when the index has grown by a quarter; they only choose words, so older ones do."""
         known = self._frequencies
