@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tacit.config.settings import EmbedderSettings, RecallSettings
+from tacit.errors import InvalidInput
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit.recall.spaces import SPACES
@@ -136,9 +137,13 @@ def _recalls(
     asked: Sequence[Variant], data: Path, *, embedder: Embedder, say: Callable[[str], None]
 ) -> dict[str, float]:
     """Turn recall at 5 of the variants that change the order on demand; nothing without conversations."""
+    try:
+        folders = folders_of("retrieval", data)
+    except InvalidInput:  # judged prompts alone are data enough
+        return {}
     corpora = [
         replace(corpus, questions=corpus.questions[::EVERY])
-        for folder in folders_of("retrieval", data)
+        for folder in folders
         if not is_duplicates(folder)
         for corpus in load_conversations(folder)
     ]
