@@ -100,7 +100,9 @@ class FakeSearch:
         found = list(scores.values())
         if not found:
             return ranking
-        background = Background(count=len(found), mean=float(np.mean(found)), deviation=float(np.std(found)))
+        background = Background(
+            count=len(found), mean=float(np.mean(found)), deviation=float(np.std(found)), total=len(found)
+        )
         return replace(ranking, background=background)
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:

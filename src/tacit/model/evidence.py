@@ -27,11 +27,12 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """How high any memory of the scope scores: mean and deviation of `count` of them, near ones and far ones alike."""
+    """How high any memory of the scope scores: mean and deviation of `count` of its `total` memories, near and far alike."""
 
     count: int
     mean: float
     deviation: float
+    total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

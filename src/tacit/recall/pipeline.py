@@ -109,6 +109,7 @@ class _Stages:
 
     records: list[StageRecord] = field(default_factory=list[StageRecord])
     answered: tuple[str, ...] = ()
+    among: int = 0
     since: float = field(default_factory=perf_counter)
 
     def note(
@@ -176,7 +177,7 @@ class RecallPipeline:
             candidates = ()
         else:
             candidates = self._search(query, settings, context, stages)
-        scored = self._scored(query, candidates, settings, from_start=from_start)
+        scored = self._scored(query, candidates, settings, from_start=from_start, among=stages.among)
         least = threshold_for(settings.thresholds, query.surface)
         scored = self._freshness.probe(scored, root=context.root, least=least)
         guarded = self._let_through(query, scored, settings, context, stages)
@@ -346,6 +347,7 @@ class RecallPipeline:
             whole, fuse_notes = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
         fused = cut_short(whole, rankings, settings.shortlist, held=() if asked else context.window)
         apart = semantic.apart(rankings)
+        stages.among = max((r.background.total for r in rankings if r.background), default=0)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
             by_space.setdefault(ranking.space, {}).update({h.memory_id: h.score for h in ranking.hits})
@@ -406,13 +408,19 @@ class RecallPipeline:
         return self._start_pools.with_first(pool, first=context.first, scope=query.scope, at_ms=query.at_ms)
 
     def _scored(
-        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, *, from_start: bool
+        self,
+        query: Query,
+        candidates: Sequence[Candidate],
+        settings: RecallSettings,
+        *,
+        from_start: bool,
+        among: int,
     ) -> tuple[Candidate, ...]:
         if from_start and settings.start_pool != "score":
             return tuple(candidates)
         scored: list[Candidate] = []
         for candidate, (value, reasons) in zip(
-            candidates, self._judged(query, candidates, settings), strict=True
+            candidates, self._judged(query, candidates, settings, among), strict=True
         ):
             last = LAST_SESSION in candidate.reasons
             relevance = 1.0 if last else round(value, 4)
@@ -425,11 +433,11 @@ class RecallPipeline:
         return tuple(scored)
 
     def _judged(
-        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings
+        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, among: int
     ) -> Sequence[tuple[float, tuple[str, ...]]]:
         """Relevance and reasons of each candidate: by the fitted gate where it covers the surface, else by the formula."""
         if settings.score == "situation" and candidates and self._gate.covers(query.surface):
-            return self._gate.judge(query, candidates, kinds=self._kinds)
+            return self._gate.judge(query, candidates, kinds=self._kinds, among=among)
         score = score_for(settings)
         return [score(query, one, self._kinds.get(one.memory.kind)) for one in candidates]
 

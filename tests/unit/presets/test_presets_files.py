@@ -21,7 +21,14 @@ def test_the_default_preset_is_the_shipped_defaults():
 
 def test_the_default_preset_names_every_recall_value_a_preset_decides():
     left_out = {"enabled", "shadow", "opt_out_token", "deadline_ms"}
-    formulas = ("typed", "categories", "recency", "scopes")
+    formulas = (
+        "typed",
+        "categories",
+        "recency",
+        "scopes",
+        "reranker",
+        "sparse",
+    )  # the last two: models of the user
     left_out |= {
         key.removeprefix("recall.")
         for key in settings_by_key()

@@ -17,7 +17,16 @@ from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
-from tacit.recall.score.gate.model import MANY, GateModel, SurfaceModel, gate_data, gate_from, shipped_gate
+from tacit.recall.score.gate.model import (
+    CROWD,
+    MANY,
+    USUAL_STORE,
+    GateModel,
+    SurfaceModel,
+    gate_data,
+    gate_from,
+    shipped_gate,
+)
 
 KINDS = KindRegistry()
 
@@ -85,6 +94,14 @@ def test_a_short_list_gains_what_its_best_lacks() -> None:
     assert few.relevance(np.zeros((MANY, 5)))[0] == pytest.approx(1 / (1 + math.exp(-(2 * -1 + 0.5))))
     gained = 2 * -1 + 0.5 + 0.5 * math.log(MANY / 2)
     assert few.relevance(np.zeros((2, 5)))[0] == pytest.approx(1 / (1 + math.exp(-gained)))
+
+
+def test_the_best_of_many_memories_must_be_better() -> None:
+    usual = model().relevance(np.zeros((MANY, 5)), among=USUAL_STORE)[0]
+    assert usual == model().relevance(np.zeros((MANY, 5)), among=3)[0]
+    asked_for = math.log(usual / (1 - usual)) - CROWD * math.log(10)
+    crowded = model().relevance(np.zeros((MANY, 5)), among=10 * USUAL_STORE)[0]
+    assert crowded == pytest.approx(1 / (1 + math.exp(-asked_for)))
 
 
 def test_an_acceptance_says_nothing_itself() -> None:

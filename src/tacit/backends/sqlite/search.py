@@ -86,7 +86,7 @@ class SqliteSearch:
                     samples.append(index.sampled(asked))
             if not held:
                 _refuse_other_embedder(connection, scopes, identity)
-            return replace(ranking.filled(best_hits(found, limit)), background=_background(samples))
+            return replace(ranking.filled(best_hits(found, limit)), background=_background(samples, held))
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
@@ -302,12 +302,12 @@ class _Timed:
         return replace(self._ranking, took_ms=self._clock.monotonic_ms() - self._began, complete=complete)
 
 
-def _background(samples: Sequence[Scores]) -> Background | None:
-    """Mean and deviation of sampled cosines; None without any."""
+def _background(samples: Sequence[Scores], total: int) -> Background | None:
+    """Mean and deviation of sampled cosines of `total` memories; None without any."""
     every = np.concatenate(samples) if samples else np.empty(0, np.float32)
     if not len(every):
         return None
-    return Background(count=len(every), mean=float(every.mean()), deviation=float(every.std()))
+    return Background(count=len(every), mean=float(every.mean()), deviation=float(every.std()), total=total)
 
 
 def _best_rows(

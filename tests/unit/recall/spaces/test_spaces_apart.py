@@ -10,7 +10,7 @@ def test_apart_by_hand():
     ranking = Ranking(
         space="semantic",
         hits=(Hit(memory_id="a", score=0.5), Hit(memory_id="b", score=0.3)),
-        background=Background(count=30, mean=0.21, deviation=0.2),
+        background=Background(count=30, total=30, mean=0.21, deviation=0.2),
     )
     mean = (30 * 0.21 + 10 * 0.13) / 40
     deviation = ((30 * (0.2**2 + (0.21 - mean) ** 2) + 10 * (0.11**2 + (0.13 - mean) ** 2)) / 40) ** 0.5
@@ -23,7 +23,7 @@ def test_one_memory_is_measured_by_the_reference():
     ranking = Ranking(
         space="semantic",
         hits=(Hit(memory_id="a", score=0.6),),
-        background=Background(count=1, mean=0.6, deviation=0.0),
+        background=Background(count=1, total=1, mean=0.6, deviation=0.0),
     )
     assert 2.0 < apart((ranking,))("a") < (0.6 - 0.13) / 0.11
 

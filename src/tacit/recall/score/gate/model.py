@@ -2,14 +2,16 @@
 
 In: a query with its short list. Out: relevance (0-1) and reasons for every candidate. A frozen value, made from data.
 
-    relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset + few * ln(MANY / n))
+    relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset + few * ln(MANY / n)
+                        - CROWD * ln(N / USUAL_STORE))
 
 each standardised evidence kept within -10 and 10. Logistic regression with a ridge penalty, then Platt's calibration (Platt, 1999)
 on predictions for projects that the weights were not fitted on. The threshold is chosen on those same predictions by
 conformal risk control (Angelopoulos et al., 2024); both are made in `tacit_evals.fit.gate`.
 
 n is the length of the list, `MANY` at most. The best of twenty memories that nobody needs scores higher than the best of two, so
-that a bound on wrongful injections asks for less in a store of two: `few` says by how much, and one threshold serves both.
+that a bound on wrongful injections asks for less in a store of two: `few` says by how much, and one threshold serves both. N is the number of memories in scope, at least `USUAL_STORE`: the best of
+ten thousand score higher still, and no prompt needs more of them for that.
 
 What a person said about when a memory applies is no evidence to be weighed: where the situation is that one, with chance c
 times weight w of at least `TOLD`, relevance is at least c w. And where the list holds few, nothing competes with a rule whose
@@ -43,6 +45,14 @@ GOVERNS = 0.8
 FEW = 4
 MANY = 20
 """From so many candidates on a list is as long as those that the threshold was fitted on."""
+USUAL_STORE = 140
+"""Memories in the scopes that the models were fitted on."""
+CROWD = 0.9
+"""Among many memories the best of them look good by chance: this times ln(memories / `USUAL_STORE`) goes from the logit.
+
+Chosen so that 540 and 1,240 memories, most of them rules of other projects, hand over about as many as 140 do
+(`python -m tacit_evals.crowd`; 0 = five times as many, 1 = if the number of needed memories did not grow at all).
+"""
 WORTH_REASONS = 0.1
 """Below it nobody asks why a candidate scored what it did."""
 _REASONS = 3
@@ -82,10 +92,11 @@ class SurfaceModel:
         mean, scale, weights = self._rows
         return np.clip((evidence - mean) / scale, -MOST, MOST) * weights
 
-    def relevance(self, gains: Row) -> Row:
-        """Calibrated probability of each row of `gains`."""
+    def relevance(self, gains: Row, *, among: int = 0) -> Row:
+        """Calibrated probability of each row of `gains`; `among` = memories in scope that they are the best of."""
         z = self.slope * (gains.sum(axis=1) + self.bias) + self.offset
         z += self.few * math.log(MANY / min(max(len(gains), 1), MANY))
+        z -= CROWD * math.log(max(among, USUAL_STORE) / USUAL_STORE)
         return 1.0 / (1.0 + np.exp(-z))
 
 
@@ -97,9 +108,9 @@ class Gate(Protocol):
         ...
 
     def judge(
-        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry
+        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry, among: int = 0
     ) -> Sequence[tuple[float, tuple[str, ...]]]:
-        """Relevance (0-1) with short reasons for every candidate, in the order given."""
+        """Relevance (0-1) with short reasons for every candidate, in the order given; `among` = memories in scope."""
         ...
 
     def thresholds(self) -> Mapping[str, float]:
@@ -119,12 +130,12 @@ class GateModel:
         return surface in self.surfaces
 
     def judge(
-        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry
+        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry, among: int = 0
     ) -> tuple[tuple[float, tuple[str, ...]], ...]:
         """Relevance with short reasons, strongest first, for every candidate in the order given."""
         model = self.surfaces[query.surface]
         gains = model.gains(evidence_of(query, candidates))
-        values = model.relevance(gains).tolist()
+        values = model.relevance(gains, among=among).tolist()
         share = share_of_few(len(candidates))
         return tuple(
             _governing(
