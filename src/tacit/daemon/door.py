@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 import httptools
 
@@ -80,6 +80,7 @@ class Door:
         self._parts = parts
         self._hand_over = hand_over
         self._over = Event()
+        self._lock = Lock()
         self._busy = 0
         self._threads = [
             Thread(target=self._run, name=f"tacit-hook-{number}", daemon=True) for number in range(threads)
@@ -109,7 +110,7 @@ class Door:
                 if self._over.wait(0.05):  # shut down, or out of handles for a moment
                     return
                 continue
-            self._busy += 1
+            self._count(1)
             try:
                 self._serve(connection)
             # A boundary: no client may take a thread away from the others.
@@ -118,7 +119,11 @@ class Door:
                 _LOG.exception("a connection failed")
                 connection.close()
             finally:
-                self._busy -= 1
+                self._count(-1)
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self._busy += change
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(HEAD_S)
