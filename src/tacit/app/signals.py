@@ -309,13 +309,14 @@ class SignalHandler:
         if settings.recall.placement == "system_every_call" and refreshed:
             return self._refresh(asked.kept, state, settings, capabilities)
         may_refuse = settings.recall.blocking and capabilities.refuses
+        # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
+        rebuilt = settings.recall.placement == "system_every_call"
+        again = 0 if rebuilt else settings.recall.reinject_after
         context = Context(
             in_context=lambda memory: (
                 ""
                 if surface is Surface.ACTION and blocking.is_due(memory, signal, state, may_refuse=may_refuse)
-                else ledger.why_in_context(
-                    state, memory, surface=surface, reinject_after=settings.recall.reinject_after
-                )
+                else ledger.why_in_context(state, memory, surface=surface, reinject_after=again)
             ),
             cap_chars=capabilities.cap_chars,
             remaining_ms=remaining,
@@ -326,7 +327,7 @@ class SignalHandler:
             render=rendering(self._kinds, self._redactors.cleaner(settings), settings.recall.render),
             notes=asked.notes,
             first=ledger.dropped_by_compaction(state) if surface is Surface.COMPACTION else (),
-            window=ledger.held(state, reinject_after=settings.recall.reinject_after),
+            window=ledger.held(state, reinject_after=again),
             sessions=other_sessions(self._store, state, settings.recall),
         )
         delivered, trace = self._pipeline.run(

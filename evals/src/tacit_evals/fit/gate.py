@@ -59,9 +59,9 @@ class Listener:
         return surface is Surface.PROMPT
 
     def judge(
-        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry
+        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry, among: int = 0
     ) -> list[tuple[float, tuple[str, ...]]]:
-        del kinds
+        del kinds, among
         self.heard.append((query, tuple(candidates)))
         return [(0.0, ())] * len(candidates)
 
