@@ -154,7 +154,7 @@ def measure_recall(bench: Bench, case: Case) -> Recall:
         _warm(bench, daemon)
         for first in range(0, len(PROMPTS), BLOCK):
             block = PROMPTS[first : first + BLOCK]
-            session = f"s{first}"
+            session = f"{case.spaces}-{first}"  # one home may serve several cases
             daemon.hook(bench.started(session))
             time.sleep(_PAUSE_S)
             for number, prompt in enumerate(block, start=first):
@@ -172,7 +172,7 @@ def measure_recall(bench: Bench, case: Case) -> Recall:
                 alone_work.append(worked_ms(embed.pid) - before)
                 time.sleep(_PAUSE_S)
         for number in range(STARTS):
-            reply = daemon.hook(bench.started(f"start-{number}"))
+            reply = daemon.hook(bench.started(f"{case.spaces}-start-{number}"))
             starts.append(reply.took_ms)
             if not reply.body:
                 raise SystemExit("a session start got nothing")
@@ -211,7 +211,7 @@ def _starts_after_a_change(bench: Bench, daemon: DaemonUnderTest) -> list[float]
         if reply.status != 201:
             raise SystemExit(f"the daemon stored no new memory: {reply.status} {reply.body[:300]!r}")
         time.sleep(_PAUSE_S)
-        took.append(daemon.hook(bench.started(f"changed-{number}")).took_ms)
+        took.append(daemon.hook(bench.started(f"changed-{daemon.pid}-{number}")).took_ms)
         time.sleep(_PAUSE_S)
     return took
 
