@@ -68,11 +68,7 @@ class SituationModel:
         self._end_index = {word: number for number, word in enumerate(file.names["end_words"])}
         self._sets: dict[str, _Weights] = {}
         for name in (WORDS, VECTORS):
-            found = {
-                key.removeprefix(f"{name}."): matrix
-                for key, matrix in file.matrices.items()
-                if key.startswith(f"{name}.")
-            }
+            found = file.under(name)
             if found:
                 bias = found.pop("bias")[0]
                 self._sets[name] = _Weights(bias, found)

@@ -66,11 +66,7 @@ class TriggerModel:
         self._index = {word: number for number, word in enumerate(file.names["words"])}
         self._sets: dict[str, _Weights] = {}
         for name in (WORDS, VECTORS):
-            found = {
-                key.removeprefix(f"{name}."): matrix
-                for key, matrix in file.matrices.items()
-                if key.startswith(f"{name}.")
-            }
+            found = file.under(name)
             if found:
                 classes = {key: matrix for key, matrix in found.items() if not key.startswith("breadth.")}
                 breadth = {

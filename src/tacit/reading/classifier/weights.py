@@ -40,6 +40,11 @@ class WeightFile:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     matrices: Mapping[str, Matrix] = field(default_factory=dict[str, Matrix])
 
+    def under(self, name: str) -> dict[str, Matrix]:
+        """The matrices called `name.X`, by X."""
+        start = f"{name}."
+        return {key.removeprefix(start): one for key, one in self.matrices.items() if key.startswith(start)}
+
 
 def pack(content: WeightFile) -> bytes:
     """The bytes of a file; equal content gives equal bytes. Matrices have two dimensions, (inputs, outputs)."""
