@@ -20,11 +20,13 @@ from tacit_evals.report.page import write_page
 from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.report.tables import print_card
 from tacit_evals.suites.action import run_action
+from tacit_evals.suites.capture import run_capture
 from tacit_evals.suites.inject import run_inject
 from tacit_evals.suites.placement import run_placement
 from tacit_evals.suites.reading import run_reading
 from tacit_evals.suites.retrieval import run_retrieval
 from tacit_evals.suites.running import Run, shipped_settings, without_spaces
+from tacit_evals.suites.update import run_update
 
 SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "inject": run_inject,
@@ -32,6 +34,7 @@ SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "retrieval": run_retrieval,
     "placement": run_placement,
     "reading": run_reading,
+    "update": run_update,
 }
 LATENCY = "latency"
 

@@ -52,7 +52,7 @@ class Preparer:
         if ruling.status is None:
             return Skip(content=content, reason=ruling.reason)
         now = self.clock.now_ms()
-        said = draft.at_ms or now
+        said = (draft.at_ms or now) if draft.dated else 0
         files = clean_terms(draft.files, redactor)
         return Memory(
             id=new_id("mem", now_ms=now, entropy=self.clock.entropy(5)),

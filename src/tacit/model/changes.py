@@ -11,7 +11,10 @@ from tacit.model.trigger import Trigger
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A captured statement before reconciliation. `importance` None = the kind's base importance."""
+    """A captured statement before reconciliation. `importance` None = the kind's base importance.
+
+    `at_ms` 0 = now; with `dated` False nobody knows when it was said, and it holds since ever as far as anyone knows.
+    """
 
     content: str
     kind: str
@@ -26,6 +29,7 @@ class Draft:
     files: tuple[str, ...] = ()
     error_signature: str = ""
     pinned: bool = False
+    dated: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

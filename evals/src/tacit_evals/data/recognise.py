@@ -6,6 +6,8 @@
 | action | `calls.jsonl`, `qrels.tsv` |
 | retrieval | `docs.jsonl`, `qrels.tsv` (duplicates); `*.json` with `turns` and `questions` (conversations) |
 | placement | `*.jsonl` with sessions as `turns` |
+| capture | `gold.jsonl` with learnings, `*.json` with sessions as `turns` |
+| update | `*.jsonl` with cases of `existing`, `new`, `outcome` |
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit.errors import InvalidInput
+from tacit_evals.data.updates import is_update_file
 
 MAX_DEPTH = 4
 _HEAD = 400
@@ -43,7 +46,19 @@ def is_conversations(folder: Path) -> bool:
 
 def is_sessions(folder: Path) -> bool:
     """Whether `folder` holds whole sessions, one a line."""
-    return any(_begins(path, '"session_id"', '"turns"') for path in sorted(folder.glob("*.jsonl")))
+    lines = (path for path in sorted(folder.glob("*.jsonl")) if path.name != "gold.jsonl")
+    return any(_begins(path, '"session_id"', '"turns"') for path in lines)
+
+
+def is_update(folder: Path) -> bool:
+    """Whether `folder` holds statements that meet stored ones."""
+    return any(is_update_file(path) for path in sorted(folder.glob("*.jsonl")))
+
+
+def is_learnings(folder: Path) -> bool:
+    """Whether `folder` holds sessions with the learnings found in them."""
+    gold = folder / "gold.jsonl"
+    return gold.is_file() and _begins(gold, '"session_id"', '"turns"')
 
 
 RECOGNISED: dict[str, tuple[Callable[[Path], bool], ...]] = {
@@ -51,6 +66,8 @@ RECOGNISED: dict[str, tuple[Callable[[Path], bool], ...]] = {
     "action": (is_action,),
     "retrieval": (is_duplicates, is_conversations),
     "placement": (is_sessions,),
+    "capture": (is_learnings,),
+    "update": (is_update,),
 }
 
 
@@ -76,6 +93,8 @@ NEEDS: dict[str, str] = {
     "action": "a folder with calls.jsonl and qrels.tsv",
     "retrieval": "a folder with docs.jsonl and qrels.tsv, or with conversations (*.json with turns and questions)",
     "placement": "a folder with sessions (*.jsonl, one session with its turns a line)",
+    "update": "a folder with cases (*.jsonl with existing, new and outcome)",
+    "capture": "a folder with sessions (*.json with turns) and gold.jsonl",
     "reading": "a folder with labels in situation/ and judged projects in inject/",
 }
 

@@ -1,0 +1,107 @@
+"""Statements that meet what is stored. In: a folder of judged cases. Out: rows, each with what became of every stored one.
+
+Text of a row is data. `created` null = nobody knows when it was said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from tacit.errors import InvalidInput
+from tacit.model.memory import TrustTier
+from tacit_evals.data.rows import Row, read_rows
+
+Fate = Literal["supersede", "merge", "keep", "contradict"]
+FATES: tuple[Fate, ...] = get_args(Fate)
+_SPEAKERS = {
+    "user": TrustTier.USER,
+    "assistant": TrustTier.ASSISTANT,
+    "tool": TrustTier.TOOL,
+    "import": TrustTier.IMPORT,
+    "web": TrustTier.IMPORT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One statement. `created_ms` None = undated."""
+
+    id: str
+    kind: str
+    content: str
+    created_ms: int | None
+    tier: TrustTier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateCase:
+    """One new statement beside stored ones; `fates` says what becomes of each stored one, by its id."""
+
+    id: str
+    existing: tuple[Said, ...]
+    new: Said
+    fates: dict[str, Fate]
+    why: str
+
+
+def load_updates(folder: Path) -> tuple[UpdateCase, ...]:
+    """All cases of `folder`, in the order of its files.
+
+    Raises:
+        InvalidInput: naming the file, the line and the field of what cannot be read.
+    """
+    files = [path for path in sorted(folder.glob("*.jsonl")) if is_update_file(path)]
+    cases = tuple(_case(row) for path in files for row in read_rows(path))
+    if not cases:
+        raise InvalidInput(f"{folder} holds no cases.", hint="See the format in docs/guide/benchmarks.md.")
+    return cases
+
+
+def is_update_file(path: Path) -> bool:
+    """Whether the first line of `path` is a case."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            head = lines.readline()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return all(mark in head for mark in ('"existing"', '"new"', '"outcome"'))
+
+
+def _case(row: Row) -> UpdateCase:
+    existing = row.values.get("existing")
+    if not isinstance(existing, list):
+        raise row.bad("`existing` is no list.")
+    new, fates = _object(row, row.values.get("new")), _object(row, row.values.get("outcome"))
+    stored = tuple(_said(row, _object(row, one)) for one in cast("list[object]", existing))
+    for one in stored:
+        if fates.get(one.id) not in FATES:
+            raise row.bad(f"`outcome` says {fates.get(one.id)!r} of {one.id}.", f"Known: {', '.join(FATES)}.")
+    return UpdateCase(
+        id=row.text("id"),
+        existing=stored,
+        new=_said(row, {"id": "new", **new}),
+        fates={one.id: cast(Fate, fates[one.id]) for one in stored},
+        why=row.maybe("why"),
+    )
+
+
+def _object(row: Row, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise row.bad("`new`, `outcome` and every one of `existing` must be objects.")
+    return cast("dict[str, Any]", value)
+
+
+def _said(row: Row, values: dict[str, Any]) -> Said:
+    one = Row(path=row.path, line=row.line, values=values)
+    speaker = one.maybe("speaker") or "user"
+    if speaker not in _SPEAKERS:
+        raise row.bad(f"there is no speaker {speaker!r}.", f"Known: {', '.join(_SPEAKERS)}.")
+    return Said(
+        id=one.text("id"),
+        kind=one.text("kind"),
+        content=one.text("content"),
+        created_ms=one.day_ms("created") if one.maybe("created") else None,
+        tier=_SPEAKERS[speaker],
+    )

@@ -1,0 +1,308 @@
+"""What becomes of stored memories when a new statement meets them. In: judged cases. Out: a scorecard.
+
+The stored ones go into a throw-away store, prepared as capture prepares them, a project for every case; the new one goes
+through the write path as it ships. A case is right when every stored memory of it has the right fate.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.capture.compare import overlap, take_apart
+from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.prepare import Preparer
+from tacit.config.home import Home
+from tacit.config.settings import CaptureSettings, PrivacySettings
+from tacit.model.changes import Add, Change, Contradict, Draft, Merge, Skip, Supersede
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.scope import project_scope
+from tacit.ports.models import Embedder
+from tacit.providers.clock import FakeClock
+from tacit.providers.tokens import EstimateCounter
+from tacit.safety.redact import Redactor
+from tacit_evals.data.recognise import folders_of
+from tacit_evals.data.updates import FATES, Fate, Said, UpdateCase, load_updates
+from tacit_evals.metrics.counts import Array
+from tacit_evals.metrics.resample import paired_p, percentile_interval, resampled_sums
+from tacit_evals.report.scorecard import POOLED, Listing, Part, Scorecard
+from tacit_evals.suites.running import Run
+
+DAY_MS = 86_400_000
+METRICS = ("case_accuracy", "pair_accuracy", "wrongful_supersession")
+COLUMNS = (
+    "cases", "pairs", *METRICS, "supersede_precision", "supersede_recall", "merge_recall", "contradict_recall", "keep_recall",
+)  # fmt: skip
+Fates = Mapping[str, Fate]
+KEEP: Fate = "keep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """One case with what was said of it, by stored id; `why` is the reason that was given."""
+
+    case: UpdateCase
+    fates: Fates
+    why: str
+
+    @property
+    def right(self) -> bool:
+        """Whether every stored memory has the right fate."""
+        return all(self.fates[name] == fate for name, fate in self.case.fates.items())
+
+
+def run_update(run: Run) -> Scorecard:
+    """Measure all cases below the run's folder."""
+    cases = [case for folder in folders_of("update", run.data) for case in load_updates(folder)]
+    run.say(f"{len(cases)} cases")
+    methods: dict[str, list[Fates]] = {
+        "word overlap, its threshold fitted here": by_overlap(cases),
+        "always keep": [dict.fromkeys(case.fates, KEEP) for case in cases],
+    }
+    decided = decide_all(cases, run.embedder)
+    return _card(
+        decided,
+        {name: _decided(cases, fates) for name, fates in methods.items()},
+        dataset=str(run.data),
+        settings={"embedder": str(run.embedder.identity)},
+    )
+
+
+def _decided(cases: Sequence[UpdateCase], fates: Sequence[Fates]) -> list[Decided]:
+    return [Decided(case=case, fates=one, why="") for case, one in zip(cases, fates, strict=True)]
+
+
+# --- ours
+
+
+def decide_all(cases: Sequence[UpdateCase], embedder: Embedder) -> list[Decided]:
+    """Let the write path decide on every case, each in a project of its own."""
+    moments = [said.created_ms or 0 for case in cases for said in (*case.existing, case.new)]
+    clock = FakeClock(now_ms=max(moments) + DAY_MS)
+    redactor = Redactor(PrivacySettings())
+    kinds, tokens = KindRegistry(), EstimateCounter()
+    with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:
+        home = Home(Path(folder))
+        home.ensure()
+        store = open_sqlite_store(home, clock=clock)
+        try:
+            capture = CapturePipeline(
+                store=store, embedder=embedder, tokens=tokens, clock=clock, redactor=redactor, kinds=kinds,
+                settings=CaptureSettings(),
+            )  # fmt: skip
+            preparer = Preparer(redactor=redactor, kinds=kinds, tokens=tokens, clock=clock)
+            decided: list[Decided] = []
+            for case in cases:
+                names: dict[str, str] = {}
+                for said in case.existing:
+                    memory = preparer.prepare(draft_of(said, case.id))
+                    if isinstance(memory, Memory):
+                        vectors = embedder.embed([memory.content])
+                        store.apply([Add(memory=memory)], vectors=vectors, identity=embedder.identity)
+                        names[memory.id] = said.id
+                changes = capture.store_drafts([draft_of(case.new, case.id)])
+                decided.append(Decided(case=case, fates=fates_of(case, changes, names), why=_why(changes)))
+            return decided
+        finally:
+            store.close()
+
+
+def draft_of(said: Said, case: str) -> Draft:
+    """The statement as capture would have found it."""
+    return Draft(
+        content=said.content,
+        kind=said.kind,
+        scope=project_scope(case),
+        provenance=Provenance(
+            tier=said.tier, source="session", host="evaluation", session_id=f"{case}/{said.id}", span=said.content,
+        ),
+        at_ms=said.created_ms or 0,
+        dated=said.created_ms is not None,
+        explicit=said.tier is TrustTier.USER,
+    )  # fmt: skip
+
+
+def fates_of(case: UpdateCase, changes: Sequence[Change], names: Mapping[str, str]) -> dict[str, Fate]:
+    """What the changes did to the stored memories of the case; `names` has their ids in the data."""
+    fates: dict[str, Fate] = dict.fromkeys(case.fates, KEEP)
+
+    def put(memory_id: str, fate: Fate) -> None:
+        if memory_id in names:
+            fates[names[memory_id]] = fate
+
+    for change in changes:
+        match change:
+            case Merge():
+                put(change.memory.id, "merge")
+            case Supersede():
+                put(change.old_id, "supersede")
+            case Contradict():
+                put(change.other_id, "contradict")
+            case _:
+                pass
+    return fates
+
+
+def _why(changes: Sequence[Change]) -> str:
+    return "; ".join(change.content if isinstance(change, Skip) else change.reason for change in changes)
+
+
+# --- simpler
+
+
+def by_overlap(cases: Sequence[UpdateCase]) -> list[Fates]:
+    """Equal words merge, an overlap above a threshold supersedes; the threshold is the best for these very pairs."""
+    pairs = [(case, said) for case in cases for said in case.existing]
+    common = np.array([_overlap(case.new.content, said.content) for case, said in pairs])
+    same = np.array(
+        [take_apart(case.new.content).text == take_apart(said.content).text for case, said in pairs]
+    )
+    truth = [case.fates[said.id] for case, said in pairs]
+
+    def fates(threshold: float) -> list[Fate]:
+        return [
+            "merge" if equal else "supersede" if value >= threshold else "keep"
+            for value, equal in zip(common.tolist(), same.tolist(), strict=True)
+        ]
+
+    def right(threshold: float) -> int:
+        return sum(one == other for one, other in zip(fates(threshold), truth, strict=True))
+
+    best = max(sorted({*common.tolist(), 1.1}), key=lambda threshold: (right(threshold), threshold))
+    said_of: dict[str, dict[str, Fate]] = {case.id: {} for case in cases}
+    for (case, said), fate in zip(pairs, fates(best), strict=True):
+        said_of[case.id][said.id] = fate
+    return [said_of[case.id] for case in cases]
+
+
+def _overlap(one: str, other: str) -> float:
+    return overlap(frozenset(take_apart(one).order), frozenset(take_apart(other).order))
+
+
+# --- figures
+
+
+def _counts(decided: Sequence[Decided]) -> Array:
+    """One row per case: cases, cases right, pairs, pairs right, and of each fate pairs said, pairs labelled, pairs both."""
+    rows: list[list[float]] = []
+    for one in decided:
+        pairs = [(one.fates[name], fate) for name, fate in one.case.fates.items()]
+        row: list[float] = [1, one.right, len(pairs), sum(said == fate for said, fate in pairs)]
+        for fate in FATES:
+            row += [
+                sum(said == fate for said, _ in pairs),
+                sum(label == fate for _, label in pairs),
+                sum(said == label == fate for said, label in pairs),
+            ]
+        rows.append(row)
+    return np.array(rows, dtype=np.float64)
+
+
+def _figures(sums: Array) -> dict[str, Array]:
+    """Every figure from sums of columns (last axis); 0 where nothing could be counted."""
+
+    def share(top: Array, bottom: Array) -> Array:
+        return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+    def of(fate: Fate) -> tuple[Array, Array, Array]:
+        first = 4 + 3 * FATES.index(fate)
+        return sums[..., first], sums[..., first + 1], sums[..., first + 2]
+
+    said, labelled, both = of("supersede")
+    found = {
+        "cases": sums[..., 0],
+        "pairs": sums[..., 2],
+        "case_accuracy": share(sums[..., 1], sums[..., 0]),
+        "pair_accuracy": share(sums[..., 3], sums[..., 2]),
+        "wrongful_supersession": share(said - both, sums[..., 2] - labelled),
+        "wrongful_of_all_pairs": share(said - both, sums[..., 2]),
+        "supersede_precision": share(both, said),
+    }
+    for fate in FATES:
+        said, labelled, both = of(fate)
+        found[f"{fate}_recall"] = share(both, labelled)
+    return found
+
+
+def _card(
+    decided: Sequence[Decided],
+    simpler: Mapping[str, Sequence[Decided]],
+    *,
+    dataset: str,
+    settings: dict[str, object],
+) -> Scorecard:
+    counts = _counts(decided)
+    sums = _figures(resampled_sums(counts))
+    total = Part(
+        name=POOLED,
+        metrics={name: float(value) for name, value in _figures(counts.sum(axis=0)).items()},
+        intervals={name: percentile_interval(values) for name, values in sums.items()},
+        baselines={
+            name: {key: float(value) for key, value in _figures(_counts(other).sum(axis=0)).items()}
+            for name, other in simpler.items()
+        },
+        p_values={
+            name: {
+                "case_accuracy": paired_p([one.right for one in decided], [one.right for one in other]),
+            }
+            for name, other in simpler.items()
+        },
+        curves={"confusion": confusion(decided)},
+    )
+    return Scorecard(
+        suite="update",
+        dataset=dataset,
+        settings=settings,
+        total=total,
+        columns=COLUMNS,
+        notes=(
+            "a case is right when every stored memory has the right fate",
+            "wrongful_supersession = pairs that were superseded, of those labelled otherwise",
+        ),
+        listings=_listings(decided),
+    )  # fmt: skip
+
+
+def confusion(decided: Sequence[Decided]) -> dict[str, dict[str, int]]:
+    """Pairs by label and by what was said."""
+    counted = Counter((fate, one.fates[name]) for one in decided for name, fate in one.case.fates.items())
+    return {label: {said: counted[label, said] for said in FATES} for label in FATES}
+
+
+def _listings(decided: Sequence[Decided]) -> tuple[Listing, ...]:
+    """Pairs with a wrong fate, by label and what was said instead; texts stand on the page alone."""
+    rows = [
+        (f"{fate}, said {one.fates[name]}", one, next(said for said in one.case.existing if said.id == name))
+        for one in decided
+        for name, fate in one.case.fates.items()
+        if one.fates[name] != fate
+    ]
+    counted = Counter(cause for cause, _, _ in rows)
+    return (
+        Listing(
+            title="pairs with a wrong fate",
+            counts=dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))),
+            columns=("cause", "case", "stored", "new", "why"),
+            rows=[
+                (cause, one.case.id, said.content, one.case.new.content, one.why) for cause, one, said in rows
+            ],
+        ),
+        Listing(
+            title="pairs by label and fate",
+            counts={
+                f"{label} -> {said}": number
+                for label, by_fate in confusion(decided).items()
+                for said, number in by_fate.items()
+                if number
+            },
+            columns=(),
+            rows=(),
+        ),
+    )
