@@ -19,8 +19,10 @@ from pathlib import Path
 
 from tacit.config.settings import EmbedderSettings, RecallSettings
 from tacit.errors import InvalidInput
+from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
+from tacit.recall.retrieve import spaces_at
 from tacit.recall.spaces import SPACES
 from tacit_evals.data.corpora import load_conversations
 from tacit_evals.data.judged import Project, load_inject
@@ -36,6 +38,7 @@ from tacit_evals.suites.running import Run, shipped_settings, without_spaces
 
 ORDERING = ("semantic", "lexical", "late", "sequence")
 """Spaces that make the order on demand."""
+SPACE_LISTS = ("spaces", "spaces_prompt", "spaces_on_demand")
 EVERY = 5
 COLUMNS = ("coverage_all", "coverage_grade2", "prompt_precision", "wrongful_rate", "injections_per_prompt")
 TABLE, PLOT = "ablation.md", "risk-coverage.svg"
@@ -71,14 +74,20 @@ def variants(settings: RecallSettings) -> tuple[Variant, ...]:
     added = tuple(
         Variant(name=f"with {space}", space=space, settings=_with(settings, space))
         for space in SPACES
-        if space not in settings.spaces
+        if space not in spaces_at(settings, Surface.PROMPT)
     )
     return (Variant(name="as shipped", space="", settings=settings), *removed, *added)
 
 
 def _with(settings: RecallSettings, space: str) -> RecallSettings:
-    spaces = tuple(name for name in SPACES if name in settings.spaces or name == space)
-    return settings.model_copy(update={"spaces": spaces})
+    """The settings with `space` asked before prompts besides those that are."""
+    asked = spaces_at(settings, Surface.PROMPT)
+    return settings.model_copy(
+        update={
+            "spaces": tuple(name for name in SPACES if name in settings.spaces or name == space),
+            "spaces_prompt": tuple(name for name in SPACES if name in asked or name == space),
+        }
+    )
 
 
 def ablate(
@@ -95,7 +104,7 @@ def ablate(
             shipped = pool.settings
             _asked(pool, project)  # embeds every prompt, so that no set of spaces pays for it
             for one in asked:
-                spaces = {"spaces": one.settings.spaces, "spaces_on_demand": one.settings.spaces_on_demand}
+                spaces = {name: getattr(one.settings, name) for name in SPACE_LISTS}
                 pool.settings = shipped.model_copy(update=spaces)
                 handed, took = _asked(pool, project)
                 measured[one.name].append(

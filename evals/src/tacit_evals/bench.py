@@ -95,7 +95,7 @@ class Bench:
             )
         spaces = json.dumps(list(get_args(SpaceName)))  # JSON is YAML
         Home(root).config_file.write_text(
-            f"recall:\n  spaces: {spaces}\n" if case.spaces == "all" else "", "utf-8"
+            f"recall:\n  spaces: {spaces}\n  spaces_prompt: []\n" if case.spaces == "all" else "", "utf-8"
         )
         return root
 

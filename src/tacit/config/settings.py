@@ -178,6 +178,10 @@ class RecallSettings(_Section):
         default=("semantic", "lexical", "entity", "character", "recent", "intent"),
         description="what measures closeness",
     )
+    spaces_prompt: tuple[SpaceName, ...] = Field(
+        default=("semantic", "character", "recent", "intent"),
+        description="which of them are asked before a prompt, where every millisecond counts; empty = all",
+    )
     spaces_on_demand: tuple[SpaceName, ...] = Field(
         default=("semantic", "lexical", "entity", "character", "recent", "intent", "late", "sequence"),
         description="what measures closeness when somebody asks, over a wide ranking; empty = as for a prompt",

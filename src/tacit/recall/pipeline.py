@@ -42,7 +42,7 @@ from tacit.recall.pools.similar import dissimilar
 from tacit.recall.pools.start import StartPools
 from tacit.recall.probes.second_stage import expand, read_together
 from tacit.recall.render import LAYOUTS, Layout, rendering
-from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve
+from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve, spaces_at
 from tacit.recall.score import at_surface, score_for
 from tacit.recall.score.floors import reach_floors
 from tacit.recall.score.gate import Gate, shipped_gate
@@ -289,8 +289,7 @@ class RecallPipeline:
     def _search(
         self, query: Query, settings: RecallSettings, context: Context, stages: _Stages
     ) -> tuple[Candidate, ...]:
-        asked = query.surface is Surface.ON_DEMAND and bool(settings.spaces_on_demand)
-        spaces = settings.spaces_on_demand if asked else settings.spaces
+        spaces = spaces_at(settings, query.surface)
         vector: Outcome[Vectors | None] = Outcome(kept=None)
         if "semantic" in spaces:
             vector = embed_query(

@@ -12,8 +12,10 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from time import perf_counter
 
+from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import Ranking
+from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.search import Search
@@ -25,6 +27,15 @@ QUERY_CHARS = 480
 
 LEFT_FOR_SEARCH = 0.25
 """Share of the time left that waiting for a remote model leaves to the search."""
+
+
+def spaces_at(settings: RecallSettings, surface: Surface) -> tuple[str, ...]:
+    """The spaces that are asked on `surface`: of `spaces` those for prompts, a list of its own when somebody asks, else all."""
+    if surface is Surface.PROMPT and settings.spaces_prompt:
+        return tuple(name for name in settings.spaces if name in settings.spaces_prompt)
+    if surface is Surface.ON_DEMAND and settings.spaces_on_demand:
+        return settings.spaces_on_demand
+    return settings.spaces
 
 
 def embed_query(

@@ -56,6 +56,7 @@ def scores_of(projects: Sequence[Project], *, embedder: Embedder, settings: Reca
     wide = settings.model_copy(
         update={
             "spaces": tuple(SPACES),
+            "spaces_prompt": (),
             "candidates_per_space": WIDE,
             "shortlist": WIDE,
             "score": "situation",

@@ -11,7 +11,9 @@ from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
+from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
+from tacit.recall.retrieve import spaces_at
 from tacit_evals.data.recognise import triggers_for
 from tacit_evals.fit.fitted import SHIPPED, Fitted, fit_all
 
@@ -37,6 +39,7 @@ def without_spaces(settings: RecallSettings, names: Sequence[str]) -> RecallSett
     return settings.model_copy(
         update={
             "spaces": tuple(space for space in settings.spaces if space not in names),
+            "spaces_prompt": tuple(space for space in settings.spaces_prompt if space not in names),
             "spaces_on_demand": tuple(space for space in settings.spaces_on_demand if space not in names),
         }
     )
@@ -109,5 +112,6 @@ class Run:
                 name: getattr(self.settings.thresholds, name) for name in ("prompt", "action", "failure")
             },
             "spaces": list(self.settings.spaces),
+            "spaces_prompt": list(spaces_at(self.settings, Surface.PROMPT)),
             "spaces_on_demand": list(self.settings.spaces_on_demand),
         }

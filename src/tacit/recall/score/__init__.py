@@ -18,7 +18,6 @@ from tacit.recall.score.similarity import similarity_relevance
 from tacit.recall.score.situation import situation_relevance
 from tacit.recall.score.typed import typed_relevance
 
-OFF_AT_PROMPT = ("lexical", "entity")
 ACTION_SPACES = ("lexical", "entity", "recent", "intent")
 ACTION_CANDIDATES = 64
 ACTION_ITEMS = 2
@@ -56,15 +55,10 @@ def score_for(settings: RecallSettings) -> Score:
 def at_surface(settings: RecallSettings, surface: Surface) -> RecallSettings:
     """Settings as the score by situation wants them on `surface`; those of other scores are as they stand.
 
-    Before a prompt the gate looks at the trigger, the meaning and the letters alone, and the other spaces were found to
-    bring it nothing (docs/reference/ablation.md). At a tool call the trigger decides, so nothing is embedded, more is looked
-    at and less handed over.
+    At a tool call the trigger decides, so nothing is embedded, more is looked at and less handed over.
     """
-    if settings.score != "situation" or surface not in (Surface.PROMPT, Surface.ACTION):
+    if settings.score != "situation" or surface is not Surface.ACTION:
         return settings
-    if surface is Surface.PROMPT:
-        spaces = tuple(name for name in settings.spaces if name not in OFF_AT_PROMPT)
-        return settings if spaces == settings.spaces else settings.model_copy(update={"spaces": spaces})
     return settings.model_copy(
         update={
             "spaces": tuple(name for name in settings.spaces if name in ACTION_SPACES),
