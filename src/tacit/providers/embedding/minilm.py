@@ -81,7 +81,7 @@ class MiniLM:
             tokenizer, _ = self._load()
             with self._lock:
                 if self._tokens is None:
-                    self._tokens = StaticTokens(self._folder / "model.onnx", tokenizer)
+                    self._tokens = StaticTokens(self._folder, tokenizer)
         return self._tokens.matches(text, others)
 
     def _load(self) -> tuple[WordPiece, Forward]:

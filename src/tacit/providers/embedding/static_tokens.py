@@ -1,56 +1,56 @@
 """Token vectors without a forward pass: the input embeddings of the shipped model, centred and without their main direction.
 
-In: texts. Out: how well the tokens of one are matched by those of others. Input embeddings share one strong direction that says how frequent a
-token is; taking the mean and the first principal component away leaves the meaning. Source: Mu and Viswanath,
-All-but-the-top, ICLR 2018. Built in about 0.3 s, then a look-up; the table stays in 8 bits (12 MB).
+In: texts. Out: how well the tokens of one are matched by those of others. Input embeddings share one strong direction that
+says how frequent a token is; taking the mean and the first principal component away leaves the meaning. Source: Mu and
+Viswanath, All-but-the-top, ICLR 2018. Both ship as a small file (`scripts/build_token_axes.py`), and the 8-bit rows stay in
+the model's file, mapped: there is no table to build and none to keep.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import ProviderError
 from tacit.ports.models import Vectors
-from tacit.providers.embedding.weights import read_weights
+from tacit.providers.embedding.weights import map_weights
 from tacit.providers.embedding.wordpiece import WordPiece
 
+AXES = "token_axes.json"
 MAX_TOKENS = 256
 KEPT_TEXTS = 4096
-_ROUNDS = 20
-_SAMPLE = 4  # every fourth row tells the mean and the main direction well enough
+_LEAST_LENGTH = np.float32(1e-6)
 
 
 class StaticTokens:
-    """The table of one model. Immutable once built."""
+    """The token vectors of one model. What it remembers only saves time; safe to share between threads.
 
-    def __init__(self, model: Path, tokenizer: WordPiece) -> None:
+    A row q of the table stands for the vector x = (q - zero) * scale - mean, projected to p = x - (x . d) d. For an asked
+    token t of unit length, which is orthogonal to d, p . t = scale * (q . t) - (zero * scale + mean) . t.
+    """
+
+    def __init__(self, folder: Path, tokenizer: WordPiece) -> None:
         self._tokenizer = tokenizer
         self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._encode)
-        stored = read_weights(model)
-        self._rows: NDArray[np.uint8] = np.array(stored["words_quantized"], dtype=np.uint8)
-        self._zero = np.float32(stored["words_zero_point"].item())
+        stored = map_weights(folder / "model.onnx")
+        self._rows = cast("NDArray[np.uint8]", stored["words_quantized"])
         self._scale = np.float32(stored["words_scale"].item())
-        sample = self._plain(slice(None, None, _SAMPLE))
-        self._mean = sample.mean(axis=0)
-        sample -= self._mean
-        direction = self._mean / np.linalg.norm(self._mean)
-        for _ in range(_ROUNDS):  # power iteration: a decomposition would take ten times as long
-            direction = sample.T @ (sample @ direction)
-            direction /= np.linalg.norm(direction)
-        self._direction: Vectors = direction
-
-    def _plain(self, rows: slice | NDArray[np.int32]) -> Vectors:
-        return (self._rows[rows].astype(np.float32) - self._zero) * self._scale
+        zero = np.float32(stored["words_zero_point"].item())
+        mean, self._direction = _read_axes(folder / AXES)
+        self._middle: Vectors = zero * self._scale + mean
+        self._lengths: Vectors = np.zeros(len(self._rows), np.float32)
 
     def vectors(self, ids: NDArray[np.int32]) -> Vectors:
         """Unit float32 rows, shape (len(ids), dimensions)."""
-        plain = self._plain(ids) - self._mean
+        plain = self._rows[ids].astype(np.float32) * self._scale - self._middle
         plain -= np.outer(plain @ self._direction, self._direction)
-        return plain / np.maximum(np.linalg.norm(plain, axis=1, keepdims=True), np.float32(1e-6))
+        return plain / np.maximum(np.linalg.norm(plain, axis=1, keepdims=True), _LEAST_LENGTH)
 
     def matches(self, text: str, others: Sequence[str]) -> Vectors:
         """Best cosine (0 to 1) of each token of `text` in each of `others`, shape (len(others), tokens of `text`)."""
@@ -61,11 +61,41 @@ class StaticTokens:
         if not len(asked) or not rows:
             return out
         # The same tokens come again and again: each distinct one is compared once.
-        distinct, places = np.unique(np.concatenate([held[row] for row in rows]), return_inverse=True)
-        cosines = self.vectors(distinct) @ self.vectors(asked).T
+        every = np.concatenate([held[row] for row in rows])
+        distinct, places = np.unique(every, return_inverse=True)
+        cosines = self._cosines(distinct, asked)
         starts = np.cumsum([0, *(len(held[row]) for row in rows[:-1])])
         out[rows] = np.maximum.reduceat(cosines[places], starts, axis=0)
         return np.clip(out, 0.0, 1.0)
 
+    def _cosines(self, ids: NDArray[np.int32], asked: NDArray[np.int32]) -> Vectors:
+        """Of the tokens `ids` with those `asked`, shape (ids, asked)."""
+        wanted = self.vectors(asked).T
+        plain = self._rows[ids].astype(np.float32)
+        lengths = self._lengths[ids]
+        fresh = lengths == 0
+        if fresh.any():
+            lengths[fresh] = self._measure(plain[fresh])
+            self._lengths[ids] = lengths
+        cosines = cast(Vectors, plain @ (wanted * self._scale))
+        cosines -= self._middle @ wanted
+        cosines /= lengths[:, None]
+        return cosines
+
+    def _measure(self, plain: Vectors) -> Vectors:
+        """Lengths of the projected vectors of some rows, shape (rows,)."""
+        centred = plain * self._scale - self._middle
+        centred -= np.outer(centred @ self._direction, self._direction)
+        return np.maximum(np.linalg.norm(centred, axis=1), _LEAST_LENGTH).astype(np.float32, copy=False)
+
     def _encode(self, text: str) -> NDArray[np.int32]:
         return np.array(self._tokenizer.encode(text, max_tokens=MAX_TOKENS)[1:-1], dtype=np.int32)
+
+
+def _read_axes(path: Path) -> tuple[Vectors, Vectors]:
+    """The mean of all token vectors and their main direction, shape (dimensions,) each."""
+    try:
+        file = cast("dict[str, Any]", json.loads(path.read_text("utf-8")))
+        return np.array(file["mean"], np.float32), np.array(file["direction"], np.float32)
+    except (OSError, ValueError, KeyError) as error:
+        raise ProviderError(f"{path} cannot be read: {error}", hint="Reinstall Tacit.") from error

@@ -1,0 +1,77 @@
+"""Token vectors of the shipped model: left in its file, compared as the definition says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.errors import ProviderError
+from tacit.providers.embedding.minilm import FOLDER
+from tacit.providers.embedding.static_tokens import AXES, StaticTokens
+from tacit.providers.embedding.weights import map_weights, read_weights
+from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
+
+SCRIPT = Path(__file__).parents[3] / "scripts" / "build_token_axes.py"
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> WordPiece:
+    return WordPiece(read_vocabulary(FOLDER / "vocab.txt"))
+
+
+@pytest.fixture(scope="module")
+def tokens(tokenizer: WordPiece) -> StaticTokens:
+    return StaticTokens(FOLDER, tokenizer)
+
+
+def test_the_shipped_axes_are_those_of_the_shipped_model(tmp_path: Path) -> None:
+    out = tmp_path / AXES
+    subprocess.run([sys.executable, str(SCRIPT), "--out", str(out)], check=True)
+    assert out.read_bytes() == (FOLDER / AXES).read_bytes()
+
+
+def test_the_direction_has_length_one_and_is_taken_away(tokens: StaticTokens) -> None:
+    direction = np.array(json.loads((FOLDER / AXES).read_text("utf-8"))["direction"])
+    assert np.linalg.norm(direction) == pytest.approx(1.0, abs=1e-6)
+    vectors = tokens.vectors(np.arange(1000, 1100, dtype=np.int32))
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(100), abs=1e-5)
+    assert np.abs(vectors @ direction).max() < 1e-4
+
+
+def test_matches_are_the_best_cosines_of_the_vectors(tokens: StaticTokens, tokenizer: WordPiece) -> None:
+    asked, others = "run the linter again", ["the linters ran", "a violin", ""]
+    ids = [np.array(tokenizer.encode(text, max_tokens=99)[1:-1], np.int32) for text in (asked, *others)]
+    rows = [tokens.vectors(one) for one in ids]
+    expected = [(one @ rows[0].T).max(axis=0).clip(0, 1) for one in rows[1:3]]
+    for _ in range(2):  # the second time by remembered lengths
+        found = tokens.matches(asked, others)
+        assert found[:2] == pytest.approx(np.array(expected), abs=1e-4)
+        assert not found[2].any()
+
+
+def test_mapped_weights_are_those_that_are_read() -> None:
+    mapped, read = map_weights(FOLDER / "model.onnx"), read_weights(FOLDER / "model.onnx")
+    assert mapped.keys() == read.keys()
+    assert all(np.array_equal(mapped[name], read[name]) for name in read)
+    assert not mapped["words_quantized"].flags.writeable
+
+
+@pytest.mark.parametrize("text", [None, "{}", "no json"])
+def test_a_broken_installation_is_named(tmp_path: Path, tokenizer: WordPiece, text: str | None) -> None:
+    shutil.copy(FOLDER / "model.onnx", tmp_path)
+    if text is not None:
+        (tmp_path / AXES).write_text(text, "utf-8")
+    with pytest.raises(ProviderError, match=AXES):
+        StaticTokens(tmp_path, tokenizer)
+
+
+def test_a_model_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"")
+    with pytest.raises(ProviderError):
+        map_weights(tmp_path / "model.onnx")
