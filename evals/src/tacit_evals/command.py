@@ -34,6 +34,7 @@ SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "retrieval": run_retrieval,
     "placement": run_placement,
     "reading": run_reading,
+    "capture": run_capture,
     "update": run_update,
 }
 LATENCY = "latency"
