@@ -15,12 +15,14 @@ from typing import Protocol
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
+from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.secret_shapes import SHAPES, Shape
 
 PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 """Kinds that are personal data rather than keys to something."""
 
 _Judge = Callable[[str], bool]
+_ALL = (*ISSUER_SHAPES, *SHAPES)
 _MOST_PASSES = 12
 DENY_PIECE_CHARS = 20_000
 """The user's own patterns look at a longer text piece by piece, cut at white space: their cost may grow with its square."""
@@ -43,8 +45,14 @@ _HOME = re.compile(
 _PHONE = re.compile(
     r"(?<![\w.+/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}|(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4})(?![\w-]|\.\d)"
 )
+_NEAR_PHONE = re.compile(
+    r"(?i:\b(?:call|phone|tel|telephone|mobile|cell|whatsapp|text|reach|dial|fax|contact)\b[^\n\d]{0,40}?)"
+    r"(?P<secret>(?<![\w./-])\(?\d{3}\)?[ .-]?\d{3}[ .-]\d{4}(?![\w-])|(?<![\w./-])0\d{2,4}[ /.-]\d{3,4}[ .-]?\d{3,5}(?![\w-]))"
+)
 _CARD = re.compile(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
+_CARD_DIGITS = {2: (16,), 3: (14, 15, 16), 4: (13, 16, 19), 5: tuple(range(13, 20)), 6: tuple(range(13, 20))}
+"""Lengths of card numbers by their first digit: 20260101120000 is a time."""
 _TEST_CARDS_TEXT = """
 4242424242424242 4000056655665556 5555555555554444 2223003122003222 5200828282828210 5105105105105100
 378282246310005 371449635398431 6011111111111117 6011000990139424 6011981111111113 3056930009020004
@@ -128,14 +136,15 @@ class Redactor:
         if self._deny:
             text = "".join(self._denied(piece, found) for piece in _pieces(text))
         if self._settings.redact:
+            if self._settings.home_paths == "shorten":
+                text = _HOME.sub("~", text)
             for _ in range(
                 _MOST_PASSES
             ):  # a find may uncover the next one on its line; until nothing new is found
                 before = found.total()
-                text = self._secrets(text, found)
+                text = self._personal(self._secrets(text, found), found)
                 if found.total() == before:
                     break
-            text = self._personal(text, found)
         findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
         return Redaction(text=text, findings=findings)
 
@@ -146,7 +155,7 @@ class Redactor:
 
     def _secrets(self, text: str, found: Counter[str]) -> str:
         lower = text.lower()
-        for shape in SHAPES:
+        for shape in _ALL:
             if any(word in lower for word in shape.keywords):
                 text = self._apply(shape, text, found)
         return text
@@ -158,12 +167,11 @@ class Redactor:
             )
         if _PHONE.search(text):
             text = self._sub(_PHONE, text, "phone", found, innocent=_is_no_phone)
+        text = self._apply(_SPOKEN_PHONE, text, found)
         if _CARD.search(text):
             text = self._sub(_CARD, text, "credit_card", found, innocent=lambda value: not _is_card(value))
         if _IBAN.search(text):
             text = self._sub(_IBAN, text, "iban", found, innocent=lambda value: not _is_iban(value))
-        if self._settings.home_paths == "shorten":
-            text = _HOME.sub("~", text)
         return text
 
     def _apply(self, shape: Shape, text: str, found: Counter[str]) -> str:
@@ -259,11 +267,14 @@ def _is_no_phone(text: str) -> bool:
     return not 9 <= len(digits) <= 15 or len(set(digits)) < 4
 
 
+_SPOKEN_PHONE = Shape(kind="phone", keywords=(), pattern=_NEAR_PHONE, innocent=_is_no_phone)
+
+
 def _is_card(text: str) -> bool:
-    """Luhn check (ISO/IEC 7812-1) over 13-19 digits of a known first digit; published test cards are innocent."""
+    """Luhn check (ISO/IEC 7812-1) over digits of a known first digit and length; published test cards are innocent."""
     digits = [int(ch) for ch in text if ch.isdigit()]
     joined = "".join(map(str, digits))
-    if not 13 <= len(digits) <= 19 or digits[0] not in (2, 3, 4, 5, 6) or joined in _TEST_CARDS:
+    if not digits or len(digits) not in _CARD_DIGITS.get(digits[0], ()) or joined in _TEST_CARDS:
         return False
     if len(set(digits)) < 4:
         return False
