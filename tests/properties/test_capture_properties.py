@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.backends.fake import FakeStore
 from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from tacit.capture.compare import compare
+from tacit.capture.reconcile.compare import compare
 from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.explicit import MAX_WORDS, MIN_WORDS, find_explicit
 from tacit.capture.extract.fixes import Failure

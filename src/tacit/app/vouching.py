@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tacit.capture.compare import take_apart
+from tacit.capture.reconcile.compare import take_apart
 from tacit.capture.wording import negated
 from tacit.model.ids import normalise_text
 from tacit.model.session import SessionKey

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, cast
 
-from tacit.capture.compare import overlap, take_apart
+from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.markdown import RuleLine, read_rules
 from tacit.capture.prepare import Preparer
 from tacit.capture.store import Item, Keeper

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.capture.compare import compare
+from tacit.capture.reconcile.compare import compare
 from tacit.capture.reconcile import MAX_EVIDENCE, Neighbour, reconcile
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity

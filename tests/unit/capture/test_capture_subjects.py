@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.capture.compare import compare
+from tacit.capture.reconcile.compare import compare
 
 
 @pytest.mark.parametrize(

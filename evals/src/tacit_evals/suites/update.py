@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.capture.compare import overlap, take_apart
+from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer
 from tacit.config.home import Home

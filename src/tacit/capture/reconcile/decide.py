@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tacit.capture.compare import Verdict, compare, take_apart
+from tacit.capture.reconcile.compare import Verdict, compare, take_apart
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.safety.trust import may_supersede
