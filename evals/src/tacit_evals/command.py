@@ -27,6 +27,7 @@ from tacit_evals.suites.reading import run_reading
 from tacit_evals.suites.retrieval import run_retrieval
 from tacit_evals.suites.running import Run, shipped_settings, without_spaces
 from tacit_evals.suites.update import run_update
+from tacit_evals.suites.writing.redact import run_redact
 
 SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "inject": run_inject,
@@ -35,6 +36,7 @@ SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "placement": run_placement,
     "reading": run_reading,
     "capture": run_capture,
+    "redact": run_redact,
     "update": run_update,
 }
 LATENCY = "latency"

@@ -6,12 +6,14 @@
 | action | `calls.jsonl`, `qrels.tsv` |
 | retrieval | `docs.jsonl`, `qrels.tsv` (duplicates); `*.json` with `turns` and `questions` (conversations) |
 | placement | `*.jsonl` with sessions as `turns` |
+| redact | `*.jsonl` or `*.jsonl.gz` with `label` and `spans` |
 | capture | `gold.jsonl` with learnings, `*.json` with sessions as `turns` |
 | update | `*.jsonl` with cases of `existing`, `new`, `outcome` |
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -61,11 +63,20 @@ def is_learnings(folder: Path) -> bool:
     return gold.is_file() and _begins(gold, '"session_id"', '"turns"')
 
 
+def is_redact(folder: Path) -> bool:
+    """Whether `folder` holds texts in which secrets are marked."""
+    return any(
+        _begins(path, '"text"', '"label"', '"spans"')
+        for path in sorted((*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")))
+    )
+
+
 RECOGNISED: dict[str, tuple[Callable[[Path], bool], ...]] = {
     "inject": (is_inject,),
     "action": (is_action,),
     "retrieval": (is_duplicates, is_conversations),
     "placement": (is_sessions,),
+    "redact": (is_redact,),
     "capture": (is_learnings,),
     "update": (is_update,),
 }
@@ -95,6 +106,7 @@ NEEDS: dict[str, str] = {
     "placement": "a folder with sessions (*.jsonl, one session with its turns a line)",
     "update": "a folder with cases (*.jsonl with existing, new and outcome)",
     "capture": "a folder with sessions (*.json with turns) and gold.jsonl",
+    "redact": "a folder with texts (*.jsonl or *.jsonl.gz with text, label and spans)",
     "reading": "a folder with labels in situation/ and judged projects in inject/",
 }
 
@@ -130,8 +142,11 @@ def _holds(path: Path, *names: str) -> bool:
 
 def _begins(path: Path, *marks: str) -> bool:
     try:
-        with path.open(encoding="utf-8") as lines:
-            head = lines.read(_HEAD)
-    except (OSError, UnicodeDecodeError):
+        if path.suffix == ".gz":
+            head = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n", 1)[0]
+        else:
+            with path.open(encoding="utf-8") as lines:
+                head = lines.read(_HEAD)
+    except (OSError, EOFError, UnicodeDecodeError):
         return False
     return all(mark in head for mark in marks)

@@ -5,6 +5,7 @@ Text of a row is data. A malformed row is an error that names the file, the line
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,12 +97,16 @@ def read_text(path: Path) -> str:
         InvalidInput: if it is missing or no UTF-8.
     """
     try:
-        return path.read_text("utf-8")
+        return (
+            gzip.decompress(path.read_bytes()).decode("utf-8")
+            if path.suffix == ".gz"
+            else path.read_text("utf-8")
+        )
     except FileNotFoundError as error:
         raise InvalidInput(
             f"{path} is missing.", hint="The folder needs it; see docs/guide/benchmarks.md."
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         raise InvalidInput(
             f"{path} cannot be read: {error}.", hint="It must be a readable file in UTF-8."
         ) from error
