@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tacit.model.memory import Entity
 from tacit.reading.commands import split_commands
-from tacit.reading.terms import IDENTIFIER, code_spans, find_paths
+from tacit.reading.terms import code_spans, find_paths, identifiers
 
 _LIMIT = 64
 _CUT = 20_000
@@ -33,6 +33,10 @@ _KNOWN_COMMANDS = re.compile(
     r"|golangci-lint|gofmt|tsc|dotnet|mvn|gradle|helm|psql|sqlite3|curl) (?:[a-z][\w:-]*)"
 )
 _DOTTED = re.compile(r"(?<![\w./@-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?(?![\w/-])")
+_MAYBE_DOTTED = re.compile(r"\.[A-Za-z_]")
+_MAYBE_ERROR = re.compile(r"[A-Z](?:[A-Z\d]|rror|xception)")
+_MAYBE_PACKAGE = ("@", "from", "import", "require(", "github.com/", "install", " add", "go get", "npm i")
+"""Without one of these the patterns match nothing: far cheaper to look for."""
 _COMMANDLIKE = re.compile(r"^[a-z][\w.-]*(?: .+)?$")
 _SHELL = re.compile(
     r"^(?:git|gh|npm|pnpm|yarn|bun|npx|pip3?|uvx?|poetry|cargo|go|docker|docker-compose|kubectl|terraform|make|just|pytest|python3?|node|jest|vitest|eslint|prettier|ruff|mypy|pyright|golangci-lint|gofmt|tsc|dotnet|mvn|gradle|helm|psql|sqlite3|curl|ssh|aws|gcloud|brew|apt|tox|nox)\b"
@@ -46,10 +50,10 @@ def find_entities(text: str) -> tuple[Entity, ...]:
     found: dict[Entity, None] = {}
     for path in paths:
         found.setdefault(Entity(kind="file", key=path.lower().removesuffix("/")))
-    for match in _ERROR.finditer(text):
+    for match in _ERROR.finditer(text) if _MAYBE_ERROR.search(text) else ():
         if match[0] not in _NOT_ERRNO:
             found.setdefault(Entity(kind="error", key=match[0].lower()))
-    for match in _PACKAGE.finditer(text):
+    for match in _PACKAGE.finditer(text) if any(map(text.__contains__, _MAYBE_PACKAGE)) else ():
         name = next((group for group in match.groups()[1:] if group), "")
         if name and not name.startswith("."):
             found.setdefault(Entity(kind="package", key=name.lower().rstrip(".")))
@@ -72,7 +76,7 @@ def _commands(text: str, spans: tuple[str, ...]) -> Iterator[Entity]:
 
 
 def _symbols(text: str, spans: tuple[str, ...], *, taken: set[str]) -> Iterator[Entity]:
-    for name in (*IDENTIFIER.findall(text), *_DOTTED.findall(text)):
+    for name in (*identifiers(text), *(_DOTTED.findall(text) if _MAYBE_DOTTED.search(text) else ())):
         key = name.removesuffix("()").lower()
         if key not in taken and not key.startswith("--") and not _ERROR.fullmatch(name) and len(key) > 2:
             yield Entity(kind="symbol", key=key)

@@ -60,16 +60,41 @@ your you we i has have had do does did line lines column col file error errors e
 try help more info about using use while when during because got there here s t re com org
 """
 _FILLER = frozenset(_FILLER_TEXT.split())
-_ERROR_TEXT = re.compile(
+ERROR_TEXT = re.compile(
     r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+(?::\d+)?\)|^\s*File \".+\", line \d+|(?:^|\s)[\w.]*(?:Error|Exception)(?:\s*\[\w+\])?:\s|panic: |fatal: |error(?:\[E\d+\]|\s+TS\d+)?: |npm (?:ERR|error)!"
     r"|FAILED |AssertionError|segmentation fault|exit(?:ed with)? (?:code|status) [1-9]|✗|ENOENT|ECONNREFUSED|undefined is not|cannot find module|no such file or directory|command not found|permission denied",
     re.IGNORECASE | re.MULTILINE,
 )
 
 
+_SIGNS = (
+    "traceback (most recent call last)", "panic: ", "fatal: ", "error: ", "npm err!", "npm error!", "failed ", "assertionerror",
+    "segmentation fault", "✗", "enoent", "econnrefused", "undefined is not", "cannot find module", "no such file or directory",
+    "command not found", "permission denied",
+)  # fmt: skip
+"""Parts of ERROR_TEXT that are plain words."""
+_SHAPES = (
+    ("at ", re.compile(r"^\s+at .+\(.+:\d+(?::\d+)?\)", re.MULTILINE)),
+    ('file "', re.compile(r"^\s*file \".+\", line \d+", re.MULTILINE)),
+    ("error", re.compile(r"error(?:\[e\d+\]|\s+ts\d+): |error(?:\s*\[\w+\])?:\s")),
+    ("exception", re.compile(r"exception(?:\s*\[\w+\])?:\s")),
+    ("exit", re.compile(r"exit(?:ed with)? (?:code|status) [1-9]")),
+)
+"""The rest of them, each with a word that it cannot do without."""
+_OTHER_CASES = ("\u0130", "\u0131", "\u017f", "\u212a")
+"""Letters that a pattern takes for i, s and k when case does not count, and that are not so in lower case."""
+
+
 def looks_like_error(text: str) -> bool:
-    """Whether `text` holds what a failing program prints."""
-    return bool(_ERROR_TEXT.search(text))
+    """Whether `text` holds what a failing program prints: `ERROR_TEXT`, found by plain words first."""
+    if not text.isascii() and any(map(text.__contains__, _OTHER_CASES)):
+        return ERROR_TEXT.search(text) is not None
+    lower = text.lower()
+    if any(map(lower.__contains__, _SIGNS)):
+        return True
+    if not any(word in lower and shape.search(lower) for word, shape in _SHAPES):
+        return False
+    return ERROR_TEXT.search(text) is not None
 
 
 def error_signature(error_text: str, *, command: str = "") -> str:

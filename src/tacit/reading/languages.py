@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _EXTENSIONS: dict[str, str] = {
     ext: language
@@ -52,6 +53,7 @@ CODE_LANGUAGES = frozenset(_EXTENSIONS.values()) - {
 """Languages whose files count as source code (prose and data formats do not)."""
 
 
+@lru_cache(maxsize=1024)
 def language_of(path: str) -> str:
     """Language of the file at `path` by its name, or the empty string."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()

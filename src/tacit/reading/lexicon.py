@@ -7,6 +7,7 @@ order (`don't push`), counts a told past (`I fixed ...`) little. Never learns, n
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -68,10 +69,35 @@ def load_table(table: str) -> PhraseTable:
 
 VERB_TABLE = load_table(VERBS)
 CUE_TABLE = load_table(CUES)
-_FIRST = {
-    word: max(len(key) for table in (VERB_TABLE, CUE_TABLE) for key in table if key[0] == word)
-    for word in {key[0] for table in (VERB_TABLE, CUE_TABLE) for key in table}
-}
+
+
+@dataclass(slots=True, eq=False)
+class _Step:
+    """One word further along a phrase: what the words so far announce, and which words may follow."""
+
+    verb: Weights | None = None
+    cue: Weights | None = None
+    following: dict[str, _Step] = field(default_factory=dict[str, "_Step"])
+
+    @property
+    def ends(self) -> bool:
+        """Whether a phrase ends here."""
+        return self.verb is not None or self.cue is not None
+
+
+def _as_tree() -> dict[str, _Step]:
+    """Both tables by their words, so that the longest phrase is found by walking, not by trying every length."""
+    root = _Step()
+    for key in (*VERB_TABLE, *CUE_TABLE):
+        step = root
+        for word in key[:_MAX_PHRASE]:
+            step = step.following.setdefault(word, _Step())
+        if len(key) <= _MAX_PHRASE:
+            step.verb, step.cue = VERB_TABLE.get(key), CUE_TABLE.get(key)
+    return root.following
+
+
+_FIRST = _as_tree()
 
 
 @dataclass(slots=True)
@@ -82,13 +108,13 @@ class Evidence:
     phrases: list[str] = field(default_factory=list[str])
     denied: list[str] = field(default_factory=list[str])
 
-    def add(self, weights: Weights, factor: float, phrase: str = "") -> None:
-        """Count `weights` times `factor` for their classes."""
+    def add(self, weights: Weights, factor: float, phrase: Sequence[str] = ()) -> None:
+        """Count `weights` times `factor` for their classes; `phrase` are the words that spoke for them."""
+        chances = self.chances
         for name, weight in weights:
-            before = self.chances.get(name, 0.0)
-            self.chances[name] = 1.0 - (1.0 - before) * (1.0 - weight * factor)
+            chances[name] = 1.0 - (1.0 - chances.get(name, 0.0)) * (1.0 - weight * factor)
         if phrase and factor >= 0.5 and len(self.phrases) < 8:
-            self.phrases.append(phrase)
+            self.phrases.append(" ".join(phrase))
 
     def raise_to(self, name: str, chance: float) -> None:
         """Make `name` at least `chance`."""
@@ -104,33 +130,42 @@ class Evidence:
 def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
     """Add what the words of `prose` announce to `evidence`, every phrase once, longest phrase first."""
     words = _TOKEN.findall(prose.lower().replace("’", "'"))
-    stems = [stem(word) for word in words]
-    seen: dict[tuple[str, ...], float] = {}
-    position = 0
-    while position < len(stems):
-        longest = _FIRST.get(stems[position], 0)
-        step = 1
-        for size in range(min(longest, _MAX_PHRASE, len(stems) - position), 0, -1):
-            key = tuple(stems[position : position + size])
-            verb, cue = VERB_TABLE.get(key), CUE_TABLE.get(key)
-            if verb is None and cue is None:
-                continue
-            factor = _factor(
-                words,
-                position,
-                is_verb=verb is not None and (size > 1 or cue is None or _orders(words, position)),
-            )
-            if factor <= 0.0:
-                evidence.denied.append(" ".join(key))
-            chosen = verb if verb is not None and (cue is None or _orders(words, position)) else cue
-            if chosen is not None and factor > seen.get(key, 0.0):
-                evidence.add(
-                    chosen, scale * (factor - seen.get(key, 0.0)), " ".join(words[position : position + size])
-                )
-                seen[key] = factor
-            step = size
+    stems = list(map(stem, words))
+    seen: dict[_Step, float] = {}
+    after = 0
+    for position, word in enumerate(stems):
+        if position < after or word not in _FIRST:
+            continue
+        step, size = _longest(stems, position)
+        if size == 0:
+            continue
+        after = position + size
+        verb, cue = step.verb, step.cue
+        orders = verb is not None and _orders(words, position)
+        factor = _factor(words, position, is_verb=verb is not None and (size > 1 or cue is None or orders))
+        if factor <= 0.0:
+            evidence.denied.append(" ".join(stems[position:after]))
+        chosen = verb if verb is not None and (cue is None or orders) else cue
+        before = seen.get(step, 0.0)
+        if chosen is not None and factor > before:
+            evidence.add(chosen, scale * (factor - before), words[position:after])
+            seen[step] = factor
+
+
+def _longest(stems: list[str], position: int) -> tuple[_Step, int]:
+    """The end of the longest phrase that starts at `position` with a word of _FIRST, and its words; 0 where there is none."""
+    step = last = _FIRST[stems[position]]
+    size = 1 if step.ends else 0
+    number = position + 1
+    while step.following and number < len(stems):
+        following = step.following.get(stems[number])
+        if following is None:
             break
-        position += step
+        step = following
+        number += 1
+        if step.ends:
+            last, size = step, number - position
+    return last, size
 
 
 def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
@@ -146,7 +181,7 @@ def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
             if weights is not None:
                 if key not in seen:
                     seen.add(key)
-                    evidence.add(weights, 1.0, " ".join(key))
+                    evidence.add(weights, 1.0, key)
                 step = size
                 break
         position += step
@@ -162,13 +197,18 @@ def _orders(words: list[str], position: int) -> bool:
 
 def _factor(words: list[str], position: int, *, is_verb: bool) -> float:
     start = position
-    while start > 0 and position - start < 4 and words[start - 1] not in _MARKS:
+    least = max(0, position - 4)
+    while start > least and words[start - 1] not in _MARKS:
         start -= 1
     lead = words[start:position]
     if _negated(lead):
         return 0.0 if is_verb else 0.35
-    if any(word in _TELLERS for word in lead) or " ".join(lead[-3:]).endswith(
-        ("i am going to", "let me", "i'm going to")
+    if lead and (
+        not _TELLERS.isdisjoint(lead)
+        or (
+            lead[-1] in ("to", "me")
+            and " ".join(lead[-3:]).endswith(("i am going to", "let me", "i'm going to"))
+        )
     ):
         return 0.2  # the person will do it, or did
     if not is_verb:
@@ -182,6 +222,8 @@ def _factor(words: list[str], position: int, *, is_verb: bool) -> float:
 
 
 def _negated(lead: list[str]) -> bool:
+    if NEGATIONS.isdisjoint(lead):
+        return False
     for i, word in enumerate(lead):
         if word not in NEGATIONS:
             continue

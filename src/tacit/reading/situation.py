@@ -29,6 +29,10 @@ _REPORTS = re.compile(
     r"^(?:\W*\w+){0,4}\W*\b(?:it )?work(?:s|ed)\b(?:\W*\w+){0,3}\W*$", re.IGNORECASE
 )  # "self-heal worked fine"
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_NAMED_COMMAND = re.compile(
+    r"`([^`\n]{2,100})`|(?<![\w./-])((?:git|npm|pnpm|yarn|bun|npx|uv|pip|cargo|docker|kubectl|gh|pytest|dotnet|terraform) [a-z][\w:-]*)"
+)
+_COMMAND_WORD = re.compile(r"[a-z][\w./-]*(?:\s|$)")
 _IMPLIED: dict[str, tuple[tuple[str, float], ...]] = {
     "implement_feature": (("edit_code", 0.95), ("write_test", 0.35), ("run_tests", 0.35), ("run_lint_build", 0.25), ("new_file", 0.2)),
     "fix_bug": (("edit_code", 0.9), ("debug_investigate", 0.55), ("run_tests", 0.3)),
@@ -265,12 +269,9 @@ def _weigh_tools(evidence: Evidence, recent_tools: Sequence[str]) -> None:
 
 def _named_commands(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for match in re.finditer(
-        r"`([^`\n]{2,100})`|(?<![\w./-])((?:git|npm|pnpm|yarn|bun|npx|uv|pip|cargo|docker|kubectl|gh|pytest|dotnet|terraform) [a-z][\w:-]*)",
-        text,
-    ):
+    for match in _NAMED_COMMAND.finditer(text):
         snippet = match[1] or match[2]
-        if not re.match(r"[a-z][\w./-]*(?:\s|$)", snippet):
+        if not _COMMAND_WORD.match(snippet):
             continue
         for command in split_commands(snippet):
             if command_actions(command) != (("run_command", 0.7),):

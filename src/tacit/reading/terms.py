@@ -7,6 +7,8 @@ every prompt could hold is left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 
 _EXT = (
     r"(?:py|pyi|ipynb|ts|tsx|mts|cts|js|jsx|mjs|cjs|go|rs|java|kt|kts|cs|csproj|sln|c|h|cc|cpp|hpp|rb|php|swift|scala|dart|exs?|erl|hs|lua"
@@ -15,12 +17,14 @@ _EXT = (
 )
 PATH = re.compile(
     r"(?<![\w/.@:-])(?:"
-    r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]?(?:[\w.@+-]+[/\\])+[\w.@+*-]*[\w*]/?"  # with a folder
-    rf"|[\w@+-][\w.@+-]*\.{_EXT}"  # a file name with a known ending
+    r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]?(?:[\w.@+-]++[/\\])+[\w.@+*-]*[\w*]/?"  # with a folder
+    rf"|[\w@+-]++(?=\.)[\w.@+-]*\.{_EXT}"  # a file name with a known ending
     r"|\.(?:env|gitignore|dockerignore|npmrc|nvmrc|editorconfig|eslintrc|prettierrc|bashrc|zshrc)[\w.-]*"
     r"|(?:Dockerfile|Makefile|Justfile|justfile|Gemfile|Rakefile|Jenkinsfile|CHANGELOG|LICENSE|README)"
     r")(?![\w/\\])"
 )
+_MAYBE_PATH = re.compile(r"[/\\]|\.\w|file|CHANGELOG|LICENSE|README")
+"""Without one of these there is no PATH: far cheaper to look for."""
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+", re.IGNORECASE)
 _FENCE = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
 _SPAN = re.compile(r"`([^`\n]{1,120})`")
@@ -29,9 +33,13 @@ _SLASHED = re.compile(
     re.IGNORECASE,
 )
 IDENTIFIER = re.compile(
-    r"(?<![\w.@-])(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+"
-    r"|(?:[A-Z][a-z0-9]+){2,}|[A-Za-z_]\w*\(\)|--[a-z][\w-]+)(?![\w])"
+    r"(?<![\w.@-])(?:[a-z][a-z0-9]*+(?:(?:_[a-z0-9]++)++|(?:[A-Z][a-z0-9]*+)++)(?!\w)"
+    r"|[A-Z](?:[A-Z0-9]*+(?:_[A-Z0-9]++)++|[a-z0-9]++(?:[A-Z][a-z0-9]++)++)(?!\w)|[A-Za-z_]\w*+\(\)(?!\w)|--[a-z][\w-]++)"
 )
+_MAYBE_IDENTIFIER = re.compile(r"[A-Z](?<=[a-z0-9][A-Z])|_|\(\)|--")
+"""Without one of these there is no IDENTIFIER."""
+KEPT = 16
+"""Texts whose reading is kept: what reads one prompt asks for the same things several times."""
 _WORD = re.compile(r"[a-z][a-z0-9+#]*(?:[-_.][a-z0-9]+)*|#\d+")
 
 _STOPWORDS_TEXT = """
@@ -69,8 +77,23 @@ you're you've your yourself yup hey eg ie vs able actual according agent assista
 STOPWORDS = frozenset(_STOPWORDS_TEXT.split())
 
 
+@lru_cache(maxsize=KEPT)
 def find_paths(text: str) -> tuple[str, ...]:
     """Paths and file names that `text` names, as written, forward slashes, in order, without repeats."""
+    found: dict[str, None] = {}
+    for path in _paths(text):
+        found.setdefault(path)
+        if len(found) >= 64:
+            break
+    return tuple(found)
+
+
+def names_path(text: str) -> bool:
+    """Whether `text` names a path or a file: `bool(find_paths(text))`, but stops at the first."""
+    return next(_paths(text), None) is not None
+
+
+def _paths(text: str) -> Iterator[str]:
     if (
         "/" not in text
         and "." not in text
@@ -78,18 +101,26 @@ def find_paths(text: str) -> tuple[str, ...]:
         and "file" not in text
         and "README" not in text
     ):
-        return ()
+        return
     cleaned = _URL.sub(" ", text) if "://" in text else text
-    found: dict[str, None] = {}
-    for match in PATH.finditer(cleaned):
-        path = match[0].rstrip(".,:;").replace("\\", "/")
+    for start, end in _places(cleaned):
+        path = cleaned[start:end].rstrip(".,:;").replace("\\", "/")
         if path.startswith("@") and "." not in path.rsplit("/", 1)[-1]:
             continue  # a scoped package
-        if len(path) > 2 and not _SLASHED.match(path) and any(ch.isalpha() for ch in path):
-            found.setdefault(path.removeprefix("./").removeprefix("@"))
-        if len(found) >= 64:
-            break
-    return tuple(found)
+        if len(path) > 2 and not _SLASHED.match(path) and any(map(str.isalpha, path)):
+            yield path.removeprefix("./").removeprefix("@")
+
+
+@lru_cache(maxsize=KEPT)
+def _places(text: str) -> tuple[tuple[int, int], ...]:
+    """Where PATH matches in `text`."""
+    return tuple(match.span() for match in PATH.finditer(text)) if _MAYBE_PATH.search(text) else ()
+
+
+@lru_cache(maxsize=KEPT)
+def identifiers(text: str) -> tuple[str, ...]:
+    """What looks like a name of code in `text`, in order, with repeats."""
+    return tuple(IDENTIFIER.findall(text)) if _MAYBE_IDENTIFIER.search(text) else ()
 
 
 def code_spans(text: str) -> tuple[str, ...]:
@@ -101,6 +132,7 @@ def code_spans(text: str) -> tuple[str, ...]:
     )
 
 
+@lru_cache(maxsize=KEPT)
 def prose_of(text: str) -> str:
     """`text` with code fences, code spans, addresses and paths replaced by a neutral mark, for reading its verbs."""
     if "```" in text or "~~~" in text:
@@ -110,7 +142,11 @@ def prose_of(text: str) -> str:
     if "://" in text:
         text = _URL.sub(" § ", text)
     if "/" in text or "." in text:
-        text = PATH.sub(" § ", text)
+        places = _places(text)
+        if places:
+            ends = (0, *(end for _, end in places))
+            starts = (*(start for start, _ in places), len(text))
+            text = " § ".join([text[end:start] for end, start in zip(ends, starts, strict=True)])
     return text
 
 
@@ -140,8 +176,8 @@ def objects_of(text: str, *, paths: tuple[str, ...] = (), limit: int = 64) -> tu
     for span in code_spans(text):
         if len(span) <= 60:
             found.setdefault(span.lower())
-    for identifier in IDENTIFIER.findall(text):
+    for identifier in identifiers(text):
         found.setdefault(identifier.lower().removesuffix("()"))
-    for word in informative_words(_URL.sub(" ", text), limit=limit):
+    for word in informative_words(_URL.sub(" ", text) if "://" in text else text, limit=limit):
         found.setdefault(word)
     return tuple(found)[:limit]

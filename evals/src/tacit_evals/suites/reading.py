@@ -16,7 +16,7 @@ import numpy as np
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.features import VECTOR_CHARS, end_words, prompt_words
+from tacit.reading.classifier.features import VECTOR_CHARS, prompt_words
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.situation import Asked, SituationModel
@@ -160,7 +160,7 @@ def read_all(
         end = one.previous_end
         vector = embedder.embed([one.text[:VECTOR_CHARS]])[0]
         end_vector = embedder.embed([end])[0] if end.strip() else None
-        end_words(end)  # as `SituationReader.heard` did when the message arrived
+        model.heard(end)  # as `SituationReader.heard` did when the message arrived
         before = time.thread_time()
         ruled = read_situation(one.text, previous_end=end, recent_files=one.files)
         found = Asked(text=one.text, previous_end=end, files=one.files, vector=vector, end_vector=end_vector)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.reading.errors import looks_like_error
 from tacit.reading.lexicon import stem
 from tacit.reading.prompts.proposals import read_reply
-from tacit.reading.terms import find_paths, prose_of
+from tacit.reading.terms import find_paths, names_path, prose_of
 
 Row = NDArray[np.float32]
 
@@ -48,7 +48,7 @@ def shortened(text: str) -> str:
 
 def stems_of(text: str, limit: int = WORDS) -> list[str]:
     """Stems of the first `limit` words of the prose of `text`; code and paths are the mark `§`."""
-    return [stem(word) for word in _TOKEN.findall(prose_of(text).lower())[:limit]]
+    return list(map(stem, _TOKEN.findall(prose_of(text).lower())[:limit]))
 
 
 def prompt_words(text: str) -> set[str]:
@@ -58,6 +58,34 @@ def prompt_words(text: str) -> set[str]:
     found.update(f"b:{a} {b}" for a, b in pairwise(stems))
     found.update(f"f{i}:{word}" for i, word in enumerate(stems[:2]))
     return found
+
+
+class WordRows:
+    """The row of each of `prompt_words` in a table of weights, found without writing out their names."""
+
+    __slots__ = ("_firsts", "_pairs", "_words")
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Index `names`, as `prompt_words` gives them, by their place."""
+        self._words: dict[str, int] = {}
+        self._pairs: dict[str, dict[str, int]] = {}
+        self._firsts: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        for number, name in enumerate(names):
+            sort, _, rest = name.partition(":")
+            if sort == "b":
+                first, _, second = rest.partition(" ")
+                self._pairs.setdefault(first, {})[second] = number
+            else:
+                {"w": self._words, "f0": self._firsts[0], "f1": self._firsts[1]}[sort][rest] = number
+
+    def of(self, text: str) -> list[int]:
+        """Rows of the known words of `text`, ascending, without repeats."""
+        stems = stems_of(shortened(text))
+        words, pairs = self._words, self._pairs
+        found = {words[word] for word in stems if word in words}
+        found.update([pairs[a][b] for a, b in pairwise(stems) if a in pairs and b in pairs[a]])
+        found.update([known[word] for known, word in zip(self._firsts, stems, strict=False) if word in known])
+        return sorted(found)
 
 
 @lru_cache(maxsize=256)
@@ -73,11 +101,11 @@ def cues(text: str, *, previous_end: str, files: Sequence[str]) -> Row:
     end = previous_end.rstrip()
     recent = [path.lower() for path in files[:FILES]]
     kinds = [0.0] * 5
-    for path in recent:
-        kinds[_file_kind(path)] += 1.0 / len(recent)
+    for kind in map(_file_kind, recent):
+        kinds[kind] += 1.0 / len(recent)
     flags = (
         True, words <= 3, words <= 8, words <= 20, words > 60, words > 200, "?" in text, text.rstrip().endswith("?"),
-        looks_like_error(text[:3000]), "```" in text, bool(find_paths(text[:2000])), reply.accepts, reply.refuses,
+        looks_like_error(text[:3000]), "```" in text, bool(find_paths(text.strip())) if len(text) <= 2000 else names_path(text[:2000]), reply.accepts, reply.refuses,
         reply.small_talk, bool(reply.picks), not end, end.endswith("?"), not recent,
     )  # fmt: skip
     return np.array([*flags, *kinds, np.log1p(words) / 5], dtype=np.float32)
@@ -88,8 +116,9 @@ def shortness(text: str) -> float:
     return max(0.0, 1.0 - len(text.split()) / 40)
 
 
+@lru_cache(maxsize=256)
 def _file_kind(path: str) -> int:
-    if any(word in path for word in _TESTS):
+    if any(map(path.__contains__, _TESTS)):
         return 0
     if path.endswith(_DOCS):
         return 1

@@ -14,13 +14,10 @@ from collections.abc import Sequence
 from tacit.errors import ProviderError
 from tacit.model.situation import Situation
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.features import END_CHARS, VECTOR_CHARS, Row, end_words
+from tacit.reading.classifier.features import END_CHARS, VECTOR_CHARS, Row
 from tacit.reading.classifier.shipped import shipped_situation
-from tacit.reading.classifier.situation import Asked, SituationModel
+from tacit.reading.classifier.situation import KEPT_ENDS, Asked, SituationModel
 from tacit.reading.situation import read_situation
-
-KEPT_ENDS = 256
-"""Ends of messages whose vectors are kept: one per live session and some to spare."""
 
 
 class SituationReader:
@@ -76,8 +73,10 @@ class SituationReader:
     def heard(self, message: str) -> None:
         """Keep the words and the vector of the end of the agent's message, for the prompt that answers it."""
         end = message[-END_CHARS:]
-        end_words(end)
-        if not end.strip() or self._embedder is None:
+        if not end.strip():
+            return
+        self._model.heard(end)
+        if self._embedder is None:
             return
         vector = self._vector(end)
         if vector is None:

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from tacit.model.situation import Situation
-from tacit.reading.classifier.features import Row, cues, end_words, prompt_words, shortness
+from tacit.reading.classifier.features import Row, WordRows, cues, end_words, shortness
 from tacit.reading.classifier.weights import Matrix, WeightFile
 
 NOTHING = "none"
@@ -32,7 +33,11 @@ RULES_KEPT = 0.3
 NOTHING_FROM = 0.5
 LEAST = 0.03
 MOST = 24
+KEPT_ENDS = 256
+"""Ends of messages whose part is kept: it is worked out when the message arrives, not at the prompt."""
 _FLOOR = 0.003
+_LEAST = float(np.float32(LEAST))
+"""The chances are of 32 bits."""
 WORDS, VECTORS = "words", "vectors"
 """The two sets of weights: for any embedder, and for the one that the manifest names."""
 PLAIN_INPUTS = ("word", "end_word", "end_word_accepted", "cue", "rule")
@@ -59,12 +64,12 @@ class _Weights:
 class SituationModel:
     """Fitted weights, ready to read. Never changes; safe to share between threads."""
 
-    __slots__ = ("_classes", "_end_index", "_index", "_sets", "file")
+    __slots__ = ("_classes", "_end_index", "_ended", "_rows", "_sets", "file")
 
     def __init__(self, file: WeightFile) -> None:
         self.file = file
         self._classes = file.names["classes"]
-        self._index = {word: number for number, word in enumerate(file.names["words"])}
+        self._rows = WordRows(file.names["words"])
         self._end_index = {word: number for number, word in enumerate(file.names["end_words"])}
         self._sets: dict[str, _Weights] = {}
         for name in (WORDS, VECTORS):
@@ -72,6 +77,7 @@ class SituationModel:
             if found:
                 bias = found.pop("bias")[0]
                 self._sets[name] = _Weights(bias, found)
+        self._ended = lru_cache(maxsize=KEPT_ENDS)(self._by_end)
 
     @property
     def embedder(self) -> str:
@@ -98,10 +104,13 @@ class SituationModel:
         with_vector = asked.vector is not None and VECTORS in self._sets
         weights = self._sets[VECTORS if with_vector else WORDS]
         logits = weights.bias + RULES_SHARE * _logit(said)
-        logits = logits + self._plain(weights.matrices, asked, said, accepted=rules.accepted)
+        ends = (
+            self._ended(VECTORS if with_vector else WORDS, asked.previous_end) if asked.previous_end else ()
+        )
+        logits = logits + _plus(self._plain(weights.matrices, asked, said), ends, accepted=rules.accepted)
         if with_vector:
             logits = logits + _by_vectors(weights.matrices, asked, accepted=rules.accepted)
-        return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32)
+        return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32, copy=False)
 
     def read(self, rules: Situation, asked: Asked) -> Situation:
         """`rules` joined with the fitted chances; as it is where the rules are certain that nothing is coming."""
@@ -109,14 +118,14 @@ class SituationModel:
             return rules
         said = self._said(rules)
         fitted = self._chances(said, rules, asked)
-        chances = 1.0 - (1.0 - fitted) * (1.0 - RULES_KEPT * said)
+        chances: list[float] = (1.0 - (1.0 - fitted) * (1.0 - RULES_KEPT * said)).tolist()
         found = [
-            (name, round(float(chance), 3))
+            (-round(chance, 3), name)
             for name, chance in zip(self._classes, chances, strict=True)
-            if chance >= LEAST and name != NOTHING
+            if chance >= _LEAST and name != NOTHING
         ]
-        actions = tuple(sorted(found, key=lambda item: (-item[1], item[0]))[:MOST])
-        nothing = float(chances[self._classes.index(NOTHING)]) if NOTHING in self._classes else 0.0
+        actions = tuple([(name, -negated) for negated, name in sorted(found)[:MOST]])
+        nothing = chances[self._classes.index(NOTHING)] if NOTHING in self._classes else 0.0
         if nothing >= NOTHING_FROM and not rules.accepted:
             return replace(
                 rules,
@@ -126,20 +135,29 @@ class SituationModel:
             )
         return replace(rules, actions=actions)
 
-    def _plain(self, matrices: Mapping[str, Matrix], asked: Asked, said: Row, *, accepted: bool) -> Row:
+    def _plain(self, matrices: Mapping[str, Matrix], asked: Asked, said: Row) -> Row:
         total = cues(asked.text, previous_end=asked.previous_end, files=asked.files) @ matrices["cue"]
-        total = total + said @ matrices["rule"]
-        rows = _known(prompt_words(asked.text), self._index)
+        total += said @ matrices["rule"]
+        rows = self._rows.of(asked.text)
         if rows:
-            total = total + matrices["word"][rows].sum(axis=0) / np.sqrt(np.float32(len(rows)))
-        ends = _known(end_words(asked.previous_end), self._end_index) if asked.previous_end else []
-        if ends:
-            total = total + matrices["end_word"][ends].sum(axis=0) / np.sqrt(np.float32(len(ends)))
-            if accepted and "end_word_accepted" in matrices:
-                total = total + matrices["end_word_accepted"][ends].sum(axis=0) * np.float32(
-                    len(ends) ** -0.5
-                )
-        return total.astype(np.float32, copy=False)
+            total += _sum(matrices["word"], rows) / np.sqrt(np.float32(len(rows)))
+        return total
+
+    def heard(self, previous_end: str) -> None:
+        """Work out what the words of the end of a message speak for, before a prompt answers it."""
+        for name in self._sets:
+            self._ended(name, previous_end)
+
+    def _by_end(self, name: str, previous_end: str) -> tuple[Row, ...]:
+        """What the words of a message's end add, and what they add besides where it was accepted; by the weights `name`."""
+        matrices = self._sets[name].matrices
+        rows = sorted(self._end_index[word] for word in end_words(previous_end) if word in self._end_index)
+        if not rows:
+            return ()
+        parts = [_sum(matrices["end_word"], rows) / np.sqrt(np.float32(len(rows)))]
+        if "end_word_accepted" in matrices:
+            parts.append(_sum(matrices["end_word_accepted"], rows) * np.float32(len(rows) ** -0.5))
+        return tuple(parts)
 
 
 def _by_vectors(matrices: Mapping[str, Matrix], asked: Asked, *, accepted: bool) -> Row:
@@ -153,10 +171,16 @@ def _by_vectors(matrices: Mapping[str, Matrix], asked: Asked, *, accepted: bool)
     return total
 
 
-def _known(words: set[str] | frozenset[str], index: Mapping[str, int]) -> list[int]:
-    return sorted(index[word] for word in words if word in index)
+def _plus(total: Row, ends: tuple[Row, ...], *, accepted: bool) -> Row:
+    for part in ends if accepted else ends[:1]:
+        total += part
+    return total
+
+
+def _sum(matrix: Matrix, rows: list[int]) -> Row:
+    return np.add.reduce(matrix.take(rows, axis=0), axis=0)
 
 
 def _logit(chances: Row) -> Row:
-    kept = np.clip(chances, _FLOOR, 1.0 - _FLOOR)
-    return np.log(kept / (1.0 - kept)).astype(np.float32)
+    kept = np.minimum(np.maximum(chances, _FLOOR), 1.0 - _FLOOR)
+    return np.log(kept / (1.0 - kept))

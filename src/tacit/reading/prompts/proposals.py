@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _YES = (
     r"y|yes|yup|yep|yeah|yea|ya|ye|yess+|aye|sure(?: thing)?|ok|okay|okey|k|kk|alright|all right|fine|correct|right|exactly|agreed?|absolutely|definitely|perfect|great|good|nice"
@@ -43,7 +44,7 @@ _THANKS = re.compile(
     re.IGNORECASE,
 )
 _DIRECT = re.compile(
-    r"\b(?:want|like|prefer) me to|\bshall i|\bshould i|\bwould you like|\bdo you want|\bmay i|\bcan i\b|\bproceed\?",
+    r"\b(?:(?:want|like|prefer) me to|shall i|should i|would you like|do you want|may i|can i\b|proceed\?)",
     re.IGNORECASE,
 )
 _FIRM_YES = re.compile(
@@ -61,9 +62,12 @@ _SMALL_TALK = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"(?:\b(?:want|like|prefer) me to|\bshall (?:i|we)|\bshould (?:i|we)|\bwould you (?:like|prefer)|\bdo you (?:want|approve|agree|prefer)|\bready (?:to|for)|\bmay i|\bcan i (?:proceed|go|start)|\bok(?:ay)? (?:to|if i)|\bproceed\b[^.!\n]{0,60}\?"
-    r"|\bif you(?:'d)? (?:want|like|prefer|approve|agree)|\bsay the word|\blet me know (?:if|when|which|whether|how|what)|\bi(?:'ll| will| can| could| would| recommend| suggest| propose)\b|\bwhich (?:one|option|approach|of|way|would|do)|\bhow would you like|\b(?:my|the) (?:recommendation|suggestion|proposal)|\brecommend(?:ed|ation)?\b|\bnext steps?\b"
-    r"|\bwaiting for (?:your|you)|\bplease (?:confirm|choose|pick|approve|review the plan)|\bsound (?:good|right)|\bhere(?:'s| is) (?:the|my|a) plan|\bconfirm\b|\bnot (?:pushed|committed|fixing|yet)\b|\buncommitted\b|\blet me (?:write|now|start|fix|update|add|create|implement|run)|\bnow let'?s\b|möchtest du|soll ich|quieres|voulez-vous|хотите)",
+    r"\b(?:(?:want|like|prefer) me to|shall (?:i|we)|should (?:i|we)|would you (?:like|prefer)|do you (?:want|approve|agree|prefer)|ready (?:to|for)|may i|can i (?:proceed|go|start)"
+    r"|ok(?:ay)? (?:to|if i)|proceed\b[^.!\n]{0,60}\?|if you(?:'d)? (?:want|like|prefer|approve|agree)|say the word|let me know (?:if|when|which|whether|how|what)"
+    r"|i(?:'ll| will| can| could| would| recommend| suggest| propose)\b|which (?:one|option|approach|of|way|would|do)|how would you like"
+    r"|(?:my|the) (?:recommendation|suggestion|proposal)|recommend(?:ed|ation)?\b|next steps?\b|waiting for (?:your|you)|please (?:confirm|choose|pick|approve|review the plan)"
+    r"|sound (?:good|right)|here(?:'s| is) (?:the|my|a) plan|confirm\b|not (?:pushed|committed|fixing|yet)\b|uncommitted\b"
+    r"|let me (?:write|now|start|fix|update|add|create|implement|run)|now let'?s\b)|möchtest du|soll ich|quieres|voulez-vous|хотите",
     re.IGNORECASE,
 )
 _ITEM = re.compile(
@@ -99,7 +103,11 @@ class Reply:
 
 def read_reply(text: str) -> Reply:
     """Read `text` as a reply to the agent. A long text is no reply unless it opens with a clear yes, no or pick."""
-    text = text.strip()
+    return _read_reply(text.strip())
+
+
+@lru_cache(maxsize=16)
+def _read_reply(text: str) -> Reply:
     if not text:
         return Reply()
     words = text.split()
@@ -136,6 +144,7 @@ def read_reply(text: str) -> Reply:
     return Reply()
 
 
+@lru_cache(maxsize=64)
 def proposal_in(previous_end: str, picks: tuple[str, ...] = ()) -> str:
     """The words of what the agent proposes at the end of its message, the empty string if it proposes nothing.
 
@@ -175,7 +184,7 @@ def _asking_part(end: str) -> str:
     """The last sentences that ask for leave or announce a step."""
     tail = end[-700:]
     sentences = [sentence for sentence in _SENTENCE.findall(tail) if sentence.strip()]
-    chosen = [s.strip() for s in sentences[-8:] if _ASKS.search(s)]
+    chosen = [s.strip() for s in sentences[-8:] if _ASKS.search(s.lower())]
     if not chosen and sentences and "?" in "".join(sentences[-2:]):
         chosen = [s.strip() for s in sentences[-2:]]
     return " ".join(chosen[-3:])
