@@ -57,26 +57,31 @@ def measure_spaces(
         if name in spaces and space.together is not None
     }
     known = {**shortlist.found, **together}
-    return {memory.id: _of_one(query, memory, known, spaces, kinds) for memory in shortlist.memories}
-
-
-def _of_one(
-    query: Query,
-    memory: Memory,
-    known: Mapping[str, Mapping[str, float]],
-    spaces: Sequence[str],
-    kinds: KindRegistry,
-) -> Scores:
-    scores: list[tuple[str, float]] = []
+    memories = shortlist.memories
+    names: list[str] = []
+    columns: list[Sequence[float | None]] = []
     for name, space in SPACES.items():
         if name not in spaces:
             continue
-        value = known.get(name, {}).get(memory.id)
         if space.measure is not None:
-            value = space.measure(query, memory)
+            measure = space.measure
+            columns.append([measure(query, memory) for memory in memories])
         elif name == "recent":
-            kind = kinds.get(memory.kind)
-            value = freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kind)
-        if value is not None:
-            scores.append((name, round(value, 4)))
-    return tuple(scores)
+            columns.append([_freshness(query, memory, kinds) for memory in memories])
+        elif name in known:
+            columns.append([known[name].get(memory.id) for memory in memories])
+        else:
+            continue
+        names.append(name)
+    return {
+        memory.id: tuple(
+            (name, round(value, 4)) for name, value in zip(names, row, strict=True) if value is not None
+        )
+        for memory, row in zip(
+            memories, zip(*columns, strict=True) if columns else ((),) * len(memories), strict=True
+        )
+    }
+
+
+def _freshness(query: Query, memory: Memory, kinds: KindRegistry) -> float:
+    return freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kinds.get(memory.kind))

@@ -145,6 +145,9 @@ def relations(
     connection: sqlite3.Connection, memory_ids: Sequence[str], scope: ScopeFilter
 ) -> tuple[Relation, ...]:
     """See the port. Ordered by source, target, type."""
+    # Most stores hold few edges or none, and the graph space asks before every prompt.
+    if connection.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is None:
+        return ()
     rows = connection.execute(
         "WITH wanted AS (SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(:ids))),"
         " edges AS (SELECT source, target, type, weight FROM relations WHERE source IN wanted"

@@ -64,7 +64,12 @@ def symptom_of(content: str, *, explains: bool) -> frozenset[str]:
 
 def has_direction(query: Query) -> bool:
     """Whether the query shows a symptom or asks for a cause."""
-    return bool(query.error_signature) or _DIRECTION.search(query.text[:_MAX_CHARS]) is not None
+    return bool(query.error_signature) or _directed(query.text[:_MAX_CHARS])
+
+
+@lru_cache(maxsize=64)
+def _directed(text: str) -> bool:
+    return _DIRECTION.search(text) is not None
 
 
 def measure(query: Query, memory: Memory) -> float:

@@ -74,22 +74,23 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
 
 
 def _scores(documents: Mapping[str, Sequence[str]], words: Mapping[str, float]) -> dict[str, float]:
-    counts = {name: Counter(held) for name, held in documents.items()}
     mean = sum(map(len, documents.values())) / len(documents)
     total = len(documents)
-    weights: dict[str, float] = {}
+    times: dict[str, dict[str, int]] = {word: {} for word in words}
+    for name, held in documents.items():
+        for word in held:
+            counts = times.get(word)
+            if counts is not None:
+                counts[name] = counts.get(name, 0) + 1
+    norms = {name: _K1 * (1 - _B + _B * len(held) / mean) for name, held in documents.items()}
+    weights: list[float] = []
+    parts: defaultdict[str, list[float]] = defaultdict(list)
     for word, share in words.items():
-        holding = sum(1 for count in counts.values() if word in count)
-        weights[word] = share * math.log(1 + (total - holding + 0.5) / (holding + 0.5))
-    most = math.fsum(weights.values()) * (_K1 + 1)
-    scores: dict[str, float] = {}
-    for name, count in counts.items():
-        norm = _K1 * (1 - _B + _B * len(documents[name]) / mean)
-        value = math.fsum(
-            weight * count[word] * (_K1 + 1) / (count[word] + norm)
-            for word, weight in weights.items()
-            if word in count
-        )
-        if value > 0:
-            scores[name] = value / most
-    return scores
+        holding = len(times[word])
+        weight = share * math.log(1 + (total - holding + 0.5) / (holding + 0.5))
+        weights.append(weight)
+        for name, count in times[word].items():
+            parts[name].append(weight * count * (_K1 + 1) / (count + norms[name]))
+    most = math.fsum(weights) * (_K1 + 1)
+    values = {name: math.fsum(parts[name]) for name in documents if name in parts}
+    return {name: value / most for name, value in values.items() if value > 0}
