@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from tacit.model.scope import Scope
 from tacit.model.session import PendingFailure, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import StageRecord, Trace
+from tacit.safety.lost_words import NOTHING_LOST, LostWords, is_opaque, lost_words
 from tacit.safety.redact import Finding, Redaction, Redactor, Redacts
 from tacit.session.transitions import MESSAGE_END_CHARS, PROMPT_CHARS
 
@@ -33,6 +34,7 @@ KEPT_TEXTS = 4096
 LONGEST_KEPT = 2_000
 MOST_SETTINGS = 32
 TRACED_CHARS = 240
+READ_CHARS = 4_000
 STEP_CHARS = 120
 _LAST_WORD = re.compile(r"\S{8,}\Z")
 _FIRST_WORD = re.compile(r"\A\S{8,}")
@@ -115,10 +117,11 @@ def _make(privacy: PrivacySettings) -> tuple[Redacts, Clean]:
 def clean_session(state: SessionState, clean: Clean) -> SessionState:
     """The record as it may be stored."""
     situation = state.last_message_situation
+    lost = lost_from(said_in(state), clean)
     return replace(
         state,
         last_message_end=clean(_cut_start(state.last_message_end, MESSAGE_END_CHARS)),
-        last_message_situation=clean_situation(situation, clean) if situation else None,
+        last_message_situation=clean_situation(situation, clean, lost=lost) if situation else None,
         recent_tools=tuple(clean(_cut_end(step, STEP_CHARS)) for step in state.recent_tools),
         recent_files=_all(state.recent_files, clean),
         recent_prompts=tuple(clean(_cut_end(prompt, PROMPT_CHARS)) for prompt in state.recent_prompts),
@@ -126,13 +129,40 @@ def clean_session(state: SessionState, clean: Clean) -> SessionState:
     )
 
 
-def clean_trace(trace: Trace, clean: Clean) -> Trace:
-    """The trace as it may be stored."""
+def said_in(state: SessionState) -> tuple[str, ...]:
+    """The raw texts of a live record, from which situations and signatures were read."""
+    failures = (text for failure in state.pending_failures for text in (failure.command, failure.error))
+    return (
+        state.last_message_end,
+        *state.recent_prompts,
+        *state.recent_tools,
+        *state.recent_files,
+        *failures,
+    )
+
+
+def lost_from(texts: Iterable[str], clean: Clean) -> LostWords:
+    """What redaction takes out of `texts`."""
+    lost = NOTHING_LOST
+    for text in dict.fromkeys(texts):
+        if text:
+            lost |= lost_words(text, clean(text))
+    return lost
+
+
+def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = ()) -> Trace:
+    """The trace as it may be stored; `said` are further raw texts that its situation was read from.
+
+    What was read from a text (objects, paths, reasons) may be a piece of a secret that nobody knows by its look: it goes
+    where redaction took that piece out of the text itself.
+    """
+    lost = lost_from((trace.text, *said), clean)
+    text = clean(_cut_end(trace.text, READ_CHARS))
     return replace(
         trace,
-        text=clean(_cut_end(trace.text, TRACED_CHARS)),
-        situation=clean_situation(trace.situation, clean),
-        stages=tuple(_clean_stage(stage, clean) for stage in trace.stages),
+        text=text[:TRACED_CHARS],
+        situation=clean_situation(trace.situation, clean, lost=lost),
+        stages=tuple(_clean_stage(stage, clean, lost) for stage in trace.stages),
         candidates=tuple(
             replace(c, content=clean(_cut_end(c.content, TRACED_CHARS)), reasons=_all(c.reasons, clean))
             for c in trace.candidates
@@ -142,27 +172,32 @@ def clean_trace(trace: Trace, clean: Clean) -> Trace:
     )
 
 
-def clean_situation(situation: Situation, clean: Clean) -> Situation:
-    """The reading of what comes next without secrets in its objects, paths, commands and reasons."""
+def clean_situation(situation: Situation, clean: Clean, *, lost: LostWords = NOTHING_LOST) -> Situation:
+    """The reading of what comes next without secrets, or pieces of them, in its objects, paths, commands and reasons."""
+
+    def kept(terms: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(clean(term) for term in lost.clean(terms) if not is_opaque(term))
+
     return replace(
         situation,
-        objects=_all(situation.objects, clean),
-        paths=_all(situation.paths, clean),
-        commands=_all(situation.commands, clean),
-        why=_all(situation.why, clean),
+        objects=kept(situation.objects),
+        paths=kept(situation.paths),
+        commands=kept(situation.commands),
+        why=kept(situation.why),
     )
 
 
-def _clean_stage(stage: StageRecord, clean: Clean) -> StageRecord:
-    drops = tuple(replace(drop, reason=clean(drop.reason)) for drop in stage.drops)
-    return replace(stage, notes=_all(stage.notes, clean), drops=drops)
+def _clean_stage(stage: StageRecord, clean: Clean, lost: LostWords) -> StageRecord:
+    drops = tuple(replace(drop, reason=clean(lost.without(drop.reason))) for drop in stage.drops)
+    return replace(stage, notes=_all(lost.clean(stage.notes), clean), drops=drops)
 
 
 def _clean_failure(failure: PendingFailure, clean: Clean) -> PendingFailure:
+    lost = lost_from((failure.command, failure.error), clean)
     return replace(
         failure,
         command=clean(failure.command),
-        signature=clean(failure.signature),
+        signature=clean(lost.without(failure.signature)),
         error=clean(_cut_start(failure.error, MESSAGE_END_CHARS)),
         edited_files=_all(failure.edited_files, clean),
     )

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from threading import Event, Lock, RLock
 from time import monotonic
 
-from tacit.app.redaction import Clean, clean_session, clean_trace
+from tacit.app.redaction import Clean, clean_session, clean_trace, said_in
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
@@ -113,8 +113,9 @@ class LiveSessions:
         if state is None or state.incognito:
             return  # deleted, or gone dark, meanwhile
         clean = self._clean(state)
+        said = said_in(state) if traces else ()
         self._store.save_session(
-            clean_session(state, clean), traces=[clean_trace(trace, clean) for trace in traces]
+            clean_session(state, clean), traces=[clean_trace(trace, clean, said=said) for trace in traces]
         )
 
     def forget(self, key: SessionKey) -> None:

@@ -18,6 +18,7 @@ from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.maker import LocalTriggers
+from tacit.safety.lost_words import NOTHING_LOST, LostWords, lost_words
 from tacit.safety.redact import Redacts
 from tacit.safety.trust import may_store_as
 
@@ -54,6 +55,8 @@ class Preparer:
         now = self.clock.now_ms()
         said = (draft.at_ms or now) if draft.dated else 0
         files = clean_terms(draft.files, redactor)
+        lost = lost_words(draft.content, content)
+        trigger = clean_trigger(draft.trigger, redactor, lost=lost)
         return Memory(
             id=new_id("mem", now_ms=now, entropy=self.clock.entropy(5)),
             kind=kind.name,
@@ -65,7 +68,7 @@ class Preparer:
             updated_at_ms=now,
             importance=importance_of(draft, kind, self.judge),
             confidence=draft.confidence,
-            trigger=self.maker.weighed(clean_trigger(draft.trigger, redactor), content, kind=kind.name),
+            trigger=self.maker.weighed(trigger, content, kind=kind.name),
             status=ruling.status,
             sensitivity=draft.sensitivity,
             entities=link_entities(content, files=files),
@@ -100,8 +103,15 @@ def clean_terms(terms: tuple[str, ...], redactor: Redacts) -> tuple[str, ...]:
     return tuple(done.text for done in found if not done.has_secret)
 
 
-def clean_trigger(trigger: Trigger, redactor: Redacts) -> Trigger:
-    """The trigger without terms that hold a secret."""
+def clean_trigger(trigger: Trigger, redactor: Redacts, *, lost: LostWords = NOTHING_LOST) -> Trigger:
+    """The trigger without terms that hold a secret, or a piece of what redaction took out of the words it is read from."""
+    trigger = replace(
+        trigger,
+        objects=lost.clean(trigger.objects),
+        paths=lost.clean(trigger.paths),
+        commands=lost.clean(trigger.commands),
+        topics=lost.clean(trigger.topics),
+    )
     return replace(
         trigger,
         actions=tuple(pair for pair in trigger.actions if not redactor.redact(pair[0]).has_secret),

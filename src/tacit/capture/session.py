@@ -20,6 +20,7 @@ from tacit.model.scope import UNIVERSAL, Scope
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
 from tacit.reading.trigger import make_trigger
+from tacit.safety.lost_words import lost_words
 from tacit.session.projects import relative_path
 
 FIX_CONFIDENCE = 0.8
@@ -76,8 +77,9 @@ def learn(
         said: content hashes of what was captured in real time; it is not captured again.
         redact: takes secrets out of what the checkpoint carries.
     """
-    statements = find_statements(turns)
+    statements = [found for found in find_statements(turns) if not _gives_away(found, redact)]
     fixes, failures = find_fixes(turns, before.failures)
+    fixes = tuple(_redacted_fix(fix, redact) for fix in fixes)
     drafts = [
         statement_draft(found, place)
         for found in statements
@@ -92,7 +94,7 @@ def learn(
         left=[redact(text) for text in open_loops(turns)],
         fixed=[redact(_fix_line(fix, place)) for fix in fixes],
     )
-    work = replace(work, asked=redact(work.asked))
+    work = replace(work, asked=_redacted_part(work.asked, _first_words(turns), redact))
     kept = tuple(_redacted(failure, redact) for failure in failures)
     return Learned(
         drafts=tuple(drafts),
@@ -162,9 +164,34 @@ def _fix_line(fix: Fix, place: Place) -> str:
 
 
 def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
+    command, error = redact(failure.command), redact(failure.error)
+    lost = lost_words(f"{failure.command}\n{failure.error}", f"{command}\n{error}")
     return replace(
-        failure, command=redact(failure.command), error=redact(failure.error), cause=redact(failure.cause)
+        failure,
+        command=command,
+        error=error,
+        cause=redact(failure.cause),
+        signature=redact(lost.without(failure.signature)),
     )
+
+
+def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
+    return replace(fix, failure=_redacted(fix.failure, redact), corrected=redact(fix.corrected))
+
+
+def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:
+    """A part of a text without secrets: cut out of the whole, a secret may have lost what it is known by."""
+    return lost_words(whole, redact(whole)).without(redact(part)) if part else ""
+
+
+def _gives_away(found: Found, redact: Callable[[str], str]) -> bool:
+    """Whether a statement holds a piece of a secret that is only known as one by what stands around it."""
+    whole, content = found.turn.text, found.statement.content
+    return lost_words(whole, redact(whole)).held_by(redact(content))
+
+
+def _first_words(turns: Sequence[Turn]) -> str:
+    return next((turn.text for turn in turns if turn.role == "user"), "")
 
 
 def _with_relative_paths(turn: Turn, place: Place) -> Turn:

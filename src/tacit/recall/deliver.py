@@ -18,6 +18,7 @@ from tacit.recall.outcome import Outcome
 
 TRACED_CANDIDATES = 24
 TRACED_CHARS = 240
+READ_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from tacit.reading.classifier.matching import shipped_match
 from tacit.reading.classifier.reader import SituationReader
 from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe
-from tacit.recall.deliver import TRACED_CANDIDATES, TRACED_CHARS, Delivered, deliver, traced
+from tacit.recall.deliver import READ_CHARS, TRACED_CANDIDATES, Delivered, deliver, traced
 from tacit.recall.freshness import FreshnessProbe
 from tacit.recall.fuse import FUSIONS, cut_short
 from tacit.recall.guard import guard, threshold_for
@@ -221,7 +221,7 @@ class RecallPipeline:
             surface=query.surface,
             at_ms=query.at_ms,
             preset=context.preset,
-            text=query.raw_text[:TRACED_CHARS],
+            text=query.raw_text[:READ_CHARS],  # cut to its stored length once secrets are out
             situation=query.situation,
             stages=tuple(stages.records),
             candidates=traced(scored, delivered.block, most=context.traced),

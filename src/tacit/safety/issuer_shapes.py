@@ -170,6 +170,8 @@ ISSUER_SHAPES: tuple[Shape, ...] = (
     _shape("pin_code", "pin", r"(?i:\bpin(?: code| number)?\b(?: (?:for|of|to) (?:the |my |our )?[\w-]+){0,2}\s*(?:is|:|=)\s*)(?P<secret>\d{4,8})(?![\d.])"),
     # `login: joe / Secret9` and the like: the word must stand before the pair.
     _shape("spoken_secret", "login log sign cred account user", r"(?i:\b(?:login|log ?in|sign ?in|creds?|credentials?|accounts?|user(?:name)?)\b[^\n/]{0,40}?)(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*[A-Za-z])(?=[^\s/]*\d)[^\s\"'`/<>,;)]{6,})(?=[\s\"'`,;)]|[.]?$|[.]\s)", innocent=_no_pair),
+    # `joe / Secret!9`: where the slash stands alone, the value's four classes of characters are enough.
+    _shape("spoken_secret", "/", r"(?<=[\w.@+-] / )[\"'`]?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*[!@#$%^&*?+~])[^\s\"'`/<>(){}\[\]]{8,40}?)(?=[\s\"'`,;)]|[.]?$|[.]\s)"),
     # `admin:Secret9!` and the like: a user's name, a colon, and a value of four classes of characters.
     _shape("spoken_secret", ":", r"(?:(?<=[\s\"'`(])|^)(?!sha\d|md5|https?:)[a-z][\w.@-]{2,30}:(?P<secret>(?=[^\s:]*\d)(?=[^\s:]*[a-z])(?=[^\s:]*[A-Z])(?=[^\s:]*[!@#$%^&*?+~])[^\s\"'`/<>:(){}\[\],;=]{8,40})(?=[\s\"'`,;)]|[.]?$|[.]\s)"),
 )  # fmt: skip
