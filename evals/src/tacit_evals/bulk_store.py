@@ -32,11 +32,10 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
 from tacit_evals.workload import (
     KIND_SHARES,
-    START_MS,
-    STEP_MS,
     TEMPLATES,
     Generator,
     clustered,
+    moment_ms,
     vocabulary,
 )
 
@@ -185,7 +184,7 @@ class _Rows:
         a, b, c = said.named_words
         project = number % len(put.projects)
         key = put.projects[project]
-        row, scope, at_ms = number + 1, project + 1, START_MS + number * STEP_MS
+        row, scope, at_ms = number + 1, project + 1, moment_ms(number)
         memory_id = f"mem_{number:016d}"
         signature = f"{b}error: {c} #" if kind == "error_pattern" else ""
         files = [one for sort, one in named if sort == "file"]

@@ -133,6 +133,8 @@ _SPREAD = 0.75
 _NOISE_SEED = 7
 START_MS = 1_760_000_000_000
 STEP_MS = 60_000
+ROUND = 500_000
+"""So many memories of a store follow one another by a minute, a year nearly; the next ones begin anew, for none is of the future."""
 _BATCH = 2000
 
 
@@ -145,6 +147,11 @@ def vocabulary() -> tuple[str, ...]:
     real = sorted(counted, key=lambda word: (-counted[word], word))[:_PLAIN_WORDS]
     made = ("".join(parts) for parts in itertools.product(_SYLLABLES, repeat=3))
     return (*real, *itertools.islice((word for word in made if word not in counted), _RARE_WORDS))
+
+
+def moment_ms(number: int) -> int:
+    """When memory `number` of a store was made."""
+    return START_MS + number % ROUND * STEP_MS
 
 
 class Generator:
@@ -167,7 +174,7 @@ class Generator:
         named = (Entity(kind="file", key=file),) if file in content else ()
         if chance.random() < 0.3:
             named = (*named, Entity(kind="symbol", key=f"{b}_{c}"))
-        at_ms = START_MS + number * STEP_MS
+        at_ms = moment_ms(number)
         return Memory(
             id=f"mem_{number:016d}",
             kind=kind,

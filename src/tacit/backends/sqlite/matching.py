@@ -82,12 +82,12 @@ def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> li
     mean = _mean_length(parts, index)
     weighed: list[tuple[Positions, Scores]] = []
     for part, in_part in zip(parts, found, strict=True):
-        totals: dict[int, float] = {}
-        for positions, weight in zip(in_part, idf, strict=True):
-            for position in positions.tolist():
-                totals[position] = totals.get(position, 0.0) + weight
-        chosen = np.fromiter(totals, np.intp, len(totals))
-        sums = np.fromiter(totals.values(), np.float64, len(totals))
+        every = np.concatenate([np.empty(0, np.intp), *in_part])
+        weights = np.repeat(np.array(idf, np.float64), [len(positions) for positions in in_part])
+        chosen, places = np.unique(every, return_inverse=True)
+        sums = np.bincount(
+            places, weights, len(chosen)
+        )  # added word by word, so that equal memories stay equal
         share = part.lengths[index][chosen] / mean
         scores = (sums * ((K1 + 1) / (1 + K1 * (1 - B + B * share)))).astype(np.float32)
         usable = part.rows.usable(now_ms)

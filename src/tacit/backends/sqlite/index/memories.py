@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.backends.sqlite.documents import ALWAYS, PAIR, WEIGHT_STEPS
-from tacit.backends.sqlite.index.rows import FOREVER, Numbers, Positions, Rows, Scores
+from tacit.backends.sqlite.index.rows import FOREVER, Mask, Numbers, Positions, Rows, Scores
 from tacit.backends.sqlite.index.terms import TextIndex
 from tacit.backends.sqlite.scopes import StoredScope
 
@@ -28,6 +28,9 @@ Lengths = NDArray[np.uint16]
 """Words of a text, per position; what is longer counts as 65,535."""
 
 _WHOLE = 65_000
+_SAMPLED = 4096
+_LARGE = 65_536
+"""In a scope of more rows, a sample of them tells from which score on a row may be among the best."""
 _LONGEST = np.iinfo(np.uint16).max
 _PAIR_TYPE = np.dtype([("action", "<u2"), ("weight", "u1")])
 _Found = tuple[int, str, int, int | None, str, bytes | None, bytes | None, bytes | None]
@@ -77,18 +80,54 @@ class MemoryRows:
             now_ms: the time at which they must hold.
         """
         # In whole numbers, 65,000 = 1: half as much to move as in single precision.
-        best = np.zeros(self.rows.size, np.uint16)
-        product = np.empty(self.rows.size, np.uint16)
-        for action, probability in probabilities.items():
-            if action < len(self.weights):
-                part = np.uint16(round(probability * _WHOLE / WEIGHT_STEPS))
-                np.multiply(self.weights[action], part, out=product, dtype=np.uint16)
-                np.maximum(best, product, out=best)
+        parts = {
+            action: np.uint16(round(probability * _WHOLE / WEIGHT_STEPS))
+            for action, probability in probabilities.items()
+            if action < len(self.weights)
+        }
+        usable = self.rows.usable(now_ms)
+        positions = self._likely(parts, want, usable) if self.rows.size > _LARGE else None
+        if positions is None:
+            best = self._products(parts, slice(None))
+            positions = np.flatnonzero(best > 0 if usable is None else (best > 0) & usable)
+            best = best[positions]
+        else:
+            best = self._products(parts, positions)
         scores = best.astype(np.float32)
         scores *= np.float32(1 / _WHOLE)
-        usable = self.rows.usable(now_ms)
-        positions = np.flatnonzero(scores > 0 if usable is None else (scores > 0) & usable)
-        return self.rows.best(positions, scores[positions], want)
+        return self.rows.best(positions, scores, want)
+
+    def _products(self, parts: Mapping[int, np.uint16], rows: slice | Positions) -> NDArray[np.uint16]:
+        """The best product of weight and part of every one of `rows`."""
+        best = np.zeros(len(self.weights[0, rows]), np.uint16)
+        product = np.empty_like(best)
+        for action, part in parts.items():
+            np.multiply(self.weights[action, rows], part, out=product, dtype=np.uint16)
+            np.maximum(best, product, out=best)
+        return best
+
+    def _likely(self, parts: Mapping[int, np.uint16], want: int, usable: Mask | None) -> Positions | None:
+        """Positions of the rows among which the `want` best are, all of those as good as the last one; None = look at all.
+
+        A sample tells which product that many rows reach; then whole columns need but be compared with one weight each.
+        """
+        step = self.rows.size // _SAMPLED
+        sample = self._products(parts, slice(None, None, step))
+        if usable is not None:
+            sample[~usable[::step]] = 0
+        rank = len(sample) - (2 * want // step + 8)
+        floor = int(np.partition(sample, rank)[rank]) if rank >= 0 else 0
+        if floor == 0:
+            return None
+        reach = np.zeros(self.rows.size, np.bool_)
+        for action, part in parts.items():
+            least = -(-floor // max(1, int(part)))
+            if least <= WEIGHT_STEPS:
+                reach |= self.weights[action] >= np.uint8(least)
+        if usable is not None:
+            reach &= usable
+        positions = np.flatnonzero(reach)
+        return positions if len(positions) >= want else None
 
     def positions_of(self, numbers: Numbers) -> Positions:
         """Positions of those of `numbers` that are active memories of this scope; shape (k,) with k <= len(numbers)."""

@@ -31,6 +31,8 @@ class Rows:
 
     __slots__ = (
         "_last_from",
+        "_mask",
+        "_mask_holds",
         "_next_to",
         "_ranks",
         "alive",
@@ -50,6 +52,8 @@ class Rows:
         self.dead = 0
         self._last_from = -FOREVER
         self._next_to = FOREVER
+        self._mask: Mask | None = None
+        self._mask_holds = (0, 0)
         self._ranks: NDArray[np.int32] | None = None
 
     @property
@@ -79,7 +83,7 @@ class Rows:
         self.alive = np.concatenate([self.alive, np.ones(len(numbers), np.bool_)])
         self._last_from = max(self._last_from, int(self.valid_from[-len(numbers) :].max()))
         self._next_to = min(self._next_to, int(self.valid_to[-len(numbers) :].min()))
-        self._ranks = None
+        self._ranks = self._mask = None
 
     def remove(self, numbers: Sequence[int]) -> None:
         """Mark memories as gone; unknown ones are passed over."""
@@ -88,12 +92,23 @@ class Rows:
         gone = np.isin(self.numbers, np.asarray(numbers, np.int64)) & self.alive
         self.alive[gone] = False
         self.dead += int(np.count_nonzero(gone))
+        self._mask = None
 
     def usable(self, now_ms: int) -> Mask | None:
-        """Which positions may be found at `now_ms`; None = all of them."""
+        """Which positions may be found at `now_ms`, not to be changed; None = all of them.
+
+        The mask is kept until the next memory begins or ends to hold: a million rows take a millisecond.
+        """
         if not self.dead and self._last_from <= now_ms < self._next_to:
             return None
-        return self.alive & (self.valid_from <= now_ms) & (now_ms < self.valid_to)
+        since, until = self._mask_holds
+        if self._mask is None or not since <= now_ms < until:
+            begun, ended = self.valid_from <= now_ms, self.valid_to <= now_ms
+            self._mask = self.alive & begun & ~ended
+            begins = self.valid_from.min(where=~begun, initial=FOREVER)
+            ends = self.valid_to.min(where=~ended, initial=FOREVER)
+            self._mask_holds = (now_ms, int(min(begins, ends)))
+        return self._mask
 
     def ranks(self) -> NDArray[np.int32]:
         """Place of each position in the order of ids; breaks ties without comparing strings."""

@@ -186,17 +186,13 @@ class SignBitVectors:
                 np.bitwise_count(xor, out=count)
                 np.add(distance, count, out=distance)
         farthest = self._dimensions
+        if size > AT_ONCE:
+            near = _among_nearest(distance, want, usable)
+            if near is not None:
+                return near[_least(distance[near], want, farthest)]
         if usable is not None:
             distance[~usable] = farthest + 1
-        within = np.cumsum(np.bincount(distance, minlength=farthest + 2)[: farthest + 1])
-        if within[-1] <= want:
-            return np.flatnonzero(distance <= farthest)
-        threshold = int(np.searchsorted(within, want))
-        if within[threshold] <= 4 * want:
-            return np.flatnonzero(distance <= threshold)
-        # Thousands of equal vectors: those at the threshold are as good as one another, so the first ones do.
-        closer = np.flatnonzero(distance < threshold)
-        return np.concatenate([closer, np.flatnonzero(distance == threshold)[: want - len(closer)]])
+        return _least(distance, want, farthest)
 
     def gather(self, positions: Positions) -> HalfVectors:
         """The half-precision vectors at `positions`, shape (k, d)."""
@@ -208,3 +204,35 @@ class SignBitVectors:
         found[old] = self.base[positions[old]]
         found[~old] = self._tail[positions[~old] - split]
         return found
+
+
+def _among_nearest(
+    distance: NDArray[np.uint16], want: int, usable: NDArray[np.bool_] | None
+) -> Positions | None:
+    """Positions of some thousand rows, the `want` nearest usable ones among them; None = nothing is known.
+
+    Counting the distances of a million rows takes a quarter of the time of making them; a sample tells how far the nearest
+    lie at most.
+    """
+    step = len(distance) // AT_ONCE
+    sample = distance[::step] if usable is None else distance[::step][usable[::step]]
+    rank = 4 * want // step + 8
+    if rank >= len(sample):
+        return None
+    near = np.flatnonzero(distance <= np.partition(sample, rank)[rank])
+    if usable is not None:
+        near = near[usable[near]]
+    return near if want < len(near) < len(distance) // 8 else None
+
+
+def _least(distance: NDArray[np.uint16], want: int, farthest: int) -> Positions:
+    """Places of the `want` least distances, all of those at the last one, or few of many; none beyond `farthest`."""
+    within = np.cumsum(np.bincount(distance, minlength=farthest + 2)[: farthest + 1])
+    if within[-1] <= want:
+        return np.flatnonzero(distance <= farthest)
+    threshold = int(np.searchsorted(within, want))
+    if within[threshold] <= 4 * want:
+        return np.flatnonzero(distance <= threshold)
+    # Thousands of equal vectors: those at the threshold are as good as one another, so the first ones do.
+    closer = np.flatnonzero(distance < threshold)
+    return np.concatenate([closer, np.flatnonzero(distance == threshold)[: want - len(closer)]])
