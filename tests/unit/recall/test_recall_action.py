@@ -45,6 +45,23 @@ def test_a_condition_that_is_not_met_counts_less() -> None:
     assert value == pytest.approx(0.97 / 1.5 * 0.7, abs=1e-4)
 
 
+def test_a_rule_that_is_being_followed_has_little_left_to_say() -> None:
+    rule = "After every change run `ruff check`."
+    lint = Trigger(actions=(("run_lint_build", 1.0),), commands=("ruff check",), maker="agent")
+    obeyed = relevance(calling("ruff check src"), rule, trigger=lint)
+    assert obeyed == pytest.approx(0.97 * 0.3)
+    assert relevance(calling("ruff check src"), "Lint with `ruff check`.", trigger=lint) == pytest.approx(
+        0.97
+    )
+
+
+def test_writing_a_file_is_taken_for_making_a_new_one() -> None:
+    header = Trigger(actions=(("new_file", 1.0),), maker="agent")
+    # worth 1.0 x about 1.0 x the chance 0.8 that the file is new
+    assert relevance(calling(tool="write", path="src/a.py"), trigger=header) == pytest.approx(0.8)
+    assert relevance(calling(tool="edit", path="src/a.py"), trigger=header) == 0.0
+
+
 def test_what_only_describes_counts_less_than_what_prescribes() -> None:
     asked = calling("git commit -m x")
     free = Trigger(actions=(("commit", 1.0),), maker="agent")

@@ -5,7 +5,8 @@ In: a query of the action or failure surface and a candidate. Out: relevance, 0-
 The formula (own; set by hand on calls of projects that nothing is reported on):
 
     action   = worth x about x moment x sure, x CONDITION if the statement is a condition that is not wholly met,
-               x FOLLOWS if it only says that the deed follows another, x ELSEWHERE at other paths or languages
+               x FOLLOWS if it only says that the deed follows another (x OBEYED where the very command it names is about
+             to run: there is nothing left to say), x ELSEWHERE at other paths or languages
                after a finished edit a rule that says so, and names a deed, has FOLLOWS x worth
     moment   = 1 where a trigger without classes is met at its command, file or tool, else deed, or diffuse x DIFFUSE_SHARE x (0.6 + 0.4 x goal) where the call touches two things it names or the very file
     worth    = by kind: what prescribes or warns counts, what only describes counts less
@@ -36,6 +37,8 @@ DIFFUSE_SHARE = 0.75
 ELSEWHERE = 0.2
 CONDITION = 0.7
 FOLLOWS = 0.6
+OBEYED = 0.3
+"""Of a rule that only says "run this after a change", where this very command is about to run: it is being followed."""
 CODE_LEAST = 0.5
 DEED_LEAST = 0.66
 LOOK_ABOUT = 0.8
@@ -91,7 +94,7 @@ def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[fl
     if fit.about < 1.0 and _CONDITIONAL.match(memory.content):
         value *= CONDITION
     if follows(memory.content) and fit.deed:
-        value *= FOLLOWS
+        value *= OBEYED if fit.named else FOLLOWS
     if fit.elsewhere:
         value *= ELSEWHERE
     return min(value, 1.0), fit.reasons
