@@ -14,6 +14,7 @@ from typing import Any
 from tacit.api import requests as ask
 from tacit.api.encoding import change_json, encode, memory_json, recalled_json
 from tacit.api.service import Service
+from tacit.capture.backfill import Wanted
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
 from tacit.model.pack import Surface
@@ -155,22 +156,30 @@ def init_project(engine: Service, at: Parameters, request: ask.AtFolder) -> Answ
     return Answer(body=encode(engine.init_project(request.cwd)))
 
 
-def transcripts(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  # noqa: ARG001
-    """Past transcripts of the folder's project on this machine. Nothing is read from them."""
-    return Answer(body={"transcripts": encode(tuple(engine.transcripts(request.cwd)))})
+def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -> Answer:  # noqa: ARG001
+    """Past transcripts: at the paths given, else of the folder's project, else of every project. Nothing is learned."""
+    paths = [Path(path) for path in request.path]
+    found = engine.transcripts(request.cwd, paths=paths, host=request.host, since_ms=request.since_ms)
+    return Answer(body={"transcripts": encode(tuple(found))})
 
 
 def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer:  # noqa: ARG001
-    """Learn from past transcripts; only files that `transcripts` lists are ever read."""
+    """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named."""
+    wanted = Wanted(since_ms=request.since_ms, subagents=request.subagents, dry_run=request.dry_run)
+    if request.named:
+        named = [Path(path) for path in request.paths or ()]
+        return Answer(
+            body=encode(engine.backfill(engine.transcripts(request.cwd, paths=named), wanted=wanted))
+        )
     known = {str(info.path): info for info in engine.transcripts(request.cwd)}
-    wanted = tuple(known) if request.paths is None else request.paths
-    for path in wanted:
+    paths = tuple(known) if request.paths is None else request.paths
+    for path in paths:
         if path not in known:
             raise NotFound(
                 f"{path} is no transcript of the project at {request.cwd}.",
                 hint="GET /v1/transcripts lists them.",
             )
-    return Answer(body=encode(engine.backfill([known[path] for path in wanted])))
+    return Answer(body=encode(engine.backfill([known[path] for path in paths], wanted=wanted)))
 
 
 def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001

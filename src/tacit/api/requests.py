@@ -199,13 +199,40 @@ class Mute(_Request):
     muted: bool = Field(default=True, description="false = resume")
 
 
-class Backfill(_Request):
-    """Learn from past transcripts of a project."""
+class FindTranscripts(_Request):
+    """Which past transcripts to look for."""
 
-    cwd: Folder = Field(min_length=1, description="working folder of the project")
+    cwd: Folder = Field(default="", description="working folder of the project; left out = every project")
+    path: tuple[Folder, ...] = Field(
+        default=(), max_length=1000, description="files and folders to look into instead"
+    )
+    host: str = Field(default="", max_length=100, description="only sessions of this host")
+    since_ms: int = Field(default=0, ge=0, description="only files changed since")
+
+
+class Backfill(_Request):
+    """Learn from past transcripts."""
+
+    cwd: Folder = Field(
+        default="", description="working folder of the project; with `named`, of sessions that name none"
+    )
     paths: tuple[str, ...] | None = Field(
         default=None, max_length=10_000, description="only these of `GET /v1/transcripts`; left out = all"
     )
+    named: bool = Field(
+        default=False, description="`paths` are files of the user's choice, wherever they are"
+    )
+    since_ms: int = Field(default=0, ge=0, description="leave out sessions that ended before")
+    subagents: bool = Field(default=False, description="learn from what subagents were told, too")
+    dry_run: bool = Field(default=False, description="only look; nothing is stored")
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if self.named and not self.paths:
+            raise ValueError("paths, where named is true")
+        if not self.named and not self.cwd:
+            raise ValueError("cwd, or named files")
+        return self
 
 
 class Backup(_Request):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tacit.app.values import EngineStatus, Recalled
+from tacit.capture.backfill import Wanted
 from tacit.model.changes import Change
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Block, Surface
@@ -120,11 +121,13 @@ class Service(Protocol):
         """Import the rule files of a project."""
         ...
 
-    def transcripts(self, cwd: str) -> Sequence[Any]:
-        """Past transcripts of a project; each has a `path`."""
+    def transcripts(
+        self, cwd: str = "", *, paths: Sequence[Path] = (), host: str = "", since_ms: int = 0
+    ) -> Sequence[Any]:
+        """Past transcripts; each has a `path`."""
         ...
 
-    def backfill(self, infos: Any) -> Any:
+    def backfill(self, infos: Any, *, wanted: Wanted) -> Any:
         """Learn from past transcripts."""
         ...
 

@@ -26,6 +26,7 @@ from tacit.app.stats import InjectionStats, stats_of, status_of
 from tacit.app.tuning import TuneReport, tune
 from tacit.app.values import Delivery, EngineStatus, Recalled
 from tacit.app.vouching import prompts_of, said_by_user
+from tacit.capture.backfill import EVERYTHING, Wanted
 from tacit.capture.bootstrap import RulesImport
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CaptureReport
@@ -388,15 +389,19 @@ class Engine:
         """Register the project around `cwd` and import its rule files; a second time, only what changed."""
         return self._learning.import_rules(self.project(cwd))
 
-    def transcripts(self, cwd: str) -> tuple[TranscriptInfo, ...]:
-        """Past transcripts of the project around `cwd` that hosts keep on this machine."""
-        return self._learning.transcripts(self.project(cwd))
+    def transcripts(
+        self, cwd: str = "", *, paths: Sequence[Path] = (), host: str = "", since_ms: int = 0
+    ) -> tuple[TranscriptInfo, ...]:
+        """Past transcripts at `paths`, else of the project around `cwd`, else of all; see `Learning.transcripts`."""
+        project = self.project(cwd) if cwd else None
+        return self._learning.transcripts(project, paths=paths, host=host, since_ms=since_ms)
 
     def backfill(
-        self, infos: Sequence[TranscriptInfo], *, progress: Callable[[int, int], None] | None = None
-    ) -> CaptureReport:
+        self, infos: Sequence[TranscriptInfo], *,
+        progress: Callable[[int, int], None] | None = None, wanted: Wanted = EVERYTHING,
+    ) -> CaptureReport:  # fmt: skip
         """Learn from past transcripts; resumable, and a second time it learns nothing more."""
-        return self._learning.capture.backfill(infos, progress=progress)
+        return self._learning.capture.backfill(infos, progress=progress, wanted=wanted)
 
     def hand_over(self, handover: Handover) -> bool:
         """Keep a transcript for capture, durably; False when it is known already."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
@@ -19,7 +19,7 @@ from tacit.app.projects import Projects
 from tacit.app.sessions import BEHIND_S, LiveSessions
 from tacit.app.signals import Handled
 from tacit.capture.bootstrap import RulesImport
-from tacit.capture.discover import TranscriptInfo, find_transcripts, kept_transcripts
+from tacit.capture.discover import TranscriptInfo, find_transcripts, kept_transcripts, named_transcripts
 from tacit.capture.pipeline import CapturePipeline, CaptureReport
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -154,9 +154,25 @@ class Learning:
         self._parts.store.put_value(f"init:{record.id}", project.root)
         return done
 
-    def transcripts(self, project: ProjectRecord) -> tuple[TranscriptInfo, ...]:
-        """Past transcripts of `project` on this machine."""
-        return find_transcripts(self._parts.user_home, Path(project.root))
+    def transcripts(
+        self, project: ProjectRecord | None, *, paths: Sequence[Path] = (), host: str = "", since_ms: int = 0
+    ) -> tuple[TranscriptInfo, ...]:
+        """Past transcripts on this machine: those at `paths`, else those that hosts keep of `project`, or of every project.
+
+        Args:
+            project: whose; with `paths`, whose sessions that do not say where they ran are.
+            paths: files and folders to look into.
+            host: only sessions of this host.
+            since_ms: only files changed since.
+
+        Raises:
+            NotFound: if one of `paths` does not exist.
+        """
+        root = project.root if project else ""
+        if paths:
+            return named_transcripts(paths, cwd=root, host=host, since_ms=since_ms)
+        found = find_transcripts(self._parts.user_home, Path(root) if root else None)
+        return tuple(i for i in found if host in ("", i.host) and i.modified_ms >= since_ms)
 
     def flush(self) -> None:
         """Wait for the jobs that were begun."""

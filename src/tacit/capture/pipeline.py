@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from tacit.capture.backfill import EVERYTHING, Backfill, Wanted
 from tacit.capture.bootstrap import RulesImport, import_rule_files
 from tacit.capture.checkpoint import (
     Checkpoint,
@@ -34,7 +35,8 @@ from tacit.capture.session import Learned, Place, learn, provenance, statement_d
 from tacit.capture.store import Item, Keeper, Write
 from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.capture.transcripts.cleaning import clean_prompt
-from tacit.capture.turn import Position, Turn
+from tacit.capture.transcripts.sessions import Session
+from tacit.capture.turn import Position, Transcript, Turn
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
@@ -192,25 +194,33 @@ class CapturePipeline:
         return report
 
     def backfill(
-        self, infos: Sequence[TranscriptInfo], progress: Callable[[int, int], None] | None = None
+        self,
+        infos: Sequence[TranscriptInfo],
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        wanted: Wanted = EVERYTHING,
     ) -> CaptureReport:
         """Capture past transcripts, each session in its own transaction; what was captured before adds nothing.
 
-        `progress` is called with (sessions done, sessions in all).
+        `progress` is called with (files done, files in all).
         """
-        work = [(info, session_id) for info in infos for session_id in info.session_ids]
-        report = CaptureReport()
-        for number, (info, session_id) in enumerate(work, start=1):
-            source = TranscriptSource(
-                host=info.host, session_id=session_id, path=str(info.path), cwd=info.cwd
-            )
-            try:
-                report += report_of(self._capture_source(source, self._keeper.apply), handovers=1)
-            except (OSError, HostError, InvalidPayload):
-                report += CaptureReport(handovers=1, failed=1)
-            if progress:
-                progress(number, len(work))
-        return report
+        run = Backfill(since=self._since, unread=self._unread, capture=self._capture_past)
+        subagents = wanted.subagents or self._settings.subagents
+        return run.run(infos, wanted=replace(wanted, subagents=subagents), progress=progress)
+
+    def _since(self, source: TranscriptSource) -> Position:
+        before = self._checkpoint(source)
+        return before.position if before.path == source.path and source.path else Position()
+
+    def _unread(self, source: TranscriptSource, session: Session) -> int:
+        reading = self._reading(session.transcript, self._checkpoint(source))
+        return sum(turn.role == "user" for turn in reading.turns)
+
+    def _capture_past(self, source: TranscriptSource, session: Session) -> tuple[Change, ...]:
+        before = self._checkpoint(source)
+        if before.path == source.path and before.position == session.transcript.end:
+            return ()  # as it was when it was read last
+        return self._capture_read(source, session.transcript, before, self._keeper.apply)
 
     def import_rules(self, root: Path, project: ProjectRecord) -> RulesImport:
         """Import the rule files under `root`, following what changed since the last import."""
@@ -224,7 +234,19 @@ class CapturePipeline:
         )
 
     def _capture_source(self, source: TranscriptSource, write: Callable[[Write], None]) -> tuple[Change, ...]:
-        reading, cwd = self._read(source)
+        transcript = read_transcript(source, self._since(source), subagents=self._settings.subagents)
+        return self._capture_read(source, transcript, self._checkpoint(source), write)
+
+    def _capture_read(
+        self,
+        source: TranscriptSource,
+        transcript: Transcript,
+        before: Checkpoint,
+        write: Callable[[Write], None],
+    ) -> tuple[Change, ...]:
+        """Learn from what was read of a session since `before`."""
+        reading = self._reading(transcript, before)
+        cwd = transcript.cwd or source.cwd
         key = SessionKey(host=source.host, session_id=source.session_id)
         project = self._identify(cwd) if cwd else None
         scope = project_scope(project.id) if project else Scope.parse(f"session:{key}")
@@ -261,22 +283,20 @@ class CapturePipeline:
         kinds = self._settings.kinds
         return tuple(draft for draft in drafts if not kinds or draft.kind in kinds)
 
-    def _read(self, source: TranscriptSource) -> tuple[_Reading, str]:
-        stored = self._store.get_value(checkpoint_name(source.host, source.session_id))
-        before = read_checkpoint(stored)
-        since = before.position if before.path == source.path and source.path else Position()
-        transcript = read_transcript(source, since, subagents=self._settings.subagents)
+    def _checkpoint(self, source: TranscriptSource) -> Checkpoint:
+        return read_checkpoint(self._store.get_value(checkpoint_name(source.host, source.session_id)))
+
+    def _reading(self, transcript: Transcript, before: Checkpoint) -> _Reading:
         root = before.root or first_key(transcript.turns)
         seen = read_keys(self._store.get_value(seen_name(root))) if root else ()
         known = set(seen)
-        reading = _Reading(
+        return _Reading(
             before=before,
             turns=tuple(turn for turn in transcript.turns if turn.key not in known),
             end=transcript.end,
             root=root,
             seen=seen,
         )
-        return reading, transcript.cwd or source.cwd
 
     def _prepared(self, drafts: Sequence[Draft]) -> list[Item]:
         return [self._preparer.prepare(draft) for draft in drafts]

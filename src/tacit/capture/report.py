@@ -9,8 +9,33 @@ from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Sk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileReport:
+    """What one transcript file held.
+
+    Attributes:
+        path: the file.
+        host: whose sessions these are; empty where it holds no conversation.
+        sessions: sessions in it.
+        prompts: what people said in them that was not read before.
+        bad_lines: lines that made no sense; the others were read.
+        error: why it could not be read, or empty.
+    """
+
+    path: str
+    host: str = ""
+    sessions: int = 0
+    prompts: int = 0
+    bad_lines: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureReport:
-    """What a run of capture did. `handovers` counts transcripts worked through, `failed` those that could not be."""
+    """What a run of capture did.
+
+    `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
+    each where a run reads files.
+    """
 
     handovers: int = 0
     added: int = 0
@@ -20,6 +45,7 @@ class CaptureReport:
     retired: int = 0
     skipped: int = 0
     failed: int = 0
+    files: tuple[FileReport, ...] = ()
 
     def __add__(self, other: CaptureReport) -> CaptureReport:
         return CaptureReport(
@@ -31,6 +57,7 @@ class CaptureReport:
             retired=self.retired + other.retired,
             skipped=self.skipped + other.skipped,
             failed=self.failed + other.failed,
+            files=(*self.files, *other.files),
         )
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from tacit.capture.transcripts.claude_code import read_claude_code
 from tacit.capture.transcripts.opencode import read_opencode, read_opencode_messages
-from tacit.capture.transcripts.plain import read_messages, read_plain
+from tacit.capture.transcripts.plain import read_messages
+from tacit.capture.transcripts.sessions import Since, read_sessions
 from tacit.capture.turn import Position, Transcript
+from tacit.errors import InvalidPayload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +18,7 @@ class TranscriptSource:
     """Where a session's words are: messages at hand, or a file.
 
     Attributes:
-        host: `claude-code`, `opencode`, or any other for plain role/content messages.
+        host: `claude-code`, `opencode`, or any other, whose file is recognised by what it holds.
         session_id: the host's session id.
         path: the file, or empty.
         cwd: working folder, or empty.
@@ -31,7 +33,7 @@ class TranscriptSource:
 
 
 def read_transcript(source: TranscriptSource, since: Position, *, subagents: bool = False) -> Transcript:
-    """Read a session. Only Claude Code's files are read from `since` on; the others are read whole.
+    """Read a session from `since` on, where its format lets that be.
 
     Raises:
         OSError: if the file cannot be read.
@@ -46,4 +48,14 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
         return read_claude_code(path, since, subagents=subagents)
     if source.host == "opencode":
         return read_opencode(path, source.session_id)
-    return read_plain(path)
+    wanted = source.session_id
+    always: Since = lambda host, session_id: since  # noqa: E731, ARG005
+    found = list(
+        read_sessions(path, since=always, host=source.host, session_ids=(wanted,), subagents=subagents)
+    )
+    named = [session.transcript for session in found if session.session_id == wanted]
+    if not named and len(found) != 1:
+        raise InvalidPayload(
+            f"{path} holds no session {wanted}.", hint="Expected a transcript of that session."
+        )
+    return named[0] if named else found[0].transcript

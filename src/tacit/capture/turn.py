@@ -25,6 +25,8 @@ class ToolUse:
         error: what the model saw of the failure, shortened.
         said: the assistant's words just before it.
         todos: for `todo`, (text, status) of every entry.
+        tasks: for tools that keep a list one entry at a time, (number, text, status) of what this call changed; "" = unchanged.
+        commit: for a `git commit` that succeeded, what git said of it: short hash and subject.
     """
 
     tool: str
@@ -36,6 +38,8 @@ class ToolUse:
     error: str = ""
     said: str = ""
     todos: tuple[tuple[str, str], ...] = ()
+    tasks: tuple[tuple[str, str, str], ...] = ()
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +71,15 @@ class Position:
 
     Attributes:
         offset: bytes read; 0 = nothing yet.
-        head: hash of the first bytes, to notice that another file took its place.
+        head: hash of the first bytes, to notice that another file took its place; of all bytes where a file is read whole.
         prompts: user prompts counted so far.
+        last: key of the last user prompt; prompts without a time are told apart by what came before them.
     """
 
     offset: int = 0
     head: str = ""
     prompts: int = 0
+    last: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +100,11 @@ class Transcript:
     bad_lines: int = 0
 
 
-def turn_key(role: Role, text: str, at_ms: int, number: int) -> str:
-    """Key of an utterance: 12 hexadecimal digits over speaker, time and words; without a time its number stands in.
+def turn_key(role: Role, text: str, at_ms: int, number: int, before: str = "") -> str:
+    """Key of an utterance: 12 hexadecimal digits over speaker, time and words.
 
-    Copies of a session keep the time of what was said before the fork, so the copy has the same key.
+    Copies of a session keep the time of what was said before the fork, so the copy has the same key. Without a time its
+    number and `before`, the key of the prompt before it, stand in: two sessions that begin alike stay apart where they part.
     """
-    when = str(at_ms) if at_ms else f"#{number}"
+    when = str(at_ms) if at_ms else f"#{number}{before}"
     return hashlib.sha256(f"{role}|{when}|{text}".encode("utf-8", "surrogatepass")).hexdigest()[:12]

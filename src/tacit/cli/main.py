@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from tacit import __version__
-from tacit.cli import demo, doctor, evaluate, memories, service, setup, status, traces, tuning
+from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
 
 if TYPE_CHECKING:
     from tacit.cli.surroundings import Surroundings
@@ -92,6 +92,7 @@ for _panel, _commands in (
 ):
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
+app.add_typer(past.app, rich_help_panel=MEMORIES)
 # What another package brings may take options that only it knows.
 app.command(
     evaluate.NAME,

@@ -28,7 +28,7 @@ MEANINGS = {
     0: "done",
     1: "something broke, or you declined",
     2: "wrong usage",
-    10: "`doctor` or `demo` found a problem; everything was reported",
+    10: "`doctor` or `demo` found a problem, or `import` a file it cannot read; everything was reported",
     130: "interrupted",
 }
 
@@ -47,11 +47,18 @@ def exit_codes() -> dict[int, str]:
 
 
 def commands() -> dict[str, Any]:
-    """The commands by name, in the order of the help page."""
+    """The commands by name, in the order of the help page; those of a group stand under both names."""
     from tacit.cli.main import app
 
     group: Any = typer.main.get_command(app)
-    return dict(group.commands)
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        inner: dict[str, Any] | None = getattr(command, "commands", None)
+        for part, each in ({"": command} if inner is None else inner).items():
+            each.rich_help_panel = command.rich_help_panel or each.rich_help_panel
+            found[f"{name} {part}".strip()] = each
+    panels = list(dict.fromkeys(command.rich_help_panel for command in found.values()))
+    return dict(sorted(found.items(), key=lambda pair: panels.index(pair[1].rich_help_panel)))
 
 
 def render() -> str:

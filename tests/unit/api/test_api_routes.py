@@ -144,11 +144,11 @@ class ListEngine:
         self._called("init", cwd=cwd)
         return Report(added=3)
 
-    def transcripts(self, cwd):
+    def transcripts(self, cwd="", **how):
         self._called("transcripts", cwd=cwd)
         return (Info(Path("/t/a.jsonl")), Info(Path("/t/b.jsonl")))
 
-    def backfill(self, infos):
+    def backfill(self, infos, *, wanted):
         self._called("backfill", paths=[str(info.path) for info in infos])
         return Report(added=len(infos))
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tacit.capture.transcripts.claude_code import read_claude_code
+from tacit.capture.transcripts.exports import read_conversations
 from tacit.capture.transcripts.opencode import list_opencode_sessions, read_opencode, read_opencode_messages
-from tacit.capture.transcripts.plain import read_messages, read_plain
+from tacit.capture.transcripts.plain import read_messages
 from tacit.errors import HostError, InvalidPayload
 
 T0 = "2026-11-20T10:16:50.825Z"
@@ -180,13 +181,12 @@ def test_plain_messages_of_three_dialects() -> None:
 
 def test_plain_files_as_json_and_as_lines(tmp_path: Path) -> None:
     rows = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
-    whole, lines, empty = tmp_path / "a.json", tmp_path / "a.jsonl", tmp_path / "b.json"
+    whole, lines = tmp_path / "a.json", tmp_path / "a.jsonl"
     whole.write_text(json.dumps({"messages": rows}))
     lines.write_text("\n".join(json.dumps(row) for row in rows) + '\n{"role": "us')
-    empty.write_text("nothing here")
-    assert read_plain(whole).turns == read_plain(lines).turns
-    with pytest.raises(InvalidPayload, match="holds no messages"):
-        read_plain(empty)
+    (one,), (other,) = read_conversations(whole), read_conversations(lines)
+    assert one.turns == other.turns
+    assert (one.bad_lines, other.bad_lines) == (0, 1)
 
 
 def opencode_db(path: Path) -> Path:

@@ -5,24 +5,38 @@ Consecutive assistant messages become one turn; tool results find their call by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import cast
 
 from tacit.capture.transcripts.cleaning import clean_prompt, clean_reply, refusal
 from tacit.capture.turn import ToolUse, Turn, turn_key
 
 MAX_ERROR = 4000
+MAX_COMMAND = 20_000
+_LATEST_MS = 4_102_444_800_000
+"""The year 2100: a number beyond it is no time."""
 _TOOLS = {
     "bash": "bash", "shell": "bash", "exec_command": "bash", "run_shell_command": "bash", "execute": "bash",
+    "shell_command": "bash", "local_shell": "bash", "run_terminal_cmd": "bash", "run_in_terminal": "bash",
+    "run_command": "bash", "execute_command": "bash", "powershell": "bash",
     "read": "read", "view": "read", "read_file": "read",
     "edit": "edit", "multiedit": "edit", "notebookedit": "edit", "str_replace": "edit", "patch": "edit",
-    "apply_patch": "edit", "replace": "edit",
-    "write": "write", "create": "write", "write_file": "write",
-    "todowrite": "todo", "todo_write": "todo", "taskcreate": "todo",
+    "apply_patch": "edit", "replace": "edit", "search_replace": "edit", "edit_file": "edit",
+    "str_replace_editor": "edit", "replace_string_in_file": "edit",
+    "write": "write", "create": "write", "write_file": "write", "create_file": "write",
+    "todowrite": "todo", "todo_write": "todo", "update_plan": "todo", "checklist_write": "todo", "write_todos": "todo",
+    "manage_todo_list": "todo", "taskcreate": "todo", "taskupdate": "todo",
+    "askuserquestion": "question", "ask_user": "question", "question": "question",
 }  # fmt: skip
 _PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
+_COMMITTED = re.compile(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
+_COMMIT = re.compile(r"\bgit\b[^\n|;&]*\bcommit\b")
+_CREATED = re.compile(r"\b[Tt]ask #(\w+) created")
+_ANSWERED = re.compile(r'"(?:[^"\\]|\\.)*"="((?:[^"\\]|\\.)*)"')
 
 
 def text_of(content: object) -> str:
@@ -48,30 +62,38 @@ def time_of(value: object) -> int:
     if isinstance(value, bool):
         return 0
     if isinstance(value, int | float):
-        return int(value) if value > 100_000_000_000 else int(value * 1000)
+        whole = value if value > 100_000_000_000 else value * 1000
+        return int(whole) if 0 < whole < _LATEST_MS else 0
     if isinstance(value, str) and value:
         try:
-            return int(datetime.fromisoformat(value).timestamp() * 1000)
-        except ValueError:
+            told = datetime.fromisoformat(value)
+            return int((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp() * 1000)
+        except (ValueError, OverflowError):
             return 0
     return 0
 
 
 def tool_use(name: str, call_id: str, raw: object, *, said: str = "") -> ToolUse:
-    """A tool call from its host's name and input."""
+    """A tool call from its host's name and input (a mapping, or the text of a patch)."""
     given: Mapping[str, object] = cast("Mapping[str, object]", raw) if isinstance(raw, Mapping) else {}
     tool = _TOOLS.get(name.lower(), name.lower())
-    command = given.get("command", "")
+    command = given.get("command", given.get("cmd", ""))
     if isinstance(command, list):
-        command = " ".join(str(part) for part in cast("list[object]", command))
+        parts = [str(part) for part in cast("list[object]", command)]
+        wrapped = len(parts) == 3 and parts[1] in ("-lc", "-c")
+        command = parts[2] if wrapped else " ".join(parts)
     paths = tuple(value for name in _PATH_FIELDS if isinstance(value := given.get(name), str) and value)
+    patch = raw if isinstance(raw, str) else given.get("input", given.get("patch", ""))
+    if tool == "edit" and isinstance(patch, str):
+        paths = tuple(dict.fromkeys((*paths, *_PATCHED.findall(patch[: MAX_ERROR * 25]))))
     return ToolUse(
         tool=tool,
         call_id=call_id,
-        command=command if tool == "bash" and isinstance(command, str) else "",
+        command=command[:MAX_COMMAND] if tool == "bash" and isinstance(command, str) else "",
         paths=paths,
         said=said,
-        todos=_todos(given.get("todos")),
+        todos=_todos(given.get("todos", given.get("plan", given.get("todoList")))),
+        tasks=_task_changes(name.lower(), given),
     )
 
 
@@ -82,17 +104,33 @@ def _todos(raw: object) -> tuple[tuple[str, str], ...]:
     for entry in cast("list[object]", raw):
         if isinstance(entry, Mapping):
             fields = cast("Mapping[str, object]", entry)
-            text = fields.get("content") or fields.get("text")
+            text = next(
+                (v for n in ("content", "text", "step", "title", "description") if (v := fields.get(n))), ""
+            )
             if isinstance(text, str) and text.strip():
                 found.append((text.strip(), str(fields.get("status", "pending"))))
     return tuple(found)
 
 
+def _task_changes(name: str, given: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
+    """Claude Code keeps its list one task at a time: `TaskCreate` (the result tells its number), `TaskUpdate`."""
+    subject = str(given.get("subject") or "").strip()
+    if name == "taskcreate" and subject:
+        return (("", subject, "pending"),)
+    if name == "taskupdate" and given.get("taskId") is not None:
+        return ((str(given["taskId"]), subject, str(given.get("status") or "")),)
+    return ()
+
+
 @dataclass(slots=True, kw_only=True)
 class TurnBuilder:
-    """Collects messages in order. `prompts` = user prompts counted before; mutable, lives for one reading."""
+    """Collects messages in order; mutable, lives for one reading.
+
+    `prompts` = user prompts counted before, `last` = key of the last one of them.
+    """
 
     prompts: int = 0
+    last: str = ""
     turns: list[Turn] = field(default_factory=list[Turn])
     _texts: list[str] = field(default_factory=list[str])
     _tools: list[ToolUse] = field(default_factory=list[ToolUse])
@@ -127,15 +165,22 @@ class TurnBuilder:
         self._tools.append(use)
 
     def result(self, call_id: str, *, failed: bool, text: str, at_ms: int) -> None:
-        """The result of a call. A refused call becomes the user's words, if there are any."""
+        """The result of a call. The user's words in it, of a refusal or an answer, become a prompt."""
         position = self._by_id.get(call_id)
         if position is None:
             return
+        use = self._tools[position]
         refused, words = refusal(text) if failed else (False, "")
-        error = text[:MAX_ERROR] if failed and not refused else ""
         self._tools[position] = replace(
-            self._tools[position], finished=not refused, failed=failed and not refused, error=error
+            use,
+            finished=not refused,
+            failed=failed and not refused,
+            error=text[:MAX_ERROR] if failed and not refused else "",
+            commit="" if failed else _commit_of(use.command, text),
+            tasks=_numbered(use.tasks, text),
         )
+        if use.tool == "question" and not failed:
+            words = "\n".join(answer for answer in _ANSWERED.findall(text[:MAX_ERROR]) if answer.strip())
         if words:
             self.user(words, at_ms)
 
@@ -151,6 +196,8 @@ class TurnBuilder:
 
     def _append(self, role: str, text: str, tools: Sequence[ToolUse], at_ms: int) -> None:
         speaker = "user" if role == "user" else "assistant"
+        key = turn_key(speaker, text, at_ms, self.prompts, self.last)
+        self.last = key if speaker == "user" else self.last
         self.turns.append(
             Turn(
                 index=len(self.turns),
@@ -159,6 +206,17 @@ class TurnBuilder:
                 text=text,
                 tools=tuple(tools),
                 at_ms=at_ms,
-                key=turn_key(speaker, text, at_ms, self.prompts),
+                key=key,
             )
         )
+
+
+def _commit_of(command: str, output: str) -> str:
+    """Short hash and subject of the commit that `command` made, as git said it; "" = none."""
+    said = _COMMITTED.search(output[:MAX_ERROR]) if command and _COMMIT.search(command) else None
+    return f"{said['hash']} {said['subject'].strip()}" if said else ""
+
+
+def _numbered(tasks: tuple[tuple[str, str, str], ...], output: str) -> tuple[tuple[str, str, str], ...]:
+    number = _CREATED.search(output[:MAX_ERROR]) if tasks and not tasks[0][0] else None
+    return ((number[1], *tasks[0][1:]),) if number else tasks

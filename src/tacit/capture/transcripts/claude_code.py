@@ -1,24 +1,22 @@
 """Claude Code's JSONL transcript. In: a file and the position where reading stopped. Out: a `Transcript`.
 
-Deaf to attachments (hook output lives there), meta lines, compaction summaries, sidechains unless asked, and prompts
-that the host made itself. Never writes, never fails on a bad or half-written line.
+Also what `claude -p --output-format stream-json` prints. Deaf to attachments (hook output lives there) but for prompts that
+were typed while the agent worked, to meta lines, compaction summaries, sidechains unless asked, and prompts that the host
+made itself. Never writes, never fails on a bad or half-written line.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
+from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, text_in
 from tacit.capture.turn import Position, Transcript
 from tacit.reading.prompts.machine_made import PROGRAM_SOURCES
 
-_HEAD_BYTES = 256
 _DEAF_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
-_Fields = Mapping[str, object]
 
 
 def read_claude_code(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
@@ -29,54 +27,30 @@ def read_claude_code(path: Path, since: Position | None = None, *, subagents: bo
     Raises:
         OSError: if the file cannot be read.
     """
-    start = since or Position()
-    with path.open("rb") as file:
-        head = hashlib.sha256(file.read(_HEAD_BYTES)).hexdigest()[:16]
-        size = file.seek(0, 2)
-        if start.offset > size or (start.head and start.head != head and start.offset >= _HEAD_BYTES):
-            start = Position()
-        file.seek(start.offset)
-        builder = TurnBuilder(prompts=start.prompts)
-        offset, bad, session_id, cwd = start.offset, 0, "", ""
-        for line in file:
-            fields = _parse(line)
-            if fields is None and not line.endswith(b"\n"):
-                break
-            offset += len(line)
-            if fields is None:
-                bad += bool(line.strip())
-                continue
-            session_id = session_id or _text(fields, "sessionId")
-            cwd = cwd or _text(fields, "cwd")
-            _take(builder, fields, subagents=subagents)
-    turns = builder.done()
-    end = Position(offset=offset, head=head, prompts=builder.prompts)
-    return Transcript(turns=turns, end=end, session_id=session_id, cwd=cwd, bad_lines=bad)
+    rows = RowReader(path=path, since=since or Position())
+    builder: TurnBuilder | None = None
+    session_id = cwd = ""
+    for fields in rows:
+        builder = builder or rows.builder()
+        session_id = session_id or text_in(fields, "sessionId") or text_in(fields, "session_id")
+        cwd = cwd or text_in(fields, "cwd")
+        _take(builder, fields, subagents=subagents)
+    return rows.transcript(builder or rows.builder(), session_id=session_id, cwd=cwd)
 
 
-def _parse(line: bytes) -> _Fields | None:
-    try:
-        value: object = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return cast("_Fields", value) if isinstance(value, dict) else None
-
-
-def _text(fields: _Fields, name: str) -> str:
-    value = fields.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _take(builder: TurnBuilder, fields: _Fields, *, subagents: bool) -> None:
+def _take(builder: TurnBuilder, fields: Fields, *, subagents: bool) -> None:
     kind = fields.get("type")
+    if kind == "attachment":
+        builder.user(_typed_meanwhile(fields), time_of(fields.get("timestamp")))
+        return
     if kind not in ("user", "human", "assistant") or any(fields.get(flag) for flag in _DEAF_FLAGS):
         return
-    if fields.get("isSidechain") and not subagents:
+    if (fields.get("isSidechain") or fields.get("parent_tool_use_id")) and not subagents:
         return
     raw = fields.get("message")
     if not isinstance(raw, Mapping):
         return
-    content = cast("_Fields", raw).get("content")
+    content = cast("Fields", raw).get("content")
     at_ms = time_of(fields.get("timestamp"))
     if kind == "assistant":
         _take_reply(builder, content, at_ms)
@@ -87,13 +61,24 @@ def _take(builder: TurnBuilder, fields: _Fields, *, subagents: bool) -> None:
         _take_prompt(builder, content, at_ms, machine=machine)
 
 
+def _typed_meanwhile(fields: Fields) -> str:
+    """What a person typed while the agent worked: Claude Code keeps it as an attachment, never as a line of the user."""
+    given = fields_of(fields.get("attachment"))
+    origin = fields_of(given.get("origin")).get("kind", "human")
+    if given.get("type") != "queued_command" or given.get("isMeta") or fields.get("isSidechain"):
+        return ""
+    if given.get("commandMode", "prompt") != "prompt" or origin != "human":
+        return ""
+    return text_of(given.get("prompt"))
+
+
 def _take_prompt(builder: TurnBuilder, content: object, at_ms: int, *, machine: bool) -> None:
     blocks = cast("list[object]", content) if isinstance(content, list) else []
     for block in blocks:
-        if isinstance(block, Mapping) and cast("_Fields", block).get("type") == "tool_result":
-            fields = cast("_Fields", block)
+        if isinstance(block, Mapping) and cast("Fields", block).get("type") == "tool_result":
+            fields = cast("Fields", block)
             builder.result(
-                _text(fields, "tool_use_id"),
+                text_in(fields, "tool_use_id"),
                 failed=bool(fields.get("is_error")),
                 text=text_of(fields.get("content")),
                 at_ms=at_ms,
@@ -110,8 +95,8 @@ def _take_reply(builder: TurnBuilder, content: object, at_ms: int) -> None:
     for block in cast("list[object]", content):
         if not isinstance(block, Mapping):
             continue
-        fields = cast("_Fields", block)
+        fields = cast("Fields", block)
         if fields.get("type") == "text":
-            builder.reply(_text(fields, "text"), at_ms)
+            builder.reply(text_in(fields, "text"), at_ms)
         elif fields.get("type") == "tool_use":
-            builder.call(_text(fields, "name"), _text(fields, "id"), fields.get("input"), at_ms)
+            builder.call(text_in(fields, "name"), text_in(fields, "id"), fields.get("input"), at_ms)

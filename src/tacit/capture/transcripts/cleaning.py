@@ -33,6 +33,9 @@ _REFUSED = (
     "tool use was rejected",
     "doesn't want to take this action",
 )
+_ASKS_BACK = "The user wants to clarify these questions"
+_PLAN = re.compile(r"\s*Implement the following plan:\s*(?:#+\s*(?P<title>[^\n]+))?", re.IGNORECASE)
+"""With these words a host hands the agent's own plan back to it; only the order is the user's."""
 MAX_TEXT = 100_000
 """Most characters kept of one message: what lies behind is pasted matter."""
 
@@ -42,7 +45,10 @@ def clean_prompt(text: str) -> str:
     # A reminder may stand before a person's words; whatever else opens like a program's text is one throughout.
     if machine_made(_REMINDER.sub("", text)) or _IN_TRANSCRIPTS.match(text):
         return ""
-    return _clean(text)
+    words = _clean(text)
+    if plan := _PLAN.match(words):
+        return f"Implement the following plan: {plan['title'].strip()}" if plan["title"] else words
+    return words
 
 
 def clean_reply(text: str) -> str:
@@ -60,4 +66,5 @@ def refusal(error: str) -> tuple[bool, str]:
     if not any(mark in error for mark in _REFUSED):
         return False, ""
     said = _REFUSED_SAID.search(error)
-    return True, clean_prompt(said.group(1)) if said else ""
+    words = clean_prompt(said.group(1)) if said else ""
+    return True, "" if words.startswith(_ASKS_BACK) else words

@@ -53,6 +53,17 @@ def list_opencode_sessions(
         return tuple((str(sid), int(at)) for sid, at, parent in rows if subagents or parent is None)
 
 
+def every_opencode_session(path: Path, *, subagents: bool = False) -> tuple[str, ...]:
+    """Ids of all sessions of the database, oldest first.
+
+    Raises:
+        HostError: if the database cannot be read, or is not OpenCode's.
+    """
+    with _open(path) as connection:
+        rows = connection.execute("SELECT id, parent_id FROM session ORDER BY time_updated, id").fetchall()
+    return tuple(str(sid) for sid, parent in rows if subagents or parent is None)
+
+
 def read_opencode(path: Path, session_id: str) -> Transcript:
     """Read one session from `opencode.db`.
 
@@ -74,7 +85,7 @@ def read_opencode(path: Path, session_id: str) -> Transcript:
     for message_id, data in messages:
         info = _json(data)
         if isinstance(info, Mapping):
-            _take(builder, cast("_Fields", info), parts.get(message_id, []))
+            take_opencode(builder, cast("_Fields", info), parts.get(message_id, []))
         else:
             bad += 1
     turns = builder.done()
@@ -104,7 +115,7 @@ def read_opencode_messages(messages: object) -> Transcript:
         fields = cast("_Fields", message)
         info, parts = fields.get("info"), fields.get("parts")
         if isinstance(info, Mapping) and isinstance(parts, list):
-            _take(builder, cast("_Fields", info), cast("list[object]", parts))
+            take_opencode(builder, cast("_Fields", info), cast("list[object]", parts))
         else:
             take_message(builder, fields)
     turns = builder.done()
@@ -118,7 +129,8 @@ def _json(data: object) -> object:
         return None
 
 
-def _take(builder: TurnBuilder, info: _Fields, parts: Iterable[object]) -> None:
+def take_opencode(builder: TurnBuilder, info: _Fields, parts: Iterable[object]) -> None:
+    """Add one message of OpenCode, `{info, parts}`."""
     raw_time = info.get("time")
     at_ms = time_of(cast("_Fields", raw_time).get("created")) if isinstance(raw_time, Mapping) else 0
     mine = [cast("_Fields", part) for part in parts if isinstance(part, Mapping)]

@@ -8,8 +8,8 @@ in `tools` or `tool_calls`, each with `tool` or `name`, `input` or `arguments`, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import cast
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
@@ -17,6 +17,7 @@ from tacit.capture.turn import Position, Transcript
 from tacit.errors import InvalidPayload
 
 _Fields = Mapping[str, object]
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
 
 
 def read_messages(messages: object) -> Transcript:
@@ -43,35 +44,18 @@ def read_messages(messages: object) -> Transcript:
     return Transcript(turns=turns, end=Position(prompts=builder.prompts), bad_lines=bad)
 
 
-def read_plain(path: Path) -> Transcript:
-    """Read a JSON file, or JSON lines, of messages.
-
-    Raises:
-        OSError: if the file cannot be read.
-        InvalidPayload: if it holds no messages.
-    """
-    text = path.read_text("utf-8", errors="replace")
-    try:
-        whole: object = json.loads(text)
-    except ValueError:
-        rows: list[object] = []
-        for line in text.splitlines():
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
-                rows.append(None)
-        whole = [row for row in rows if row is not None]
-        if not whole:
-            raise InvalidPayload(f"{path} holds no messages.", hint="Expected JSON or JSON lines.") from None
-    if isinstance(whole, Mapping) and "role" in whole:
-        return read_messages([cast("object", whole)])
-    return read_messages(cast("object", whole))
-
-
 def take_message(builder: TurnBuilder, message: _Fields) -> None:
     """Add one message to `builder`."""
+    inner = message.get("message")
+    if isinstance(inner, Mapping) and "content" in inner:  # Cursor wraps what was said once more
+        message = {**message, **cast("_Fields", inner), "role": message.get("role")}
     at_ms = next(
-        (t for name in ("at_ms", "timestamp", "time", "created_at") if (t := time_of(message.get(name)))), 0
+        (
+            t
+            for name in ("at_ms", "timestamp", "time", "created_at", "meta")
+            if (t := _when(message.get(name)))
+        ),
+        0,
     )
     content = message.get("content", message.get("text"))
     match message.get("role"):
@@ -90,6 +74,13 @@ def take_message(builder: TurnBuilder, message: _Fields) -> None:
             _take_result(builder, message, str(message.get("tool_call_id", "")), at_ms)
         case _:
             pass
+
+
+def _when(value: object) -> int:
+    """A time, also one that stands at the end of a note ("model 2026-01-16 22:18:20Z")."""
+    if isinstance(value, str) and len(value) > 32 and (found := _STAMP.search(value)):
+        return time_of(found[0].replace(" ", "T"))
+    return time_of(value.strip().replace(" ", "T", 1) if isinstance(value, str) else value)
 
 
 def _take_call(builder: TurnBuilder, call: _Fields, fallback_id: str, at_ms: int) -> None:

@@ -1,0 +1,115 @@
+"""Learning from past transcripts. In: files. Out: a report. One way for `init` and `import`.
+
+Every session is a transaction of its own with its checkpoint, so that an interruption loses at most one and a second run
+adds nothing. A file that cannot be read is named in the report; the others are read all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tacit.capture.discover import TranscriptInfo
+from tacit.capture.report import CaptureReport, FileReport, report_of
+from tacit.capture.transcript import TranscriptSource
+from tacit.capture.transcripts.recognise import recognise
+from tacit.capture.transcripts.sessions import Session, read_sessions
+from tacit.capture.turn import Position
+from tacit.errors import HostError, InvalidPayload
+from tacit.model.changes import Change
+
+Capture = Callable[[TranscriptSource, Session], Sequence[Change]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What of the past is wanted.
+
+    Attributes:
+        since_ms: sessions that ended before are left out; 0 = none are.
+        subagents: what subagents were told, too.
+        dry_run: only look; nothing is stored.
+    """
+
+    since_ms: int = 0
+    subagents: bool = False
+    dry_run: bool = False
+
+
+EVERYTHING = Wanted()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backfill:
+    """What it takes to learn from files.
+
+    Attributes:
+        since: how far a session of a file was read before.
+        unread: how many prompts of a session were not captured before.
+        capture: learns from one session and stores it.
+    """
+
+    since: Callable[[TranscriptSource], Position]
+    unread: Callable[[TranscriptSource, Session], int]
+    capture: Capture
+
+    def run(
+        self,
+        infos: Sequence[TranscriptInfo],
+        *,
+        wanted: Wanted,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> CaptureReport:
+        """Work through `infos`; `progress` is called with (files done, files in all).
+
+        Raises:
+            StoreError: as the store; sessions stored before it stay stored.
+        """
+        report = CaptureReport()
+        for number, info in enumerate(infos, start=1):
+            report += self._file(info, wanted)
+            if progress:
+                progress(number, len(infos))
+        return report
+
+    def _file(self, info: TranscriptInfo, wanted: Wanted) -> CaptureReport:
+        report = CaptureReport()
+        sessions = prompts = bad = 0
+        host, error = info.host, ""
+
+        def source_of(host: str, session_id: str) -> TranscriptSource:
+            return TranscriptSource(host=host, session_id=session_id, path=str(info.path), cwd=info.cwd)
+
+        def since(host: str, session_id: str) -> Position:
+            return self.since(source_of(host, session_id))
+
+        try:
+            known = recognise(info.path)
+            host = info.host or known.host
+            for session in read_sessions(
+                info.path, since=since, host=info.host, session_ids=info.session_ids,
+                subagents=wanted.subagents, known=known,
+            ):  # fmt: skip
+                if _over(session, info, wanted.since_ms):
+                    continue
+                source = source_of(session.host, session.session_id)
+                sessions += 1
+                prompts += self.unread(source, session)
+                bad += session.transcript.bad_lines
+                changes = () if wanted.dry_run else self.capture(source, session)
+                report += report_of(changes, handovers=1)
+        except (OSError, HostError, InvalidPayload) as failure:
+            error = str(failure)
+            report += CaptureReport(failed=1)
+        told = FileReport(
+            path=str(info.path), host=host if sessions or error else "", sessions=sessions, prompts=prompts,
+            bad_lines=bad, error=error,
+        )  # fmt: skip
+        return report + CaptureReport(files=(told,))
+
+
+def _over(session: Session, info: TranscriptInfo, since_ms: int) -> bool:
+    if not since_ms:
+        return False
+    newest = max((turn.at_ms for turn in session.transcript.turns), default=0)
+    return (newest or info.modified_ms) < since_ms

@@ -1,0 +1,92 @@
+"""Copilot's logs. In: `events.jsonl` of Copilot CLI, or a chat exported from the editor. Out: a `Transcript`.
+
+Events are `{type, data, id, timestamp, parentId}`; `data` of `user.message` has the words as typed in `content` and, with
+what hooks and the host added, in `transformedContent`, which is not read. Deaf to messages with a `source` other than the
+user and to subagents unless asked.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
+from tacit.capture.transcripts.rows import (
+    Fields,
+    RowReader,
+    fields_of,
+    list_of,
+    parse_json,
+    read_whole,
+    text_in,
+    whole,
+)
+from tacit.capture.turn import Position, Transcript
+
+_EXIT = re.compile(r"<(?:shell )?exited with exit code (\d+)>")
+
+
+def read_copilot(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
+    """Read the events of a session from `since` on.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    rows = RowReader(path=path, since=since or Position())
+    start = fields_of(rows.first().get("data"))
+    builder: TurnBuilder | None = None
+    for row in rows:
+        builder = builder or rows.builder()
+        _take(builder, row, subagents=subagents)
+    cwd = text_in(fields_of(start.get("context")), "cwd")
+    return rows.transcript(builder or rows.builder(), session_id=text_in(start, "sessionId"), cwd=cwd)
+
+
+def _take(builder: TurnBuilder, row: Fields, *, subagents: bool) -> None:
+    data = fields_of(row.get("data"))
+    at_ms = time_of(row.get("timestamp"))
+    if (data.get("parentToolCallId") or row.get("agentId")) and not subagents:
+        return
+    match row.get("type"):
+        case "user.message":
+            if data.get("source") in (None, "", "user"):
+                builder.user(text_in(data, "content"), at_ms)
+        case "assistant.message":
+            builder.reply(text_in(data, "content"), at_ms)
+            for raw in list_of(data.get("toolRequests")):
+                call = fields_of(raw)
+                builder.call(text_in(call, "name"), text_in(call, "toolCallId"), call.get("arguments"), at_ms)
+        case "tool.execution_complete":
+            result = fields_of(data.get("result"))
+            error = fields_of(data.get("error"))
+            text = text_in(error, "message") or text_in(result, "content") or text_of(data.get("error"))
+            code = _EXIT.search(text[-200:])
+            failed = data.get("success") is False or bool(code and code[1] != "0")
+            builder.result(text_in(data, "toolCallId"), failed=failed, text=text, at_ms=at_ms)
+        case _:
+            pass
+
+
+def read_copilot_chat(path: Path, since: Position | None = None) -> Transcript:
+    """Read a chat that the editor exported or keeps: `requests` with the user's message and Copilot's response.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    text, end = read_whole(path)
+    if since and since.head == end.head and since.offset == end.offset:
+        return Transcript(end=since)
+    chat = fields_of(parse_json(text))
+    builder = TurnBuilder()
+    for raw in list_of(chat.get("requests")):
+        request = fields_of(raw)
+        message = request.get("message")
+        said = message if isinstance(message, str) else text_in(fields_of(message), "text")
+        at_ms = time_of(request.get("timestamp"))
+        builder.user(said, at_ms)
+        for part in list_of(request.get("response")):
+            answer = fields_of(part)
+            value = answer.get("value")
+            if "kind" not in answer:
+                builder.reply(value if isinstance(value, str) else text_in(fields_of(value), "value"), at_ms)
+    return whole(builder, end, session_id=text_in(chat, "sessionId"))

@@ -1,0 +1,121 @@
+"""Gemini CLI's chats. In: a chat file (`session-*.json`, or JSON lines of later versions). Out: a `Transcript`.
+
+Messages have an id and a type: `user`, `gemini`, `info`, `error`. The JSON lines repeat a message when it grows and set the
+whole list anew when a session is resumed, so the file is read whole and the last word on an id counts. Deaf to the session
+context that the host writes and to hook context.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
+from tacit.capture.transcripts.rows import (
+    Fields,
+    fields_of,
+    is_list,
+    is_object,
+    list_of,
+    parse_json,
+    read_whole,
+    text_in,
+    whole,
+)
+from tacit.capture.turn import Position, Transcript
+
+_CONTEXT = re.compile(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
+_EXIT = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
+
+
+def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
+    """Read a chat; nothing when the file is as it was.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    text, end = read_whole(path)
+    if since and since.head == end.head and since.offset == end.offset:
+        return Transcript(end=since)
+    meta, messages, bad = _messages(text)
+    builder = TurnBuilder()
+    if subagents or meta.get("kind", "main") == "main":
+        for message in messages:
+            _take(builder, message)
+    return whole(builder, end, session_id=text_in(meta, "sessionId"), cwd=project_root_of(path), bad=bad)
+
+
+def project_root_of(path: Path) -> str:
+    """Where a chat ran, as the file `.project_root` in the folder above the chats says; empty where there is none."""
+    try:
+        return (path.parent.parent / ".project_root").read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
+    """The session's own fields, its messages in order, and how many lines made no sense."""
+    document = parse_json(text)
+    if is_list(document):  # logs.json: prompts only
+        rows = [fields_of(row) for row in list_of(document)]
+        first = fields_of(rows[0] if rows else None)
+        named = {str(row.get("messageId", number)): row for number, row in enumerate(rows)}
+        return first, list(named.values()), 0
+    if is_object(document) and "messages" in fields_of(document):
+        found = fields_of(document)
+        return found, [fields_of(message) for message in list_of(found.get("messages"))], 0
+    meta: dict[str, object] = {}
+    messages: dict[str, Fields] = {}
+    bad = 0
+    for line in text.splitlines():
+        row = parse_json(line)
+        if not is_object(row):
+            bad += bool(line.strip())
+            continue
+        fields = fields_of(row)
+        changed = fields_of(fields.get("$set"))
+        if "messages" in changed:
+            again = [fields_of(message) for message in list_of(changed.get("messages"))]
+            messages = {str(message.get("id")): message for message in again} | (
+                messages if len(again) <= 1 else {}
+            )
+        elif "$rewindTo" in fields:
+            kept = list(messages)
+            target = str(fields["$rewindTo"])
+            for name in kept[kept.index(target) :] if target in kept else ():
+                del messages[name]
+        elif "type" in fields and "id" in fields:
+            messages[str(fields["id"])] = fields
+        else:
+            meta.update({k: v for k, v in {**fields, **changed}.items() if not k.startswith("$")})
+    return meta, list(messages.values()), bad
+
+
+def _take(builder: TurnBuilder, message: Fields) -> None:
+    at_ms = time_of(message.get("timestamp"))
+    content = message.get("content", message.get("message"))
+    if message.get("type") == "user":
+        said = text_of(content)
+        if not _CONTEXT.match(said):
+            builder.user(said, at_ms)
+    elif message.get("type") == "gemini":
+        builder.reply(text_of(content), at_ms)
+        for raw in list_of(message.get("toolCalls")):
+            _take_call(builder, fields_of(raw), at_ms)
+
+
+def _take_call(builder: TurnBuilder, call: Fields, at_ms: int) -> None:
+    call_id = text_in(call, "id")
+    builder.call(text_in(call, "name"), call_id, call.get("args"), at_ms)
+    status = text_in(call, "status")
+    if status == "cancelled":
+        return
+    output = text_in(call, "resultDisplay")
+    for raw in list_of(call.get("result")):
+        response = fields_of(fields_of(fields_of(raw).get("functionResponse")).get("response"))
+        output = text_in(response, "output") or text_in(response, "error") or output
+    code = _EXIT.search(output)
+    failed = status == "error" or bool(code and code[1] != "0")
+    text = f"Exit code {code[1]}\n{output}" if code and failed else output
+    builder.result(call_id, failed=failed, text=text, at_ms=at_ms)

@@ -1,0 +1,138 @@
+"""Rows of a transcript file. In: a file and the position where reading stopped. Out: JSON objects, and where to go on.
+
+A file of JSON lines grows: it is read from the position on, from the start when it is another one or has shrunk, and a
+last line that was not written to its end is left for the next reading. Other files are read whole, or not at all when
+nothing changed. Never writes, never fails on a bad line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from tacit.capture.transcripts.assemble import TurnBuilder
+from tacit.capture.turn import Position, Transcript
+
+HEAD_BYTES = 256
+MAX_FIRST_BYTES = 2_000_000
+Fields = Mapping[str, object]
+
+
+def parse_json(text: str | bytes) -> object:
+    """The value, or None where it is no JSON."""
+    try:
+        return cast("object", json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_object(value: object) -> bool:
+    """Whether `value` is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> bool:
+    """Whether `value` is a JSON list."""
+    return isinstance(value, list)
+
+
+def fields_of(value: object) -> Fields:
+    """The mapping, or an empty one."""
+    return cast("Fields", value) if isinstance(value, Mapping) else {}
+
+
+def list_of(value: object) -> list[object]:
+    """The list, or an empty one."""
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def text_in(fields: Fields, name: str) -> str:
+    """The text under `name`, or empty."""
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(slots=True, kw_only=True)
+class RowReader:
+    """One reading of a file of JSON lines; iterate it once, then ask for `end`. Mutable.
+
+    Attributes:
+        path: the file.
+        since: where an earlier reading stopped; corrected when the file is another one.
+        bad: lines that were no JSON object.
+    """
+
+    path: Path
+    since: Position = field(default_factory=Position)
+    bad: int = 0
+    _offset: int = 0
+    _head: str = ""
+
+    def __iter__(self) -> Iterator[Fields]:
+        """The rows, in order.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        with self.path.open("rb") as file:
+            self._head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()[:16]
+            size = file.seek(0, 2)
+            start = self.since
+            if start.offset > size or (
+                start.head and start.head != self._head and start.offset >= HEAD_BYTES
+            ):
+                self.since = start = Position()
+            self._offset = start.offset
+            file.seek(start.offset)
+            for line in file:
+                row = parse_json(line)
+                if row is None and not line.endswith(b"\n"):
+                    break
+                self._offset += len(line)
+                if isinstance(row, dict):
+                    yield cast("Fields", row)
+                else:
+                    self.bad += bool(line.strip())
+
+    def builder(self) -> TurnBuilder:
+        """A builder that counts on from where the earlier reading stopped; ask after the first row."""
+        return TurnBuilder(prompts=self.since.prompts, last=self.since.last)
+
+    def first(self) -> Fields:
+        """The first row of the file, which says whose it is; empty when it cannot be read.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        with self.path.open("rb") as file:
+            return fields_of(parse_json(file.readline(MAX_FIRST_BYTES)))
+
+    def transcript(self, builder: TurnBuilder, *, session_id: str = "", cwd: str = "") -> Transcript:
+        """What was read."""
+        turns = builder.done()
+        end = Position(offset=self._offset, head=self._head, prompts=builder.prompts, last=builder.last)
+        return Transcript(turns=turns, end=end, session_id=session_id, cwd=cwd, bad_lines=self.bad)
+
+
+def read_whole(path: Path) -> tuple[str, Position]:
+    """A file's text, and the position that stands for having read all of it (its prompts are still to be counted).
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    raw = path.read_bytes()
+    end = Position(offset=len(raw), head=hashlib.sha256(raw).hexdigest()[:16])
+    return raw.decode("utf-8-sig", "replace"), end
+
+
+def whole(
+    builder: TurnBuilder, end: Position, *, session_id: str = "", cwd: str = "", bad: int = 0
+) -> Transcript:
+    """What was read of a file at once."""
+    turns = builder.done()
+    told = Position(offset=end.offset, head=end.head, prompts=builder.prompts, last=builder.last)
+    return Transcript(turns=turns, end=told, session_id=session_id, cwd=cwd, bad_lines=bad)

@@ -1,0 +1,110 @@
+"""Every session in a file, whatever host wrote it. In: a path and how far each session was read. Out: sessions, one by one.
+
+One way for hooks, backfill and import. A session without an id of its own gets one made of the file's name and place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tacit.capture.transcripts.aider import read_aider
+from tacit.capture.transcripts.claude_code import read_claude_code
+from tacit.capture.transcripts.codex import read_codex
+from tacit.capture.transcripts.copilot import read_copilot, read_copilot_chat
+from tacit.capture.transcripts.exports import read_conversations, read_kimi
+from tacit.capture.transcripts.gemini import read_gemini
+from tacit.capture.transcripts.opencode import every_opencode_session, read_opencode
+from tacit.capture.transcripts.recognise import Format, Recognised, recognise
+from tacit.capture.transcripts.specstory import read_specstory
+from tacit.capture.turn import Position, Transcript
+
+Since = Callable[[str, str], Position]
+"""Where reading of a session stopped: (host, session id) -> position."""
+_MANY: dict[Format, Callable[[Path], Iterator[Transcript]]] = {
+    "aider": read_aider,
+    "conversations": read_conversations,
+    "kimi": read_kimi,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One session of a file: whose it is, and what was said since the position it was read from."""
+
+    host: str
+    session_id: str
+    transcript: Transcript
+
+
+def read_sessions(
+    path: Path,
+    *,
+    since: Since,
+    host: str = "",
+    session_ids: tuple[str, ...] = (),
+    subagents: bool = False,
+    known: Recognised | None = None,
+) -> Iterator[Session]:
+    """The sessions in a file, in order.
+
+    Args:
+        path: the file.
+        since: how far each was read before.
+        host: whose it is where that is known; else the file's own word counts.
+        session_ids: for OpenCode's database, only these; where one id is given, the one session of a file has it.
+        subagents: read what subagents were told, too.
+        known: what `recognise` said of the file, where it was asked already.
+
+    Raises:
+        OSError: if the file cannot be read.
+        HostError: if a host's database cannot be read.
+        InvalidPayload: if it is no transcript.
+    """
+    found = known or recognise(path)
+    whose = host or found.host
+    if found.format == "opencode":
+        for name in session_ids or every_opencode_session(path, subagents=subagents):
+            yield Session(host=whose, session_id=name, transcript=read_opencode(path, name))
+    elif found.format in _MANY:
+        for number, transcript in enumerate(_MANY[found.format](path)):
+            name = transcript.session_id or _made_id(path, number)
+            if found.format == "aider":
+                name = f"{_made_id(path.parent, 0)}-{name}"
+            yield Session(host=whose, session_id=name, transcript=transcript)
+    elif found.format:
+        name = (session_ids[0] if len(session_ids) == 1 else "") or found.session_id or _made_id(path, 0)
+        transcript = read_one(path, found.format, since(whose, name), subagents=subagents)
+        if not transcript.cwd and found.cwd:
+            transcript = replace(transcript, cwd=found.cwd)
+        yield Session(host=whose, session_id=name, transcript=transcript)
+
+
+def read_one(path: Path, format_: Format, since: Position, *, subagents: bool = False) -> Transcript:
+    """The one session of a file whose format is known, from `since` on.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    match format_:
+        case "claude-code":
+            return read_claude_code(path, since, subagents=subagents)
+        case "codex":
+            return read_codex(path, since, subagents=subagents)
+        case "gemini":
+            return read_gemini(path, since, subagents=subagents)
+        case "copilot":
+            return read_copilot(path, since, subagents=subagents)
+        case "copilot-chat":
+            return read_copilot_chat(path, since)
+        case "specstory":
+            return read_specstory(path, since, subagents=subagents)
+        case _:
+            return next(_MANY[format_](path), Transcript()) if format_ in _MANY else Transcript()
+
+
+def _made_id(path: Path, number: int) -> str:
+    place = hashlib.sha256(str(path.absolute()).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{path.stem[:60]}-{place}" + (f"-{number + 1}" if number else "")
