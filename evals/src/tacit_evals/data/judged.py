@@ -84,13 +84,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """One project's pool with its judged prompts or calls."""
+    """One project's pool with its judged prompts or calls; `left_out` calls of the file are none of them."""
 
     name: str
     folder: Path
     memories: tuple[PoolRow, ...]
     prompts: tuple[Prompt, ...] = ()
     calls: tuple[Call, ...] = ()
+    left_out: int = 0
 
     @property
     def learned(self) -> frozenset[str]:
@@ -241,12 +242,14 @@ def load_action(folder: Path, *, pool: Path, name: str, triggers: Path | None = 
     rows = list(read_rows(folder / "calls.jsonl"))
     ids = {row.text("id") for row in rows}
     judged = load_judgments(folder / "qrels.tsv", items=ids, memories=_all_ids(pool))
-    calls = tuple(_call(row, judged[row.text("id")]) for row in rows)
+    every = tuple(_call(row, judged[row.text("id")]) for row in rows)
+    calls = tuple(call for call in every if (call.id, call.session) not in LEFT_OUT)
     return Project(
         name=name,
         folder=folder,
         memories=load_pool(pool, triggers=triggers),
-        calls=tuple(call for call in calls if (call.id, call.session) not in LEFT_OUT),
+        calls=calls,
+        left_out=len(every) - len(calls),
     )
 
 

@@ -7,6 +7,7 @@ host reports it. The context holds the start pack, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tacit.errors import InvalidInput
@@ -19,6 +20,7 @@ from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.report.trec import of_handed, write_trec
 from tacit_evals.suites.handed import Measured, scorecard
 from tacit_evals.suites.inject import MAIN_BUDGET, START_BUDGETS, prompt_baselines, start_baselines
+from tacit_evals.suites.judged_calls import alone, delivered, grade2, lines
 from tacit_evals.suites.pool import DAY_MS, Pool
 from tacit_evals.suites.running import Run
 
@@ -28,6 +30,7 @@ POOL_FILE = "memories.jsonl"
 def run_action(run: Run) -> Scorecard:
     """Measure every folder of judged calls below the run's folder."""
     measured: list[Measured] = []
+    said: list[str] = []
     described = run.described()
     for folder in folders_of("action", run.data):
         pool_file = _pool_file(folder, run)
@@ -35,8 +38,9 @@ def run_action(run: Run) -> Scorecard:
         calls = load_action(folder, pool=pool_file, name=name, triggers=run.labels_of(name))
         run.triggers_of(name)
         described[f"pool of {folder.name}"] = str(pool_file)
-        measured.append(_measure(calls, run))
-    return scorecard(measured, suite="action", dataset=str(run.data), settings=described)
+        measured.append(_measure(calls, run, said))
+    card = scorecard(measured, suite="action", dataset=str(run.data), settings=described)
+    return replace(card, notes=(*said, *card.notes))
 
 
 def _pool_file(folder: Path, run: Run) -> Path:
@@ -73,7 +77,8 @@ def _projects(root: Path) -> list[Path]:
     return sorted(path for path in folders if path.is_dir() and is_inject(path))
 
 
-def _measure(project: Project, run: Run) -> Measured:
+def _measure(project: Project, run: Run, said: list[str]) -> Measured:
+    """Measure the calls of `project`; what they get on their own is added to `said`."""
     run.say(f"{project.name}: {len(project.memories)} memories, {len(project.calls)} calls")
     pool = Pool(
         project,
@@ -93,6 +98,8 @@ def _measure(project: Project, run: Run) -> Measured:
         texts = {f"{project.name}/{call.id}": words_of(call) for call in project.calls}
         if run.trec is not None:
             write_trec(run.trec, f"{project.name} calls", *of_handed(handed[MAIN_BUDGET]))
+        simpler = prompt_baselines(pool, handed[0], texts, run)
+        said.extend(lines(project.name, handed[0], simpler, left_out=project.left_out))
         return Measured(
             name=project.name,
             learned=project.learned,
@@ -114,16 +121,12 @@ def words_of(call: Call) -> str:
 
 def _delivered(handed: dict[int, list[Handed]]) -> dict[str, float | None]:
     """Pairs of grade 2 that the action and failure packs handed over, and those that were in context by then."""
-
-    def grade2(one: Handed) -> set[str]:
-        return {memory for memory, grade in one.judgment.needed.items() if grade == 2}
-
     main = handed[MAIN_BUDGET]
     return {
         "pairs_grade2": float(sum(len(grade2(one)) for one in main)),
-        "delivered_grade2": float(sum(len(grade2(one) & set(one.pack)) for one in main)),
+        "delivered_grade2": float(delivered(main)),
         "in_context_grade2": float(sum(len(grade2(one) & (one.start | set(one.pack))) for one in main)),
-        "delivered_grade2_empty_context": float(sum(len(grade2(one) & set(one.pack)) for one in handed[0])),
+        **alone(handed[0]),
     }
 
 

@@ -316,6 +316,7 @@ class Pool:
             tokens=sum(trace.tokens for trace in traces if trace.injected),
             predicted=predicted,
             read=traces[0].situation if traces else None,
+            surfaces={trace.surface.value: trace.injected for trace in traces},
             fates={drop.memory_id: (stage, drop.reason) for drop, stage in reversed(drops)},
         )
 
