@@ -851,3 +851,37 @@ def test_the_change_counter_grows_with_memories_and_vectors_alone(store: Store) 
     store.apply([Retire(memory_id="mem_counted", at_ms=NOW)])
     counts.append(store.change())
     assert counts == sorted(set(counts))
+
+
+def test_texts_are_cleaned_where_they_stand_and_counted(store: Store) -> None:
+    told = replace(
+        memory("mem_told", "Ask Wilhelmina before a release."),
+        entities=(Entity(kind="symbol", key="wilhelmina"),),
+    )
+    store.apply([Add(memory=told), Add(memory=memory("mem_other", "Run make lint.", scope=BETA))])
+    store.put_value("capture/session/x", '{"work":{"asked":"ask Wilhelmina"},"path":"/home/wilhelmina/x"}')
+    store.put_value("init:alpha", "/home/Wilhelmina/shop")
+    asked: list[str] = []
+
+    def clean(text: str, scope: str) -> str:
+        asked.append(scope)
+        return text.replace("Wilhelmina", "[redacted:denied]")
+
+    found = store.rewrite_texts(clean, dry_run=True)
+    assert found == {"memories": 1, "named_values": 1, "versions": 1}
+    assert set(asked) == {"", str(ALPHA), str(BETA)}
+    assert store.get(["mem_told"], scope=SEES_ALPHA)[0] == told
+
+    before = store.change()
+    assert store.rewrite_texts(clean, dry_run=False) == found
+    (after,) = store.get(["mem_told"], scope=SEES_ALPHA)
+    assert after.content == "Ask [redacted:denied] before a release."
+    assert after.entities == ()
+    assert store.history("mem_told", scope=SEES_ALPHA) == (after,)
+    assert store.change() > before
+    assert "Wilhelmina" not in (store.get_value("capture/session/x") or "")
+    assert store.get_value("init:alpha") == "/home/Wilhelmina/shop"
+    assert not store.search.lexical("wilhelmina", scope=SEES_ALPHA, limit=5).hits
+    assert store.search.lexical("release", scope=SEES_ALPHA, limit=5).hits
+    assert store.rewrite_texts(clean, dry_run=False) == {}
+    assert store.check() == ()

@@ -144,6 +144,11 @@ def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer:  # noqa:
     return Answer(body=encode(engine.tune(bound=request.bound, apply=request.apply)))
 
 
+def rescan(engine: Service, at: Parameters, request: ask.Rescan) -> Answer:  # noqa: ARG001
+    """Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports."""
+    return Answer(body=encode(engine.rescan(dry_run=request.dry_run)))
+
+
 def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer:
     """Stop or resume injecting into one session."""
     key = ask.SessionName(host=at["host"], session_id=at["session_id"]).key

@@ -193,6 +193,12 @@ class Tune(_Request):
     apply: bool = Field(default=False, description="write the threshold into the user's settings")
 
 
+class Rescan(_Request):
+    """Take secrets out of everything stored, by the rules that hold now."""
+
+    dry_run: bool = Field(default=False, description="only count what would change")
+
+
 class Mute(_Request):
     """Stop or resume injecting."""
 

@@ -113,6 +113,10 @@ class Service(Protocol):
         """Fit the threshold of prompts to this store."""
         ...
 
+    def rescan(self, *, dry_run: bool) -> Any:
+        """Take secrets out of everything stored."""
+        ...
+
     def mute(self, session: SessionKey, *, muted: bool) -> SessionState:
         """Stop or resume injecting into one session."""
         ...

@@ -10,10 +10,10 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from tacit.app.asking.answers import Answer, Asking
+from tacit.app.care.care import Care
 from tacit.app.learning import Learning
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
@@ -53,7 +53,7 @@ from tacit.recall.query import budget_for
 from tacit.recall.render import rendering
 from tacit.recall.replay import Replayed, replay
 from tacit.upkeep.reindex import reindex
-from tacit.upkeep.retention import apply_retention
+from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)
 RECALL_THREADS = 4
@@ -98,6 +98,7 @@ class Engine:
             clock=parts.clock,
             after=self._learning.after,
         )
+        self.care = Care(parts, settle=self.flush)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
 
     @property
@@ -423,15 +424,7 @@ class Engine:
         Raises:
             NotFound: if the session is unknown.
         """
-        with self._sessions.turn(session, timeout_s=5.0):
-            state = self._sessions.load(session)
-            if state is None:
-                raise NotFound(
-                    f"No session is called {session}.", hint="`tacit status` lists the newest ones."
-                )
-            state = replace(state, muted=muted)
-            self._sessions.save(state)
-        return state
+        return self._sessions.mute(session, muted=muted)
 
     def sessions(self, *, limit: int = 20) -> tuple[SessionState, ...]:
         """The newest sessions."""
@@ -463,8 +456,7 @@ class Engine:
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the store to `target`, which must not exist."""
-        self._sessions.flush()
-        self._store.backup(target)
+        self.care.backup(target)
 
     @property
     def damaged(self) -> bool:
@@ -472,8 +464,14 @@ class Engine:
         return self._parts.suspect()
 
     def upkeep(self) -> None:
-        """Let old traces and sessions go, as the retention settings say; memories are kept until someone forgets them."""
-        apply_retention(self._store, self.settings.retention, clock=self._parts.clock)
+        """Let go what has had its time; see `Care.upkeep`."""
+        self.care.upkeep()
+
+    def rescan(self, *, dry_run: bool) -> Rescan:
+        """Take secrets out of everything stored, by the rules that hold now; see `Care.rescan`."""
+        done = self.care.rescan(dry_run=dry_run)
+        self._starts.drop()
+        return done
 
     def warm(self) -> None:
         """Load the model and the readers' weights, so that the first prompt need not wait for them."""

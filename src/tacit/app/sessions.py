@@ -12,10 +12,12 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event, Lock, RLock
 from time import monotonic
 
 from tacit.app.redaction import Clean, clean_session, clean_trace, said_in
+from tacit.errors import NotFound
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
@@ -117,6 +119,22 @@ class LiveSessions:
         self._store.save_session(
             clean_session(state, clean), traces=[clean_trace(trace, clean, said=said) for trace in traces]
         )
+
+    def mute(self, session: SessionKey, *, muted: bool) -> SessionState:
+        """Switch injection off or on for one session.
+
+        Raises:
+            NotFound: if the session is unknown.
+        """
+        with self.turn(session, timeout_s=5.0):
+            state = self.load(session)
+            if state is None:
+                raise NotFound(
+                    f"No session is called {session}.", hint="`tacit status` lists the newest ones."
+                )
+            state = replace(state, muted=muted)
+            self.save(state)
+        return state
 
     def forget(self, key: SessionKey) -> None:
         """Drop the record of a deleted session, in memory and in the store."""

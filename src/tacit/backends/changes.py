@@ -135,14 +135,22 @@ class _Planner:
             case Merge() | Edit():
                 self._rewrite(change.memory, change.reason)
             case Supersede():
-                old = self._stored(change.old_id)
+                ended = [self._stored(name) for name in (change.old_id, *change.further)]
+                for name in change.contested:
+                    self._stored(name)
                 self._insert(change.memory, change.reason)
-                self._end(old, at_ms=change.at_ms, superseded_by=change.memory.id, reason=change.reason)
-                self._relate(change.memory.id, change.old_id, "updates")
+                for old in ended:
+                    self._end(old, at_ms=change.at_ms, superseded_by=change.memory.id, reason=change.reason)
+                    self._relate(change.memory.id, old.id, "updates")
+                for name in change.contested:
+                    self._relate(change.memory.id, name, "contradicts")
             case Contradict():
-                self._stored(change.other_id)
+                others = (change.other_id, *change.further)
+                for name in others:
+                    self._stored(name)
                 self._insert(change.memory, change.reason)
-                self._relate(change.memory.id, change.other_id, "contradicts")
+                for name in others:
+                    self._relate(change.memory.id, name, "contradicts")
             case Retire():
                 old = self._stored(change.memory_id)
                 self._end(old, at_ms=change.at_ms, superseded_by=None, reason=change.reason)

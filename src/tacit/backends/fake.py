@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.backends.changes import check_outcome, check_vectors, not_resolved, plan_changes
 from tacit.backends.fake_search import FakeSearch
-from tacit.backends.fake_tables import FakeTables, passes
+from tacit.backends.fake_tables import FakeTables, passes, rewritten
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change
@@ -413,6 +413,18 @@ class FakeStore:
             size_bytes=0,
             schema_version=0,
         )
+
+    @_locked
+    def rewrite_texts(
+        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None
+    ) -> Mapping[str, int]:
+        """See the port. Its backups hold no texts."""
+        tables = self._tables.copied()
+        found = {} if copy is not None else rewritten(tables, clean)
+        if found and not dry_run:
+            self._tables = tables
+            self._change += 1
+        return found
 
     @_locked
     def check(self) -> tuple[str, ...]:

@@ -5,16 +5,22 @@ Plain dictionaries of frozen values. Knows no locks and no clock: `fake.py` deci
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from tacit.backends.purging import cleaned_json, holds_text
+from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text
 from tacit.model.memory import Memory, Relation
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -77,3 +83,39 @@ def passes(memory: Memory, where: MemoryFilter) -> bool:
         and (where.source is None or memory.provenance.source == clean_text(where.source))
         and (where.text is None or clean_text(where.text).casefold() in memory.content.casefold())
     )
+
+
+def rewritten(tables: FakeTables, clean: Callable[[str, str], str]) -> dict[str, int]:
+    """Clean every text of `tables`; return how many values changed, by the name of a stored table."""
+    found: Counter[str] = Counter()
+
+    def changed(value: _T, scope: str, table: str) -> _T:
+        before = encode(value)
+        after = cleaned_json(before, lambda text: clean(text, scope))
+        found[table] += after != before
+        return value if after == before else decode(type(value), after)
+
+    for name, memory in list(tables.memories.items()):
+        again = changed(memory, str(memory.scope), "memories")
+        tables.memories[name] = again
+        if again.content != memory.content:
+            tables.vectors.pop(name, None)
+    for name, versions in list(tables.versions.items()):
+        tables.versions[name] = tuple(
+            (at_ms, changed(memory, str(memory.scope), "versions")) for at_ms, memory in versions
+        )
+    for key, state in list(tables.sessions.items()):
+        scope = f"project:{state.project_id}" if state.project_id else ""
+        tables.sessions[key] = changed(state, scope, "sessions")
+    for name, trace in list(tables.traces.items()):
+        tables.traces[name] = changed(trace, "", "traces")
+    for name, handover in list(tables.handovers.items()):
+        payload = cleaned_json(handover.payload, lambda text: clean(text, ""))
+        again = replace(handover, payload=payload, error=clean(handover.error, ""))
+        found["handovers"] += again != handover
+        tables.handovers[name] = again
+    for name, value in list(tables.values.items()):
+        after = cleaned_json(value, lambda text: clean(text, "")) if holds_text(name) else value
+        found["named_values"] += after != value
+        tables.values[name] = after
+    return {table: count for table, count in sorted(found.items()) if count}

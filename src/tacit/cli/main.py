@@ -87,6 +87,7 @@ for _panel, _commands in (
             "backup": service.backup,
             "restore": service.restore,
             "reindex": service.reindex,
+            "redact": service.redact,
         },
     ),
 ):

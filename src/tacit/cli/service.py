@@ -278,3 +278,29 @@ def reindex(as_json: AsJson = False) -> None:
         print_json({"embedded": renewed})
         return
     print_line(f"renewed {renewed} vectors" if renewed else "every vector is of this embedder already")
+
+
+def redact(
+    rescan: Annotated[
+        bool, typer.Option("--rescan", help="Apply the rules of today to everything that is stored.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take secrets out of what is stored already: tables, indexes, traces, logs, start blocks, backups, exports."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    if not rescan:
+        raise typer.BadParameter("Say `tacit redact --rescan`; add --dry-run to see first.")
+    found = ask("POST", "/v1/rescan", {"dry_run": dry_run})
+    if as_json:
+        print_json(found)
+        return
+    would = "would change" if found["dry_run"] else "cleaned"
+    for place, count in (*found["rows"].items(), *found["files"].items()):
+        print_line(f"  {place:<24} {count} {would}")
+    if not found["rows"] and not found["files"]:
+        print_line("Nothing was found: what is stored holds no secret that the rules know.", style="green")
+    for problem in found["left"]:
+        print_line(f"  left: {problem}", style="yellow")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -248,6 +248,19 @@ class Store(MemoryStore, SessionStore, Protocol):
 
     def change(self) -> int:
         """Grows with every change of a memory or its vector (uses apart); equal numbers mean nothing has changed."""
+        ...
+
+    def rewrite_texts(
+        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None
+    ) -> Mapping[str, int]:
+        """Clean every stored text, history and derived indexes included; return how many rows changed, by table.
+
+        `clean` takes a text and the name of the scope it belongs to ("" = the user's own). Vectors of changed words
+        go: `pending_vectors` names them. With `dry_run` nothing changes. With `copy` a backup is cleaned instead.
+
+        Raises:
+            StoreError: if it cannot be written; nothing is changed.
+        """
         ...
 
     def check(self) -> tuple[str, ...]:

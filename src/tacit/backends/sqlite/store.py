@@ -6,7 +6,7 @@ Never computes anything while it holds the writer's lock that could be computed 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from tacit.backends.sqlite import health, journal, memories, scopes, sessions, w
 from tacit.backends.sqlite.codec import encode
 from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, suspicion
 from tacit.backends.sqlite.memories import MemoryReader
+from tacit.backends.sqlite.purge import rewrite
 from tacit.backends.sqlite.scopes import stored_scopes
 from tacit.backends.sqlite.search import SqliteSearch
 from tacit.backends.sqlite.sessions import Ledgers
@@ -300,6 +301,18 @@ class SqliteStore:
         """See the port."""
         with self._database.read() as connection:
             return int(connection.execute("SELECT change FROM state").fetchone()[0])
+
+    def rewrite_texts(
+        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None
+    ) -> Mapping[str, int]:
+        """See the port. The file is written anew afterwards, so that no free page keeps the old words."""
+        if copy is not None:
+            return rewrite.rewrite_copy(copy, clean, dry_run=dry_run)
+        with self._database.write(durable=True) as connection:
+            found = rewrite.rewrite_texts(connection, clean, dry_run=dry_run)
+        if found and not dry_run:
+            rewrite.compact(self._database.path)
+        return found
 
     def check(self) -> tuple[str, ...]:
         """See the port. Reads the whole file; writers wait meanwhile."""

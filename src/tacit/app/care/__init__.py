@@ -1,0 +1,1 @@
+"""Looking after what is stored, when nobody waits for an answer."""

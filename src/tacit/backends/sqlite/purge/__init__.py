@@ -1,0 +1,1 @@
+"""Texts taken out of a database after they were stored."""

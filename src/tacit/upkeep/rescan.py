@@ -1,0 +1,138 @@
+"""Secrets taken out after the fact: every place where a home keeps text, by the rules that hold now.
+
+In: a store, its home, a function that cleans. Out: what changed, by place, and what could not be cleaned. Running it twice
+changes nothing more. Never touches a file outside the home but backups that this home made and knows of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tacit.config.home import Home
+from tacit.errors import StoreError
+from tacit.ports.store import Store
+
+COPIES = "copies"
+"""Named value: a JSON list of the files that backups and exports were written to."""
+_MOST_COPIES = 200
+CleanAt = Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescan:
+    """What a rescan found.
+
+    Attributes:
+        rows: rows changed by table.
+        files: files changed by place (`log`, `start`, `spool`, `index`, and the paths of backups and exports).
+        left: what could not be cleaned, with what to do about it.
+        dry_run: nothing was changed.
+    """
+
+    rows: Mapping[str, int] = field(default_factory=dict[str, int])
+    files: Mapping[str, int] = field(default_factory=dict[str, int])
+    left: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found."""
+        return not (self.rows or self.files)
+
+
+def note_copy(store: Store, target: Path) -> None:
+    """Remember that texts of the store were written to `target`."""
+    known = [path for path in known_copies(store) if path != target]
+    store.put_value(COPIES, json.dumps([str(path) for path in (*known, target)][-_MOST_COPIES:]))
+
+
+def known_copies(store: Store) -> tuple[Path, ...]:
+    """Files that this home's backups and exports were written to, oldest first; some may be gone."""
+    try:
+        listed: object = json.loads(store.get_value(COPIES) or "[]")
+    except ValueError:
+        return ()
+    return tuple(Path(str(path)) for path in listed) if isinstance(listed, list) else ()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def rescan(store: Store, home: Home, clean: CleanAt, *, dry_run: bool) -> Rescan:
+    """Clean tables, indexes, logs, start blocks, what waits in the spool, and known backups and exports.
+
+    Raises:
+        StoreError: if the store itself cannot be written; nothing of it is changed then.
+    """
+    copies = [path for path in known_copies(store) if path.is_file()]
+    rows = store.rewrite_texts(clean, dry_run=dry_run)
+    files: dict[str, int] = {}
+    left: list[str] = []
+    for place, path in _files(home):
+        _file(path, clean, files, place, left, dry_run=dry_run)
+    if rows and not dry_run:
+        files.update(_drop_derived(home))
+    for path in copies:
+        if path.suffix in (".jsonl", ".json", ".md", ".txt"):
+            _file(path, clean, files, str(path), left, dry_run=dry_run)
+            continue
+        try:
+            found = store.rewrite_texts(clean, dry_run=dry_run, copy=path)
+        except StoreError as error:
+            left.append(f"{path}: {error} Delete it, or make it writable and run this again.")
+            continue
+        if found:
+            files[str(path)] = sum(found.values())
+    left += [
+        f"{path}: a damaged database cannot be cleaned; delete it if you need nothing of it."
+        for path in _damaged(home)
+    ]
+    return Rescan(rows=rows, files=files, left=tuple(left), dry_run=dry_run)
+
+
+def _files(home: Home) -> Iterator[tuple[str, Path]]:
+    for folder in (home.log_file.parent, home.start_dir, home.spool_dir):
+        for path in _sorted(folder):
+            yield folder.name, path
+
+
+def _sorted(folder: Path) -> Iterable[Path]:
+    try:
+        return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    except OSError:
+        return ()
+
+
+def _file(
+    path: Path, clean: CleanAt, files: dict[str, int], place: str, left: list[str], *, dry_run: bool
+) -> None:
+    """Clean a file of text in place, so that a process that appends to it goes on doing so."""
+    try:
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        after = "\n".join(clean(line, "") for line in text.split("\n"))
+        if clean(after, "") != after or clean(text, "") != text:  # what spans several lines
+            after = clean(after, "")
+        if after == text:
+            return
+        files[place] = files.get(place, 0) + 1
+        if not dry_run:
+            with path.open("r+b") as file:
+                file.write(after.encode("utf-8", "surrogateescape"))
+                file.truncate()
+    except OSError as error:
+        left.append(f"{path}: {error.strerror or error}.")
+
+
+def _drop_derived(home: Home) -> dict[str, int]:
+    """Derived files hold numbers made of the old words; they are made anew when they are needed."""
+    gone = 0
+    for path in _sorted(home.index_dir):
+        with suppress(OSError):
+            path.unlink()
+            gone += 1
+    return {"index": gone} if gone else {}
+
+
+def _damaged(home: Home) -> tuple[Path, ...]:
+    return tuple(path for path in _sorted(home.quarantine_dir) if path.suffix == ".db")
