@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, cast
 
-from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.markdown import RuleLine, read_rules
 from tacit.capture.prepare import Preparer
+from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.store import Item, Keeper
 from tacit.capture.wording import kind_of
 from tacit.model.changes import Change, Draft, Retire, Skip, Supersede

@@ -100,7 +100,7 @@ class Fields:
             raise self.wrong(name, _kind(value), "a short text")
         if len(value) > MAX_ID_CHARS:
             raise self.wrong(name, f"it has {len(value)} characters", f"at most {MAX_ID_CHARS} characters")
-        if clean(value) != value or any(ord(char) < 0x20 for char in value):
+        if not value.isprintable() and (clean(value) != value or any(ord(char) < 0x20 for char in value)):
             raise self.wrong(name, "it holds control characters or lone surrogates", "plain text")
         return value
 

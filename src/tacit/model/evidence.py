@@ -95,6 +95,18 @@ class Candidate:
     freshness: Freshness = ""
     apart: float = 0.0
 
+    def judged(self, relevance: float, reasons: tuple[str, ...]) -> Candidate:
+        """The same with its relevance. Not by `replace`, which takes four times as long for every one of a short list."""
+        return Candidate(
+            memory=self.memory,
+            scores=self.scores,
+            fused=self.fused,
+            relevance=relevance,
+            reasons=reasons,
+            freshness=self.freshness,
+            apart=self.apart,
+        )
+
     def score(self, space: str) -> float | None:
         """Score in `space`, or None where it was not measured."""
         return next((value for name, value in self.scores if name == space), None)

@@ -423,9 +423,7 @@ class RecallPipeline:
         ):
             last = LAST_SESSION in candidate.reasons
             relevance = 1.0 if last else round(value, 4)
-            scored.append(
-                replace(candidate, relevance=relevance, reasons=candidate.reasons if last else reasons)
-            )
+            scored.append(candidate.judged(relevance, candidate.reasons if last else reasons))
         if query.surface is Surface.ON_DEMAND and settings.spaces_on_demand:
             return in_order(scored)
         scored.sort(key=lambda c: (-c.relevance, -c.fused, c.memory.id))

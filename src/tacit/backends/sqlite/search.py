@@ -307,7 +307,10 @@ def _background(samples: Sequence[Scores], total: int) -> Background | None:
     every = np.concatenate(samples) if samples else np.empty(0, np.float32)
     if not len(every):
         return None
-    return Background(count=len(every), mean=float(every.mean()), deviation=float(every.std()), total=total)
+    # By sums: numpy's own mean and deviation of so few numbers take ten times as long.
+    mean = float(every.sum()) / len(every)
+    deviation = math.sqrt(max(float(every @ every) / len(every) - mean * mean, 0.0))
+    return Background(count=len(every), mean=mean, deviation=deviation, total=total)
 
 
 def _best_rows(
