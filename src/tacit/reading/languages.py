@@ -75,7 +75,8 @@ def languages_of(paths: Iterable[str]) -> tuple[str, ...]:
 
 def languages_in(text: str) -> tuple[str, ...]:
     """Languages that the words of `text` name, in order of first appearance. `go` alone is taken for the verb."""
-    found = [_WORDS[word] for word in _WORD.findall(text.lower())]
+    lower = text.lower()
+    found = [_WORDS[word] for word in _WORD.findall(lower)] if any(map(lower.__contains__, _WORDS)) else []
     if "Go" in text or "`go`" in text:
         found.extend("go" for _ in _GO.finditer(text))
     return tuple(dict.fromkeys(found))

@@ -29,9 +29,11 @@ _REPORTS = re.compile(
     r"^(?:\W*\w+){0,4}\W*\b(?:it )?work(?:s|ed)\b(?:\W*\w+){0,3}\W*$", re.IGNORECASE
 )  # "self-heal worked fine"
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
-_NAMED_COMMAND = re.compile(
-    r"`([^`\n]{2,100})`|(?<![\w./-])((?:git|npm|pnpm|yarn|bun|npx|uv|pip|cargo|docker|kubectl|gh|pytest|dotnet|terraform) [a-z][\w:-]*)"
-)
+_PROGRAMS = (
+    "git", "npm", "pnpm", "yarn", "bun", "npx", "uv", "pip", "cargo", "docker", "kubectl", "gh", "pytest", "dotnet", "terraform",
+)  # fmt: skip
+_NAMED_COMMAND = re.compile(rf"`([^`\n]{{2,100}})`|(?<![\w./-])((?:{'|'.join(_PROGRAMS)}) [a-z][\w:-]*)")
+_NAMED_SIGNS = ("`", *(f"{program} " for program in _PROGRAMS))
 _COMMAND_WORD = re.compile(r"[a-z][\w./-]*(?:\s|$)")
 _IMPLIED: dict[str, tuple[tuple[str, float], ...]] = {
     "implement_feature": (("edit_code", 0.95), ("write_test", 0.35), ("run_tests", 0.35), ("run_lint_build", 0.25), ("new_file", 0.2)),
@@ -269,7 +271,7 @@ def _weigh_tools(evidence: Evidence, recent_tools: Sequence[str]) -> None:
 
 def _named_commands(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for match in _NAMED_COMMAND.finditer(text):
+    for match in _NAMED_COMMAND.finditer(text) if any(map(text.__contains__, _NAMED_SIGNS)) else ():
         snippet = match[1] or match[2]
         if not _COMMAND_WORD.match(snippet):
             continue
