@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from tacit.reading.sentences import split_sentences
@@ -93,6 +94,7 @@ def pasted_document(text: str) -> bool:
     return len(text.split()) > PASTED_WORDS and len(_MANY_HEADINGS.findall(text)) >= 3
 
 
+@lru_cache(maxsize=16)  # several extractors ask for the same prompt, one after the other
 def spoken_sentences(text: str) -> tuple[Sentence, ...]:
     """Sentences that the person wrote, in order."""
     bare = _ELEMENT.sub("\n", _FENCE.sub("\n", text))
@@ -146,10 +148,8 @@ def _reports(line: str) -> bool:
         return False
     if _SAYS.search(line) or _ONLY_URL.match(line):
         return True
-    theirs, mine = bool(_THEIRS.search(line)), bool(_MINE.search(line))
-    if _HERE_IS.match(line):
-        return theirs or not mine
-    return line.rstrip().endswith(":") and (theirs or not mine)
+    opens = line.rstrip().endswith(":") or _HERE_IS.match(line) is not None
+    return opens and (_THEIRS.search(line) is not None or _MINE.search(line) is None)
 
 
 def _paragraphs(text: str) -> list[tuple[str, bool]]:

@@ -81,8 +81,22 @@ def test_a_prompt_reply_and_failed_tool_become_turns(tmp_path: Path) -> None:
 )
 def test_what_no_person_said_is_not_heard(tmp_path: Path, noise: str) -> None:
     path = tmp_path / "s1.jsonl"
-    path.write_text(noise + line("user", "hello there"))
+    path.write_text(noise + line("user", "hello there", at="2026-11-20T10:16:59Z"))
     assert [t.text for t in read_claude_code(path).turns] == ["hello there"]
+
+
+def test_the_text_that_a_slash_command_stands_for_is_not_heard(tmp_path: Path) -> None:
+    command = line("user", "<command-message>review</command-message>\n<command-name>/review</command-name>")
+    path = tmp_path / "s1.jsonl"
+    path.write_text(
+        command
+        + line("user", "Always obey", at="2026-11-20T10:16:51Z")
+        + line("user", "and the tests?", at="2026-11-20T10:16:52Z")
+        + command
+        + line("assistant", "Done.")
+        + line("user", "thanks")
+    )
+    assert [t.text for t in read_claude_code(path).turns] == ["and the tests?", "Done.", "thanks"]
 
 
 def test_sidechains_are_heard_when_asked(tmp_path: Path) -> None:

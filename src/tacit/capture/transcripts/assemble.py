@@ -32,6 +32,8 @@ _TOOLS = {
     "askuserquestion": "question", "ask_user": "question", "question": "question",
 }  # fmt: skip
 _PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
+SAME_MOMENT_MS = 1500
+_SLASH_COMMAND = re.compile(r"\s*<command-(?:name|message)>")
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
 _COMMITTED = re.compile(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
 _COMMIT = re.compile(r"\bgit\b[^\n|;&]*\bcommit\b")
@@ -137,11 +139,21 @@ class TurnBuilder:
     _by_id: dict[str, int] = field(default_factory=dict[str, int])
     _at_ms: int = 0
     _said: str = ""
+    _command_ms: int = -1
 
     def user(self, text: str, at_ms: int) -> None:
-        """A prompt; machine-made ones vanish, but still end the assistant's turn."""
+        """A prompt. Machine-made ones vanish, and so does the text that a slash command stands for.
+
+        Hosts write that text as a second prompt of the same moment, right behind the command's own.
+        """
         words = clean_prompt(text)
         if not words:
+            if text:
+                self._command_ms = at_ms if _SLASH_COMMAND.match(text) else -1
+            return
+        expanded = self._command_ms >= 0 and abs(at_ms - self._command_ms) <= SAME_MOMENT_MS
+        self._command_ms = -1
+        if expanded:
             return
         self._close()
         self.prompts += 1
@@ -150,6 +162,7 @@ class TurnBuilder:
     def reply(self, text: str, at_ms: int) -> None:
         """A piece of the assistant's message."""
         words = clean_reply(text)
+        self._command_ms = -1
         if words:
             self._at_ms = self._at_ms or at_ms
             self._texts.append(words)

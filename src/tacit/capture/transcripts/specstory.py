@@ -46,7 +46,6 @@ _PATH = re.compile(
 _TODO = re.compile(r"^- \[(?P<mark>[ xX\u26a1~-])\] (?:\S*[^\w\s`'\"(]\S* )?(?P<text>\S.*)$", re.MULTILINE)
 _STATUS = {" ": "pending", "x": "completed", "X": "completed"}
 _ANSWER = re.compile(r"^\*\*Answer:\*\* (?P<text>.+)$", re.MULTILINE)
-_WRAPPER = re.compile(r"\s*<command-(?:name|message)>")
 _ENTITIES = (("&#96;", "`"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 _HOSTS = {
     "claude code": "claude-code",
@@ -85,16 +84,12 @@ def read_specstory(path: Path, since: Position | None = None, *, subagents: bool
     if since and since.head == end.head and since.offset == end.offset:
         return Transcript(end=since)
     builder = TurnBuilder()
-    command_at = -1
     for who, sidechain, at_ms, body in _spoken(text):
         if sidechain and not subagents:
             continue
         if who != "User":
             _take_reply(builder, body, at_ms)
-        elif _WRAPPER.match(body):
-            command_at = at_ms // 1000
-        elif not at_ms or at_ms // 1000 != command_at:
-            # What a slash command stands for is written as a second prompt of the same moment.
+        else:
             builder.user(body, at_ms)
     cwd = str(path.parent.parent.parent) if path.parent.parts[-2:] == (".specstory", "history") else ""
     return whole(builder, end, session_id=heading_of(text).session_id, cwd=cwd)

@@ -1,0 +1,164 @@
+"""What `tacit import transcripts` makes of a folder: how fast, what it learns, and that a second run adds nothing.
+
+Run: `python -m tacit_evals.backfill --data DIR [--embedder fake] [--samples 30] [--json FILE]`. DIR is searched as the command
+searches it. Reading is timed alone and with extraction (everything but embedding and storing), in processor time, on JSON
+lines and on all files; then everything is imported twice into a throw-away home. Ends with 1 when a file could not be read
+or the second run changed anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tacit.app.engine import Engine
+from tacit.app.wiring import open_engine
+from tacit.capture.checkpoint import Checkpoint
+from tacit.capture.discover import TranscriptInfo, named_transcripts
+from tacit.capture.report import CaptureReport
+from tacit.capture.session import Place, learn
+from tacit.capture.transcripts.sessions import Session, read_sessions
+from tacit.capture.turn import Position
+from tacit.config.settings import EmbedderSettings
+from tacit.errors import TacitError
+from tacit.model.memory import Memory
+from tacit.model.scope import project_scope
+from tacit.model.session import SessionKey
+from tacit.ports.store import MemoryFilter
+from tacit.providers.embedding import make_embedder
+
+SEED = 7
+NOTES = ("digest", "todo")
+_PLACE = Place(session=SessionKey(host="plain", session_id="timed"), scope=project_scope("timed"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """Megabytes of transcripts a second of processor time: read, and read with everything extracted."""
+
+    megabytes: float
+    read_mb_s: float
+    extracted_mb_s: float
+
+
+def read_all(infos: Sequence[TranscriptInfo]) -> list[Session]:
+    """Every session of every file that can be read."""
+    found: list[Session] = []
+    for info in infos:
+        try:
+            found += read_sessions(info.path, since=lambda host, name: Position())  # noqa: ARG005
+        except TacitError:
+            continue
+    return found
+
+
+def time_reading(infos: Sequence[TranscriptInfo]) -> Speed | None:
+    """How fast `infos` are read; None where there are none."""
+    whole = sum(info.size_bytes for info in infos) / 1e6
+    if not whole:
+        return None
+    began = time.process_time()
+    sessions = read_all(infos)
+    read = time.process_time() - began
+    for session in sessions:
+        learn(session.transcript.turns, Checkpoint(), place=_PLACE, said=frozenset(), redact=str)
+    extracted = time.process_time() - began
+    return Speed(
+        megabytes=round(whole, 1),
+        read_mb_s=round(whole / read, 1),
+        extracted_mb_s=round(whole / extracted, 1),
+    )
+
+
+def memories_of(engine: Engine) -> list[Memory]:
+    """Everything stored, in the order of ids."""
+    found: list[Memory] = []
+    while True:
+        part = engine.list_memories(MemoryFilter(statuses=None), limit=500, offset=len(found))
+        found += part
+        if not part:
+            return sorted(found, key=lambda memory: memory.id)
+
+
+def _import(engine: Engine, infos: Sequence[TranscriptInfo], say: Callable[[str], None]) -> CaptureReport:
+    began = time.perf_counter()
+
+    def progress(done: int, whole: int) -> None:
+        if done % 50 == 0 or done == whole:
+            say(f"  {done}/{whole} files, {time.perf_counter() - began:.0f} s")
+
+    return engine.backfill(infos, progress=progress)
+
+
+def _counts(report: CaptureReport) -> dict[str, object]:
+    counts = {name: value for name, value in asdict(report).items() if name != "files"}
+    files = [file for file in report.files if file.sessions]
+    by_host = Counter(file.host for file in files)
+    return {
+        **counts,
+        "files": len(report.files),
+        "files_with_sessions": dict(sorted(by_host.items())),
+        "prompts": sum(file.prompts for file in files),
+        "bad_lines": sum(file.bad_lines for file in files),
+        "errors": [file.error for file in report.files if file.error],
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="tacit_evals.backfill", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--samples", type=int, default=30)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args(arguments)
+    # Each folder counts as a project, so that what several of its sessions say is one memory.
+    folders = sorted({path for path in given.data.iterdir() if path.is_dir()}) or [given.data]
+    infos = [info for folder in folders for info in named_transcripts([folder], cwd=str(folder))]
+    lines = [info for info in infos if info.path.suffix == ".jsonl"]
+    speeds = {"jsonl": time_reading(lines), "all": time_reading(infos)}
+    for name, speed in speeds.items():
+        _say(f"{name}: {asdict(speed) if speed else 'nothing there'}")
+    with tempfile.TemporaryDirectory(prefix="tacit-backfill-") as home:
+        engine = open_engine(Path(home), embedder=make_embedder(EmbedderSettings(provider=given.embedder)))
+        try:
+            first = _counts(_import(engine, infos, _say))
+            before = memories_of(engine)
+            second = _counts(_import(engine, infos, _say))
+            changed = memories_of(engine) != before
+        finally:
+            engine.close()
+    kinds = Counter(memory.kind for memory in before if memory.status == "active")
+    result: dict[str, object] = {
+        "speed": {name: asdict(speed) for name, speed in speeds.items() if speed},
+        "first": first,
+        "second": second,
+        "second_run_changed_something": changed,
+        "memories": dict(sorted(kinds.items())),
+    }
+    _say(json.dumps(result, indent=2))
+    learned = [memory for memory in before if memory.kind not in NOTES and memory.status == "active"]
+    shown = random.Random(SEED).sample(learned, min(given.samples, len(learned)))
+    for memory in shown:
+        _say(f"\n[{memory.kind}] {memory.content}\n    said: {memory.provenance.span[:200]!r}")
+    if given.json:
+        result["samples"] = [{"kind": m.kind, "content": m.content, "span": m.provenance.span} for m in shown]
+        given.json.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+    return int(changed or bool(first["errors"]) or bool(second["errors"]))
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
