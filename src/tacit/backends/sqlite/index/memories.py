@@ -89,12 +89,7 @@ class MemoryRows:
         positions = self._likely(parts, want, usable) if self.rows.size > _LARGE else None
         if positions is None:
             best = self._products(parts, slice(None))
-            if usable is not None:
-                best[~usable] = 0
-            least = 1
-            if 0 < want < len(best):
-                least = max(least, int(np.partition(best, len(best) - want)[len(best) - want]))
-            positions = np.flatnonzero(best >= least)
+            positions = np.flatnonzero(best > 0 if usable is None else (best > 0) & usable)
             best = best[positions]
         else:
             best = self._products(parts, positions)
