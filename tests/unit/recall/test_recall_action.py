@@ -74,7 +74,9 @@ def test_our_own_guess_needs_the_command_in_the_words() -> None:
     guess = Trigger(actions=(("run_tests", 1.0),))
     command = (Entity(kind="command", key="go test"),)
     asked = calling("go test ./...")
-    assert relevance(asked, trigger=guess, entities=command) == pytest.approx(0.97 * 0.8)
+    assert relevance(asked, trigger=guess, entities=command) == pytest.approx(0.5 + 0.5 * 0.97)
+    weak = Trigger(actions=(("run_tests", 0.4),))
+    assert relevance(asked, trigger=weak, entities=command) == pytest.approx(0.5 + 0.5 * 0.4 * 0.97, abs=1e-4)
     assert relevance(asked, trigger=guess) == pytest.approx(0.97 * 0.25)
 
 
