@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 CHARS_PER_TOKEN = 64
@@ -52,23 +53,17 @@ class WordPiece:
     def encode(self, text: str, *, max_tokens: int) -> list[int]:
         """Ids of `text` between `[CLS]` and `[SEP]`, at most `max_tokens` (at least 2) of them all told."""
         room = max(0, max_tokens - 2)
-        ids = [self._first]
-        for word in _words(text.lstrip()[: room * CHARS_PER_TOKEN]):
-            if len(ids) > room:
-                break
-            if len(word) > _LONGEST_WORD:
-                ids.append(self._unknown)
-            else:
-                ids.extend(self._pieces(word))
-        del ids[room + 1 :]
-        ids.append(self._last)
-        return ids
+        words = _words(text.lstrip()[: room * CHARS_PER_TOKEN])[:room]  # no word has less than one piece
+        words = [word[: _LONGEST_WORD + 1] for word in words]  # what is remembered has an end
+        return [self._first, *list(chain.from_iterable(map(self._pieces, words)))[:room], self._last]
 
     def _split(self, word: str) -> tuple[int, ...]:
         """The longest known piece from the left, again and again; [UNK] for the whole word if one part is unknown."""
         known = self._vocabulary.get(word)
         if known is not None:
             return (known,)
+        if len(word) > _LONGEST_WORD:
+            return (self._unknown,)
         pieces: list[int] = []
         start = 0
         while start < len(word):

@@ -73,7 +73,7 @@ _LOCK = threading.Lock()
 @lru_cache(maxsize=8192)
 def stem_list(text: str) -> tuple[str, ...]:
     """Stems of the content words of `text` (first 2000 characters), in order, with repeats."""
-    return tuple(stem(word) for word in _WORD.findall(text[:MAX_CHARS].casefold()) if word not in _FUNCTION)
+    return tuple(filter(None, map(_stem_or_nothing, _WORD.findall(text[:MAX_CHARS].casefold()))))
 
 
 @lru_cache(maxsize=8192)
@@ -87,11 +87,15 @@ def content_words(text: str) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for word in _WORD.findall(text[:MAX_CHARS].casefold()):
         if word not in _FUNCTION:
-            found.setdefault(stem(word), word)
+            found.setdefault(_stem_or_nothing(word), word)
     return tuple(found.values())
 
 
 @lru_cache(maxsize=50_000)
+def _stem_or_nothing(word: str) -> str:
+    return "" if word in _FUNCTION else stem(word)
+
+
 def stem(word: str) -> str:
     """The stem of a lower-case word."""
     if len(word) <= 2 or not _PLAIN.match(word) or "yy" in word:
