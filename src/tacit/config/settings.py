@@ -187,9 +187,9 @@ class RecallSettings(_Section):
         description="what measures closeness when somebody asks, over a wide ranking; empty = as for a prompt",
     )
     candidates_per_space: int = Field(
-        default=64, ge=1, le=1000, description="most candidates one space proposes"
+        default=32, ge=1, le=1000, description="most candidates one space proposes"
     )
-    shortlist: int = Field(default=20, ge=1, le=1000, description="most candidates that are scored")
+    shortlist: int = Field(default=14, ge=1, le=1000, description="most candidates that are scored")
     max_items: int = Field(default=8, ge=1, le=200, description="most memories in one prompt pack")
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are handed over unasked; empty = all of them"
