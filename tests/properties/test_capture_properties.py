@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.backends.fake import FakeStore
 from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from tacit.capture.reconcile.compare import compare
 from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.explicit import MAX_WORDS, MIN_WORDS, find_explicit
 from tacit.capture.extract.fixes import Failure
 from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.markdown import read_rules
 from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.reconcile.compare import compare
+from tacit.capture.reconcile.judge import PairJudge, word_matches
 from tacit.capture.transcripts.plain import read_messages
 from tacit.capture.turn import Position, Turn
 from tacit.config.settings import CaptureSettings, PrivacySettings
@@ -79,7 +81,11 @@ def test_two_statements_hold_alike_in_whichever_order_they_are_read(one: str, tw
         for item in order:
             capture.store_drafts([item])
         results.append([content.casefold() for content in active(store)])
+    cosine = float(np.dot(*FakeEmbedder().embed([one, two])))
+    judge = PairJudge(word_matches(FakeEmbedder()))
+    (judgment,) = judge(two, [(one, cosine)], near=0.93, correction=False)
     verdicts = {compare(a, b, cosine=0.0, near=2.0) for a, b in ((one, two), (two, one))}
+    verdicts |= {"same"} if judgment.relation == "same" else set()
     # A merge keeps the words that were stored first; "use X instead of Y" read late may not know what replaced it.
     if not verdicts & {"same", "replaced", "slot_changed"}:
         assert results[0] == results[1]
@@ -119,7 +125,8 @@ def test_a_checkpoint_survives_the_round_trip(text: str, several: list[str], num
     failure = Failure(
         command=text, error=text, signature=text, turn=number, at_ms=number, edited=tuple(several)
     )
-    work = SessionWork(asked=text, files=tuple(several), commits=number)
+    tasks = tuple((str(at), each, "pending") for at, each in enumerate(several))
+    work = SessionWork(asked=text, files=tuple(several), commits=(text, *several), tasks=tasks)
     checkpoint = Checkpoint(
         path=text,
         position=Position(offset=number, head=text, prompts=number),

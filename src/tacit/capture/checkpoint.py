@@ -75,7 +75,7 @@ def read_checkpoint(text: str | None) -> Checkpoint:
             position=Position(**given["position"]),
             root=str(given["root"]),
             failures=tuple(Failure(**_tuples(failure)) for failure in given["failures"]),
-            work=SessionWork(**_tuples(given["work"])),
+            work=_work(given["work"]),
             digest_id=str(given["digest_id"]),
             todo_id=str(given["todo_id"]),
         )
@@ -102,8 +102,17 @@ def first_key(turns: Iterable[Turn]) -> str:
     return next((turn.key for turn in turns if turn.role == "user"), "")
 
 
+def _work(given: Mapping[str, Any]) -> SessionWork:
+    """Commits were once a number alone."""
+    commits = given["commits"]
+    if isinstance(commits, int):
+        commits = [f"#{number + 1}" for number in range(commits)]
+    return SessionWork(**_tuples({**given, "commits": commits}))
+
+
 def _tuples(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
-        for name, value in given.items()
-    }
+    return {name: _tuple(value) for name, value in given.items()}
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(_tuple(part) for part in cast("list[Any]", value)) if isinstance(value, list) else value

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.checkpoint import Checkpoint
-from tacit.capture.extract.digest import extend_work, write_digest
+from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
 from tacit.capture.extract.fixes import Failure, Fix, find_fixes
 from tacit.capture.extract.session_end import Found, find_statements, open_loops
 from tacit.capture.turn import Turn
+from tacit.capture.extract.tasks import open_tasks, touches_tasks
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.memory import Provenance, TrustTier
@@ -99,7 +100,12 @@ def learn(
     return Learned(
         drafts=tuple(drafts),
         digest=write_digest(work, failing=[failure.command for failure in kept]),
-        tasks=_open_tasks(turns),
+        tasks=_task_note(work) if touches_tasks(turns) else None,
+    work = replace(
+        work,
+        commits=tuple(redact(text) for text in work.commits),
+        tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
+    )
         checkpoint=replace(before, failures=kept, work=work),
         at_ms=max((turn.at_ms for turn in turns), default=0),
         turn=max((turn.number for turn in turns), default=0),
@@ -199,10 +205,6 @@ def _with_relative_paths(turn: Turn, place: Place) -> Turn:
     return replace(turn, tools=tools)
 
 
-def _open_tasks(turns: Sequence[Turn]) -> str | None:
-    lists = [use.todos for turn in turns for use in turn.tools if use.tool == "todo"]
-    if not lists:
-        return None
-    left = [text for text, status in lists[-1] if status not in ("completed", "cancelled", "done", "deleted")]
-    shown = "; ".join(" ".join(text.split())[:120] for text in left[:_MAX_TASKS])
+def _task_note(work: SessionWork) -> str:
+    shown = "; ".join(open_tasks(work.tasks)[:_MAX_TASKS])
     return f"Open tasks of the agent: {shown}" if shown else ""

@@ -1,8 +1,9 @@
 """The digest of a session: a few deterministic lines. In: what the session did. Out: text, "" when nothing is worth it.
 
 Lines in fixed order, each with its code: impl (what was asked, files changed), dec (decided), block (still failing),
-next (left to do), done (committed), fix (verified fixes). Only the user's words, paths and commands go in: the agent's
-claims do not. Never longer than `MAX_CHARS`.
+next (left to do: what the user named, then the agent's open tasks), done (commits, finished tasks), fix (verified fixes).
+What was done meanwhile is left to do no more. The user's words, paths, commands, subjects of commits and the agent's task
+list go in; what else the agent says does not. Never longer than `MAX_CHARS`.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from tacit.capture.extract.tasks import Task, done_tasks, follow_tasks, open_tasks
 from tacit.capture.prose import spoken_sentences
-from tacit.capture.turn import Turn
+from tacit.capture.turn import ToolUse, Turn
 from tacit.reading.commands import split_commands
+from tacit.reading.digest_lines import finished
 
-CODES = ("impl", "dec", "block", "next", "done", "fix")
 MAX_CHARS = 1200
 _MAX_LINE = 160
-_MAX_LINES = {"impl": 2, "dec": 3, "block": 2, "next": 4, "done": 1, "fix": 3}
+_MAX_LINES = {"impl": 2, "dec": 3, "block": 2, "next": 5, "done": 3, "fix": 3}
 _MAX_FILES = 6
+_MAX_COMMITS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,8 @@ class SessionWork:
         asked: the user's first real request, shortened.
         files: files edited or written, first touched first.
         decided, left, fixed: lines in order.
-        commits: successful `git commit` calls.
+        commits: short hash and subject of every commit, as git said it; "#1", "#2" ... where it said nothing.
+        tasks: the agent's task list as it stands.
     """
 
     asked: str = ""
@@ -37,7 +41,8 @@ class SessionWork:
     decided: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
-    commits: int = 0
+    commits: tuple[str, ...] = ()
+    tasks: tuple[Task, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +53,7 @@ class _Line:
 
 def extend_work(
     work: SessionWork,
-    turns: Iterable[Turn],
+    turns: Sequence[Turn],
     *,
     decided: Sequence[str],
     left: Sequence[str],
@@ -56,7 +61,7 @@ def extend_work(
 ) -> SessionWork:
     """`work` with what `turns` add to it."""
     files = dict.fromkeys(work.files)
-    commits, asked = work.commits, work.asked
+    commits, asked = dict.fromkeys(work.commits), work.asked
     for turn in turns:
         if turn.role == "user" and not asked:
             asked = _request(turn.text)
@@ -64,8 +69,8 @@ def extend_work(
             if use.finished and not use.failed:
                 if use.tool in ("edit", "write"):
                     files.update(dict.fromkeys(use.paths))
-                elif use.tool == "bash" and "git commit" in split_commands(use.command):
-                    commits += 1
+                elif use.commit or (use.tool == "bash" and "git commit" in split_commands(use.command)):
+                    commits[_commit(use, len(commits))] = None
     return replace(
         work,
         asked=asked,
@@ -73,25 +78,30 @@ def extend_work(
         decided=_joined(work.decided, decided),
         left=_joined(work.left, left),
         fixed=_joined(work.fixed, fixed),
-        commits=commits,
+        commits=tuple(commits)[-_MAX_COMMITS:],
+        tasks=follow_tasks(work.tasks, turns),
     )
 
 
 def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
     """The digest, or "" for a session that changed, decided and left nothing."""
-    if not (work.files or work.decided or work.left or work.fixed):
+    waiting = open_tasks(work.tasks)
+    if not (work.files or work.decided or work.left or work.fixed or waiting):
         return ""
     shown = list(work.files[:_MAX_FILES])
     more = len(work.files) - len(shown)
     files = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
     impl = [text for text in (work.asked, f"changed {files}" if files else "") if text]
-    plural = "commit" if work.commits == 1 else "commits"
+    reports = (*done_tasks(work.tasks), *work.commits, *work.fixed)
+    left = tuple(text for text in work.left if not finished(text, reports))
+    todo = tuple(text for text in waiting if not finished(text, left))
+    most = _MAX_LINES["next"]
     lines = (
         _Line(code="impl", texts=tuple(impl)),
         _Line(code="dec", texts=work.decided),
         _Line(code="block", texts=tuple(f"`{command}` still fails" for command in failing)),
-        _Line(code="next", texts=work.left),
-        _Line(code="done", texts=(f"{work.commits} {plural}",) if work.commits else ()),
+        _Line(code="next", texts=(*left[-most:], *todo[: max(0, most - len(left))])),
+        _Line(code="done", texts=_done(work)),
         _Line(code="fix", texts=work.fixed),
     )
     written: list[str] = []
@@ -101,6 +111,22 @@ def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
             if sum(map(len, written)) + len(written) + len(whole) <= MAX_CHARS:
                 written.append(whole)
     return "\n".join(written)
+
+
+def _done(work: SessionWork) -> tuple[str, ...]:
+    """The last commits by their subjects; how many there were where git said none; what else the agent finished."""
+    told = [text.partition(" ") for text in work.commits]
+    named = [f"{subject} ({commit})" for commit, _, subject in told if subject]
+    silent = len(work.commits) - len(named)
+    plural = "commit" if silent == 1 else "commits"
+    most = _MAX_LINES["done"]
+    tasks = [text for text in done_tasks(work.tasks) if not finished(text, named)]
+    lines = [*([f"{silent} {plural}"] if silent else []), *named[-most:]]
+    return (*tasks[-max(0, most - len(lines)) :], *lines) if len(lines) < most else tuple(lines)
+
+
+def _commit(use: ToolUse, before: int) -> str:
+    return use.commit or f"#{before + 1}"
 
 
 def _request(text: str) -> str:
@@ -113,5 +139,5 @@ def _short(text: str) -> str:
     return flat if len(flat) <= _MAX_LINE else flat[: _MAX_LINE - 3].rsplit(" ", 1)[0] + "..."
 
 
-def _joined(old: tuple[str, ...], new: Sequence[str]) -> tuple[str, ...]:
+def _joined(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*old, *(_short(text) for text in new))))[-20:]

@@ -6,23 +6,16 @@ when a later digest (or the `done` and `fix` lines of its own) holds at least 60
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
+from tacit.reading.digest_lines import finished, lines_of
 
-FINISHED = 0.6
 OPEN_CODES = ("block", "next")
-_LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
-_WORD = re.compile(r"[^\W_]{3,}")
-_ENDING = re.compile(r"(?:ing|ed|es|s|e)$")
 _OWN = ("done", "fix")
 _LATER = ("done", "fix", "impl")
-_EMPTY_WORDS = frozenset(
-    {"the", "and", "for", "with", "that", "this", "from", "into", "still", "fails", "then", "also"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,30 +28,11 @@ class CodeLine:
     age: int
 
 
-def lines_of(content: str) -> tuple[tuple[str, str], ...]:
-    """(code, text) of every line of a digest, in order."""
-    parts = _LINE.split(content)
-    pairs = zip(parts[1::2], parts[2::2], strict=True)
-    return tuple((code, " ".join(text.split())) for code, text in pairs if text.strip())
-
-
 def focus_of(memory: Memory) -> str:
     """What a session was about: the first `impl` line of its digest that is no list of files, else its first line."""
     lines = lines_of(memory.content)
     asked = [text for code, text in lines if code == "impl" and not text.startswith("changed ")]
     return (asked or [text for _, text in lines] or [" ".join(memory.content.split())])[0]
-
-
-def stems(text: str) -> frozenset[str]:
-    """Words of three letters and more without their commonest endings."""
-    words = (word for word in _WORD.findall(text.casefold()) if word not in _EMPTY_WORDS)
-    return frozenset(_ENDING.sub("", word) if len(word) > 4 else word for word in words)
-
-
-def finished(text: str, reports: Iterable[str]) -> bool:
-    """Whether one of `reports` holds at least 60 % of the stems of `text`."""
-    own = stems(text)
-    return bool(own) and any(len(own & stems(report)) / len(own) >= FINISHED for report in reports)
 
 
 def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:

@@ -18,6 +18,7 @@ from tacit.model.scope import ScopeKind
 from tacit.model.sections import DivergenceAlert, Sections
 from tacit.model.session import SessionState
 from tacit.model.trace import Drop
+from tacit.reading.digest_lines import lines_of
 from tacit.recall.outcome import Outcome
 from tacit.recall.render.multispace import alert_text, badge_text
 from tacit.recall.render.scoped import CODE_CATEGORIES, code_line
@@ -32,7 +33,7 @@ from tacit.recall.sections.categories import (
     pack_strict,
     summarised,
 )
-from tacit.recall.sections.codes import code_lines, focus_of, lines_of
+from tacit.recall.sections.codes import code_lines, focus_of
 from tacit.recall.sections.divergence import divergences, in_window
 from tacit.recall.sections.probe import LAST_SESSION
 from tacit.recall.spaces import SPACES

@@ -1,0 +1,38 @@
+"""Lines of a session's digest: their codes, and which of them a later report finishes. Pure; for both pipelines.
+
+Source: the `scoped` seed's session codes. What a later line reports as done is open no more: an item is finished by a report
+that holds at least 60 % of its words' stems.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+CODES = ("impl", "dec", "block", "next", "done", "fix")
+FINISHED = 0.6
+_LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
+_WORD = re.compile(r"[^\W_]{3,}")
+_ENDING = re.compile(r"(?:ing|ed|es|s|e)$")
+_EMPTY_WORDS = frozenset(
+    {"the", "and", "for", "with", "that", "this", "from", "into", "still", "fails", "then", "also"}
+)
+
+
+def lines_of(content: str) -> tuple[tuple[str, str], ...]:
+    """(code, text) of every line of a digest, in order."""
+    parts = _LINE.split(content)
+    pairs = zip(parts[1::2], parts[2::2], strict=True)
+    return tuple((code, " ".join(text.split())) for code, text in pairs if text.strip())
+
+
+def stems(text: str) -> frozenset[str]:
+    """Words of three letters and more without their commonest endings."""
+    words = (word for word in _WORD.findall(text.casefold()) if word not in _EMPTY_WORDS)
+    return frozenset(_ENDING.sub("", word) if len(word) > 4 else word for word in words)
+
+
+def finished(text: str, reports: Iterable[str]) -> bool:
+    """Whether one of `reports` holds at least 60 % of the stems of `text`."""
+    own = stems(text)
+    return bool(own) and any(len(own & stems(report)) / len(own) >= FINISHED for report in reports)
