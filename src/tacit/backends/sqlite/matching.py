@@ -16,6 +16,7 @@ import math
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +66,7 @@ def read_postings(
         if share < NARROW_SHARE:
             expression = within(scopes, expression)
         rows = connection.execute(f"SELECT rowid FROM text_{index} WHERE text_{index} MATCH ?", (expression,))
-        numbers.append(np.fromiter((row[0] for row in rows), np.int64))
+        numbers.append(np.fromiter(chain.from_iterable(rows), np.int64))
     return Postings(index=index, words=chosen, numbers=tuple(numbers))
 
 
@@ -78,16 +79,14 @@ def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> li
         now_ms: the time at which they must hold.
     """
     index = postings.index
-    found, idf = _found(parts, postings)
+    found = _found(parts, postings)
+    idf = _idf(parts, found)
     mean = _mean_length(parts, index)
     weighed: list[tuple[Positions, Scores]] = []
-    for part, in_part in zip(parts, found, strict=True):
-        every = np.concatenate([np.empty(0, np.intp), *in_part])
-        weights = np.repeat(np.array(idf, np.float64), [len(positions) for positions in in_part])
-        chosen, places = np.unique(every, return_inverse=True)
-        sums = np.bincount(
-            places, weights, len(chosen)
-        )  # added word by word, so that equal memories stay equal
+    for part, one in zip(parts, found, strict=True):
+        chosen, places = np.unique(one.positions, return_inverse=True)
+        # Added word by word, so that memories that hold the same words get the same sum.
+        sums = np.bincount(places, np.repeat(idf, one.held), len(chosen))
         share = part.lengths[index][chosen] / mean
         scores = (sums * ((K1 + 1) / (1 + K1 * (1 - B + B * share)))).astype(np.float32)
         usable = part.rows.usable(now_ms)
@@ -110,31 +109,54 @@ def tabulate(
         also: row numbers of further memories that are wanted, ascending.
         now_ms: the time at which they must hold.
     """
-    found, idf = _found(parts, postings)
+    found = _found(parts, postings)
+    idf = _idf(parts, found)
     mean = _mean_length(parts, postings.index)
     tables: list[tuple[Positions, NDArray[np.float32]]] = []
     summed = weigh(parts, postings, now_ms=now_ms)
-    for part, in_part, (positions, sums) in zip(parts, found, summed, strict=True):
+    for part, one, (positions, sums) in zip(parts, found, summed, strict=True):
         best, _ = part.rows.best(positions, sums, limit)
         further = part.positions_of(also)
+        further = further[further >= 0]
         usable = part.rows.usable(now_ms)
         if usable is not None:
             further = further[usable[further]]
         wanted = np.union1d(best, further)
         norm = (K1 + 1) / (1 + K1 * (1 - B + B * part.lengths[postings.index][wanted] / mean))
         table = np.zeros((len(wanted), len(idf)), np.float32)
-        for word, (held, weight) in enumerate(zip(in_part, idf, strict=True)):
+        by_word = np.split(one.positions, np.cumsum(one.held)[:-1]) if len(idf) else []
+        for word, (held, weight) in enumerate(zip(by_word, idf.tolist(), strict=True)):
             table[np.isin(wanted, held), word] = weight
         tables.append((wanted, (table * norm[:, None]).astype(np.float32)))
     return tables
 
 
-def _found(parts: Sequence[MemoryRows], postings: Postings) -> tuple[list[list[Positions]], list[float]]:
-    """Positions by part and word, and every word's idf in scope."""
-    found = [[part.positions_of(numbers) for numbers in postings.numbers] for part in parts]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """Which memories of one part hold the words: positions word after word, shape (n,), and how many of each word."""
+
+    positions: Positions
+    held: NDArray[np.intp]
+
+
+def _found(parts: Sequence[MemoryRows], postings: Postings) -> list[_Held]:
+    # All words are looked up at once; a memory that is not of a part is left out of it.
+    words = len(postings.numbers)
+    numbers = np.concatenate([np.empty(0, np.int64), *postings.numbers])
+    word_of = np.repeat(np.arange(words), [len(one) for one in postings.numbers])
+    found: list[_Held] = []
+    for part in parts:
+        positions = part.positions_of(numbers)
+        known = positions >= 0
+        found.append(_Held(positions=positions[known], held=np.bincount(word_of[known], minlength=words)))
+    return found
+
+
+def _idf(parts: Sequence[MemoryRows], found: Sequence[_Held]) -> NDArray[np.float64]:
+    """ln(1 + (N - n + 0.5) / (n + 0.5)) of every word in scope."""
     total = sum(part.rows.living for part in parts)
-    held = [sum(len(in_part[word]) for in_part in found) for word in range(len(postings.numbers))]
-    return found, [math.log1p((total - n + 0.5) / (n + 0.5)) for n in held]
+    held = sum((one.held for one in found), np.zeros(1, np.intp))
+    return np.array([math.log1p((total - n + 0.5) / (n + 0.5)) for n in held.tolist()])
 
 
 def _mean_length(parts: Sequence[MemoryRows], index: TextIndex) -> float:

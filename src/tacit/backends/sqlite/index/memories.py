@@ -134,23 +134,28 @@ class MemoryRows:
         return positions if len(positions) >= want else None
 
     def positions_of(self, numbers: Numbers) -> Positions:
-        """Positions of those of `numbers` that are active memories of this scope; shape (k,) with k <= len(numbers)."""
-        head = self.rows.numbers[: self.sorted_until]
-        found = _lookup(head, numbers)
-        if self.sorted_until < self.rows.size:
-            tail = self.rows.numbers[self.sorted_until :]
+        """Where each of `numbers` stands, -1 for what is no active memory of this scope; shape (len(numbers),)."""
+        rows = self.rows
+        found = _lookup(rows.numbers[: self.sorted_until], numbers)
+        if rows.dead:
+            found[(found >= 0) & ~rows.alive[found]] = -1
+        if self.sorted_until < rows.size:
+            tail = rows.numbers[self.sorted_until :]
             order = np.argsort(tail, kind="stable")
             again = _lookup(tail[order], numbers)
-            found = np.concatenate([found, order[again] + self.sorted_until])
-        return found[self.rows.alive[found]] if self.rows.dead else found
+            behind = order[again] + self.sorted_until
+            lives = (again >= 0) & rows.alive[behind]
+            found[lives] = behind[lives]
+        return found
 
 
 def _lookup(ascending: Numbers, numbers: Numbers) -> Positions:
-    """Where the last of each of `numbers` stands in `ascending`, for those that do."""
+    """Where the last of each of `numbers` stands in `ascending`, -1 for those that do not."""
     if not len(ascending):
-        return np.empty(0, np.intp)
+        return np.full(len(numbers), -1, np.intp)
     at = np.searchsorted(ascending, numbers, side="right") - 1
-    return at[ascending[at] == numbers]
+    at[ascending[at] != numbers] = -1
+    return at
 
 
 class MemoryPartitions:
