@@ -31,6 +31,11 @@ class KeptVectors:
         self._saved = len(self._known)
 
     @property
+    def inner(self) -> Embedder:
+        """The embedder that makes the vectors."""
+        return self._inner
+
+    @property
     def identity(self) -> EmbedderIdentity:
         """That of the inner embedder."""
         return self._inner.identity

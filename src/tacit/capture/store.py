@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.capture.reconcile import Neighbour, reconcile
+from tacit.capture.reconcile.judge import Judge, PairJudge, word_matches
 from tacit.errors import EmbedderMismatch, ProviderError
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.memory import Memory
@@ -73,6 +74,7 @@ class Keeper:
         self._store = store
         self._embedder = embedder
         self._near = near_duplicate_cosine
+        self._judge: Judge = PairJudge(word_matches(embedder))
         self._lock = threading.Lock()
 
     def keep(
@@ -128,7 +130,7 @@ class Keeper:
         for item in items:
             if isinstance(item, Memory):
                 near = self._neighbours(item, vectors, current, gone)
-                change = reconcile(item, near, near_duplicate_cosine=self._near)
+                change = reconcile(item, near, near_duplicate_cosine=self._near, judge=self._judge)
             else:
                 change = item
             match change:
@@ -136,7 +138,7 @@ class Keeper:
                     current[change.memory.id] = change.memory
                 case Supersede():
                     current[change.memory.id] = change.memory
-                    gone.add(change.old_id)
+                    gone.update((change.old_id, *change.further))
                 case Retire():
                     gone.add(change.memory_id)
                 case Skip():

@@ -50,21 +50,27 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede:
-    """`memory` replaces `old_id`, which stops holding at `at_ms`."""
+    """`memory` replaces `old_id`, which stops holding at `at_ms`.
+
+    `further` are other memories that it replaces with it, `contested` those that it contradicts and may not end.
+    """
 
     memory: Memory
     old_id: str
     at_ms: int
     reason: str = "newer"
+    further: tuple[str, ...] = ()
+    contested: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradict:
-    """`memory` is stored, and the pair is marked for review."""
+    """`memory` is stored, and the pair is marked for review; with every one of `further` likewise."""
 
     memory: Memory
     other_id: str
     reason: str = "contradicts"
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,8 @@ def test_the_same_utterance_read_again_is_skipped() -> None:
 def test_a_newer_value_supersedes_and_says_why() -> None:
     change = decide(memory("The port is 9090"), stored("The port is 8080"))
     assert isinstance(change, Supersede)
-    assert (change.old_id, change.at_ms, change.reason) == ("mem_old", 20, "gives another value than mem_old")
+    why = "gives another value than mem_old: 8080 -> 9090; both on port"
+    assert (change.old_id, change.at_ms, change.reason) == ("mem_old", 20, why)
 
 
 def test_an_older_value_becomes_history() -> None:

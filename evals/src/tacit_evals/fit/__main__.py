@@ -17,6 +17,7 @@ from tacit.reading.classifier.weights import pack
 from tacit.recall.score.gate.model import GateModel, gate_data
 from tacit_evals.fit.fitted import Fitted, fit_all
 from tacit_evals.fit.need import written
+from tacit_evals.fit.pairs.learn import fit_pairs
 from tacit_evals.suites.running import shipped_settings
 
 PACKAGE = Path(tacit.__file__).parent
@@ -27,6 +28,7 @@ FILES = {
     "match": "reading/classifier/match.json",
     "need": "recall/need/need.json",
     "gate": "recall/score/gate/shipped.json",
+    "pairs": "capture/reconcile/pairs.json",
 }
 """What is written, below the package or another root."""
 
@@ -58,15 +60,17 @@ def main() -> None:
         "--out", type=Path, default=PACKAGE, help="write below this folder, not into the package"
     )
     arguments = parser.parse_args()
+    embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
     fitted = fit_all(
         arguments.data,
         exclude_projects=(),
-        embedder=make_embedder(EmbedderSettings(cache_entries=100_000)),
+        embedder=embedder,
         settings=shipped_settings(),
         date=arguments.date,
         command=COMMAND,
     )
-    for name, content in files_of(fitted).items():
+    pairs = fit_pairs(arguments.data, embedder, date=arguments.date, command=COMMAND)
+    for name, content in (files_of(fitted) | {FILES["pairs"]: pairs.encode()}).items():
         path = arguments.out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         changed = not path.exists() or path.read_bytes() != content

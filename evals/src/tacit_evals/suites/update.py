@@ -82,10 +82,23 @@ def _decided(cases: Sequence[UpdateCase], fates: Sequence[Fates]) -> list[Decide
 # --- ours
 
 
+class MovedClock(FakeClock):
+    """A clock that goes to the day of each statement, also back: every case is a world of its own."""
+
+    def __init__(self, now_ms: int) -> None:
+        super().__init__(now_ms)
+        self.at_ms = now_ms
+
+    def now_ms(self) -> int:
+        """The time it was last set to."""
+        return self.at_ms
+
+
 def decide_all(cases: Sequence[UpdateCase], embedder: Embedder) -> list[Decided]:
     """Let the write path decide on every case, each in a project of its own."""
     moments = [said.created_ms or 0 for case in cases for said in (*case.existing, case.new)]
-    clock = FakeClock(now_ms=max(moments) + DAY_MS)
+    today = max(moments) + DAY_MS
+    clock = MovedClock(now_ms=today)
     redactor = Redactor(PrivacySettings())
     kinds, tokens = KindRegistry(), EstimateCounter()
     with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:
@@ -101,12 +114,15 @@ def decide_all(cases: Sequence[UpdateCase], embedder: Embedder) -> list[Decided]
             decided: list[Decided] = []
             for case in cases:
                 names: dict[str, str] = {}
+                asked_ms = case.new.created_ms or today
                 for said in case.existing:
+                    clock.at_ms = said.created_ms or asked_ms - DAY_MS
                     memory = preparer.prepare(draft_of(said, case.id))
                     if isinstance(memory, Memory):
                         vectors = embedder.embed([memory.content])
                         store.apply([Add(memory=memory)], vectors=vectors, identity=embedder.identity)
                         names[memory.id] = said.id
+                clock.at_ms = asked_ms
                 changes = capture.store_drafts([draft_of(case.new, case.id)])
                 decided.append(Decided(case=case, fates=fates_of(case, changes, names), why=_why(changes)))
             return decided
@@ -142,9 +158,13 @@ def fates_of(case: UpdateCase, changes: Sequence[Change], names: Mapping[str, st
             case Merge():
                 put(change.memory.id, "merge")
             case Supersede():
-                put(change.old_id, "supersede")
+                for name in (change.old_id, *change.further):
+                    put(name, "supersede")
+                for name in change.contested:
+                    put(name, "contradict")
             case Contradict():
-                put(change.other_id, "contradict")
+                for name in (change.other_id, *change.further):
+                    put(name, "contradict")
             case _:
                 pass
     return fates

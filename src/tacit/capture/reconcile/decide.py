@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tacit.capture.reconcile.compare import Verdict, compare, take_apart
+from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_rules
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.safety.trust import may_supersede
@@ -17,6 +17,10 @@ from tacit.safety.trust import may_supersede
 MAX_EVIDENCE = 8
 MERGE_IMPORTANCE = 0.1
 """A repeated statement gains importance; source: the typed seed, section 4.3 (+0.1 on the scale 0-1)."""
+_EPISODIC = frozenset({"digest", "event", "outcome", "observation", "todo"})
+"""Kinds that tell of one moment: another moment does not end them."""
+_SEPARATE = _EPISODIC | {"error_pattern", "file_context"}
+"""Kinds of which two that differ in a name speak of two things."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,30 +31,57 @@ class Neighbour:
     cosine: float = 0.0
 
 
-def reconcile(memory: Memory, neighbours: Sequence[Neighbour], *, near_duplicate_cosine: float) -> Change:
+def reconcile(
+    memory: Memory,
+    neighbours: Sequence[Neighbour],
+    *,
+    near_duplicate_cosine: float,
+    judge: Judge = judge_by_rules,
+) -> Change:
     """Decide what happens to `memory`.
 
     The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again);
-    it changes, reverses or replaces one (Supersede, or Contradict when trust forbids that, or an Add that is over
-    already when the neighbour is the newer one); else Add. Neighbours are tried from the nearest; ties by id.
+    it cannot hold beside one or several (Supersede, or Contradict when trust or time forbid that or nobody can tell, or an
+    Add that is over already when the neighbour is the newer one); else Add. Neighbours are tried from the nearest; ties by id.
     """
-    ordered = sorted(neighbours, key=lambda n: (-n.cosine, n.memory.id))
-    verdicts: list[tuple[Neighbour, Verdict]] = [
-        (near, compare(memory.content, near.memory.content, cosine=near.cosine, near=near_duplicate_cosine))
-        for near in ordered
+    ordered = [
+        near
+        for near in sorted(neighbours, key=lambda n: (-n.cosine, n.memory.id))
         if near.memory.status in ("active", "quarantined") and near.memory.id != memory.id
     ]
-    for near, verdict in verdicts:
-        if verdict == "same":
-            return _same(memory, near.memory)
-    for near, verdict in verdicts:
-        comparable = near.memory.scope == memory.scope and near.memory.status == "active"
-        if comparable and _conflicts(memory, near.memory, verdict):
-            return _conflict(memory, near.memory, verdict)
-    return Add(memory=memory)
+    pairs = _judged(memory, ordered, near_duplicate_cosine, judge)
+    same = [(stored, judgment) for stored, judgment in pairs if judgment.relation == "same"]
+    if same:
+        stored, judgment = max(same, key=lambda pair: pair[1].chance)
+        return _same(memory, stored, judgment)
+    conflicts = [(stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment)]
+    return _conflict(memory, conflicts) if conflicts else Add(memory=memory)
 
 
-def _same(memory: Memory, stored: Memory) -> Change:
+def _judged(
+    memory: Memory, neighbours: Sequence[Neighbour], near: float, judge: Judge
+) -> list[tuple[Memory, Judgment]]:
+    """Every neighbour with its judgment; of two statements the later one is judged beside the earlier one."""
+    later = [one for one in neighbours if _age(memory, one.memory) >= 0]
+    texts = [(one.memory.content, one.cosine) for one in later]
+    correction = memory.kind == "correction"
+    found = dict(
+        zip(
+            (one.memory.id for one in later),
+            judge(memory.content, texts, near=near, correction=correction),
+            strict=True,
+        )
+    )
+    for one in neighbours:
+        if one.memory.id not in found:
+            correction = one.memory.kind == "correction"
+            found[one.memory.id], *_ = judge(
+                one.memory.content, [(memory.content, one.cosine)], near=near, correction=correction
+            )
+    return [(one.memory, found[one.memory.id]) for one in neighbours]
+
+
+def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     mine, theirs = memory.provenance, stored.provenance
     spans = {theirs.span, *stored.evidence}
     if mine.session_id and mine.span in spans and mine.session_id == theirs.session_id:
@@ -75,54 +106,92 @@ def _same(memory: Memory, stored: Memory) -> Change:
         status="active" if "active" in (stored.status, memory.status) else stored.status,
         trigger=memory.trigger if stored.trigger.empty else stored.trigger,
     )
-    return Merge(memory=merged, reason=f"says the same as {stored.id}")
+    return Merge(memory=merged, reason=_told(stored, judgment))
 
 
-def _conflicts(memory: Memory, stored: Memory, verdict: Verdict) -> bool:
-    """Whether the verdict is firm enough to end one of the two."""
-    if verdict in ("reversed", "replaced", "value_changed"):
-        return verdict != "value_changed" or _same_sort(memory, stored)
-    # One word differs: "run tests before pushing" beside "run lint before pushing" is no change of mind, unless the
-    # statement itself says that it changes something.
-    return verdict == "slot_changed" and (
-        memory.kind == "correction" or take_apart(memory.content).marks_change
-    )
+def _conflicts(memory: Memory, stored: Memory, judgment: Judgment) -> bool:
+    """Whether the two cannot hold together, as far as their kinds and scopes let one say so."""
+    if (
+        judgment.relation not in ("conflict", "unsure")
+        or stored.scope != memory.scope
+        or stored.status != "active"
+    ):
+        return False
+    if judgment.verdict == "value_changed":
+        return memory.kind not in _SEPARATE and stored.kind not in _SEPARATE
+    if judgment.verdict == "different":  # the model spoke
+        return memory.kind not in _EPISODIC and stored.kind not in _EPISODIC
+    return True
 
 
-def _same_sort(memory: Memory, stored: Memory) -> bool:
-    """Two error patterns or file descriptions that differ in a name speak of two things."""
-    separate = {"error_pattern", "file_context", "digest", "todo", "event", "outcome"}
-    return memory.kind not in separate and stored.kind not in separate
+def _told(stored: Memory, judgment: Judgment) -> str:
+    """Why, for people and for the history: which memory, how sure, what differs."""
+    chance = f" ({judgment.chance:.2f})" if judgment.verdict == "different" else ""
+    detail = f": {judgment.detail}" if judgment.detail else ""
+    return f"{judgment.why} {stored.id}{chance}{detail}"
 
 
-_WHY: dict[Verdict, str] = {
-    "reversed": "says the opposite of",
-    "replaced": "replaces what is said in",
-    "value_changed": "gives another value than",
-    "slot_changed": "corrects",
-}
+def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> Change:
+    """What to do about stored statements that `memory` cannot hold beside, nearest first."""
+    ended: list[tuple[str, str]] = []
+    contested: list[tuple[str, str]] = []
+    for stored, judgment in conflicts:
+        told = _told(stored, judgment)
+        against = _forbidden(memory, stored)
+        if judgment.relation == "unsure" and not against:
+            if not judgment.ask:
+                continue
+            against = "that is not sure enough"
+        if not against and _age(memory, stored) < 0:
+            if judgment.verdict == "replaced":
+                continue  # the newer statement may well ask for the old thing again
+            past = replace(
+                memory.validity, valid_to_ms=stored.validity.valid_from_ms, superseded_by=stored.id
+            )
+            over = replace(memory, validity=past, status="superseded")
+            return Add(memory=over, reason=f"older; {stored.id} holds now")
+        if against:
+            contested.append((stored.id, f"{told}, but {against}"))
+        else:
+            ended.append((stored.id, told))
+    if ended:
+        (old_id, reason), *more = ended
+        return Supersede(
+            memory=memory,
+            old_id=old_id,
+            at_ms=memory.validity.valid_from_ms,
+            reason="; ".join((reason, *(told for _, told in (*more, *contested)))),
+            further=tuple(name for name, _ in more),
+            contested=tuple(name for name, _ in contested),
+        )
+    if contested:
+        (other_id, reason), *more = contested
+        return Contradict(
+            memory=memory,
+            other_id=other_id,
+            reason="; ".join((reason, *(told for _, told in more))),
+            further=tuple(name for name, _ in more),
+        )
+    return Add(memory=memory)
 
 
-def _conflict(memory: Memory, stored: Memory, verdict: Verdict) -> Change:
-    why = f"{_WHY[verdict]} {stored.id}"
+def _forbidden(memory: Memory, stored: Memory) -> str:
+    """Why neither may end the other without a person's word; "" = one may."""
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
-        return Contradict(memory=memory, other_id=stored.id, reason=f"{why}, but {ruling.reason}")
+        return ruling.reason
     if memory.status == "quarantined":
-        return Contradict(memory=memory, other_id=stored.id, reason=f"{why}, but nobody confirmed it")
+        return "nobody confirmed it"
+    return "neither is known to be newer" if _age(memory, stored) == 0 else ""
+
+
+def _age(memory: Memory, stored: Memory) -> int:
+    """1 = `memory` is the newer statement, -1 = `stored` is, 0 = nobody knows. What is undated was said before it was stored."""
     since, until = memory.validity.valid_from_ms, stored.validity.valid_from_ms
-    if not since or not until or (since == until and not _later_turn(memory, stored)):
-        return Contradict(memory=memory, other_id=stored.id, reason=f"{why}; neither is known to be newer")
-    if since < until:
-        if verdict == "replaced":
-            return Add(memory=memory)  # the newer statement may well ask for the old thing again
-        past = replace(memory.validity, valid_to_ms=until, superseded_by=stored.id)
-        return Add(
-            memory=replace(memory, validity=past, status="superseded"), reason=f"older; {stored.id} holds now"
-        )
-    return Supersede(memory=memory, old_id=stored.id, at_ms=since, reason=why)
-
-
-def _later_turn(memory: Memory, stored: Memory) -> bool:
+    if since and until and since != until:
+        return 1 if since > until else -1
+    if since and not until:
+        return int(since > stored.created_at_ms)
     mine, theirs = memory.provenance, stored.provenance
-    return (mine.host, mine.session_id) == (theirs.host, theirs.session_id) and mine.turn > theirs.turn
+    later = (mine.host, mine.session_id) == (theirs.host, theirs.session_id) and mine.turn > theirs.turn
+    return int(bool(since and until and later))

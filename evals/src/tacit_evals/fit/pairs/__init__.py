@@ -1,0 +1,1 @@
+"""Fitting the judge of pairs: what is said later beside what was said before."""

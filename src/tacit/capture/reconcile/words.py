@@ -1,0 +1,186 @@
+"""Words that tell how statements differ: what changes, ends, permits, forbids; a statement taken apart. English only.
+
+In: one statement. Out: its parts, and whether patterns find something in it. Pure; never compares two statements.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+_CODE = re.compile(r"`([^`\n]+)`")
+_TOKEN = re.compile(r"[A-Za-z0-9][\w'+#./:@*~$%<>=-]*[\w+#*%/]|[A-Za-z0-9]|--?[a-z][\w-]*")
+_NUMBER = re.compile(r"^[v~<>=$]*(\d[\d.,:_]*)(%|[a-z]{1,3})?$", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
+_NUMBER_WORDS = {
+    word: str(value)
+    for value, word in enumerate(
+        ["zero", "-", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+    )
+    if word != "-"
+} | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100", "thousand": "1000", "both": "2",
+     "twice": "2", "once": "1"}  # fmt: skip
+_STOP_WORDS = (
+    "a about again all also always an and any are as at be been being but by can could did do does doesn't don't each"
+    " ever every for from further get gets go goes got had has have he her here his how i if in into is it its just"
+    " may me might more most must my need needs never no not now of on once only or other our out over own please"
+    " really same shall she should so some such than that the their them then there these they this those through to"
+    " under until up us use used uses using very was we were what when where which while who whom whose why will with"
+    " would you your"
+)
+_STOP = frozenset(_STOP_WORDS.split())
+STRONG_CHANGE = re.compile(
+    r"\b(?:no longer|any ?more|any longer|instead|from now on|switch(?:ed|ing)? (?:to|from|back)|moved?|migrat\w+|replac\w+"
+    r"|changed? (?:to|from)|renamed?|dropped|deprecated|removed|deleted|retired|is gone|are gone|was gone|went back|go back"
+    r"|cancelled|handed over|rewritten|rewrote|raised|lowered|reverted?|abandoned|superseded?|obsolete|outdated"
+    r"|as of|since (?:the|v?\d)|up from|down from|used to|formerly|previously|no more|now)\b",
+    re.IGNORECASE,
+)
+PERMITS = re.compile(
+    r"\b(?:may|fine|okay|ok|optional|optionally|allowed|freely|acceptable|welcome|enough|without asking|no need|need not"
+    r"|needn't|not (?:needed|required|necessary)|unnecessary)\b",
+    re.IGNORECASE,
+)
+DEMANDS = re.compile(
+    r"\b(?:must|always|never|required?|requires|mandatory|have to|has to|need to|needs to|ensure|make sure|forbidden)\b",
+    re.IGNORECASE,
+)
+FORBIDS = re.compile(
+    r"\b(?:never|don'?t|do not|must not|may not|mustn't|cannot|can't|should not|shouldn't|forbidden|prohibited|banned|not allowed"
+    r"|disallowed|avoid|no longer|stop|refrain|free of|nobody|no one)\b|^(?:no|not)\b",
+    re.IGNORECASE,
+)
+ENDS = re.compile(
+    r"(?P<gone>(?:[^\s,;:.]|\.(?=\w)){2,}(?:\s+(?:[^\s,;:.]|\.(?=\w)){2,}){0,2}?)\s+(?:is|are|was|were|has been|have been|got)\s+(?:now |being )?"
+    r"(?:gone|removed|deleted|dropped|replaced|deprecated|retired|cancelled|renamed|closed|moved|migrated|abandoned|obsolete|outdated|fixed"
+    r"|handed over|switched off|disabled|merged)\b"
+    r"|\b(?:no longer|not any more|dropped|removed|left|leave|moved off|moved out of|instead of|rather than|replaces|replacing|drop|remove|not|without"
+    r"|moved|abandoned|never|no|away from|out of|switched from|migrated from|moved from)\s+(?P<old>(?:[\w`./@*-]+\s*){1,4})",
+    re.IGNORECASE,
+)
+NEVER_MORE = re.compile(
+    r"\b(?:no|not|never|\w+n't)\b.{0,60}\b(?:any ?more|any longer|more than)\b|\bno longer\b", re.IGNORECASE
+)
+ORDERED = re.compile(r"\b(?:before|after|then|first|prior|until|afterwards|once)\b", re.IGNORECASE)
+UNIT = re.compile(r"\d[\d.,]*\s*(%|[a-z]+)", re.IGNORECASE)
+ADDS = re.compile(
+    r"\b(?:also|too|as well|in addition|additionally|besides|another|plus|both)\b", re.IGNORECASE
+)
+EXCEPTS = re.compile(r"\b(?:except|unless|other than|apart from|but not)\b", re.IGNORECASE)
+_SCOPE = re.compile(
+    r"\b(?:in|for|on|at|when|if|inside|within|during|under|of|from|whenever|while)\s+(?:the |a |an |our |all |every |each |your )?"
+    r"(`?[\w./*-]+`?(?:\s+[\w./*-]+)?)",
+    re.IGNORECASE,
+)
+_OPPOSITES_TEXT = (
+    "always/never after/before disable/enable disabled/enabled off/on allow/forbid allowed/forbidden"
+    " optional/required mandatory/optional may/must automatic/manual automatically/manually automatically/hand"
+    " generated/hand private/public asynchronous/synchronous async/sync exclude/include with/without add/remove"
+    " first/last afterwards/first less/more collapsed/expanded plural/singular lowercase/uppercase above/below"
+    " maximum/minimum at-least/at-most daily/weekly daily/hourly monthly/weekly hourly/nightly spaces/tabs"
+    " double/single local/remote loose/strict end/start merge/rebase external/internal absolute/relative closed/open"
+    " fast/slow detailed/short long/short brief/detailed concise/detailed delete/keep keep/remove accept/reject"
+    " ascending/descending inline/separate optimistic/pessimistic composition/inheritance default/opt-in"
+    " blacklist/whitelist allowlist/denylist merge/squash client/server latest/pinned early/late large/small"
+    " one/several multiple/single separate/shared global/local flat/nested eager/lazy camelcase/snake_case"
+    " kebab-case/snake_case camelcase/kebab-case integers/strings decimals/integers milliseconds/seconds hours/minutes"
+    " days/hours per-package/root sentence/title branch/directly hard/soft safe/unsafe beta/stable"
+)
+_OPPOSITES = tuple(frozenset(pair.split("/")) for pair in _OPPOSITES_TEXT.split())
+_LEMMA = {
+    "tests": "test", "testing": "test", "tested": "test", "ran": "run", "written": "write", "wrote": "write", "kept": "keep",
+    "built": "build", "sent": "send", "made": "make", "chosen": "choose", "chose": "choose", "held": "hold", "lives": "live",
+    "directory": "folder", "dir": "folder", "directories": "folder", "repo": "repository", "docs": "documentation",
+    "db": "database", "prs": "pr", "e-mail": "email", "e-mails": "email", "forbidden": "forbid", "megabytes": "mb",
+    "config": "configuration", "settings": "setting", "env": "environment", "deps": "dependency", "dependencies": "dependency",
+    "auth": "authentication", "2fa": "two-factor", "percent": "%", "euros": "eur", "js": "javascript", "ts": "typescript",
+}  # fmt: skip
+VAGUE = frozenset(
+    {"use", "run", "write", "keep", "code", "file", "set", "add", "new", "old", "test", "call", "make", "it", "long", "longer", "want", "like", "user",
+     "project", "time", "work", "default"}
+)  # fmt: skip
+"""Words that many statements share whatever they are about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """A statement taken apart for comparing: content words in order, values, where it holds."""
+
+    order: tuple[str, ...]
+    words: frozenset[str]
+    numbers: frozenset[str]
+    names: frozenset[str]
+    scope: frozenset[str]
+    text: str
+
+    @property
+    def values(self) -> frozenset[str]:
+        """Numbers and names."""
+        return self.numbers | self.names
+
+
+@lru_cache(maxsize=4096)
+def parts_of(text: str) -> Parts:
+    """Read a statement."""
+    coded: set[str] = set()
+    for span in _CODE.finditer(text):
+        coded.update(match[0].lower().strip(".,:;") for match in _TOKEN.finditer(span[1]))
+    order: list[str] = []
+    numbers: set[str] = set()
+    names: set[str] = set()
+    opening = True
+    for match in _TOKEN.finditer(text):
+        raw = match[0].rstrip(".,:;")
+        low = raw.lower()
+        number = _NUMBER.match(raw)
+        if number:
+            value = number[1].replace(",", "").replace("_", "").rstrip(".:")
+            numbers.add(value)
+            order.append(value)
+        elif low in _NUMBER_WORDS:
+            numbers.add(_NUMBER_WORDS[low])
+            order.append(_NUMBER_WORDS[low])
+        elif low not in _STOP or low in coded:
+            if (
+                low in coded
+                or _IDENTIFIER.search(raw)
+                or (raw[:1].isupper() and not opening and len(raw) > 1)
+            ):
+                names.add(_key(low))
+            order.append(_key(low))
+        opening = text[match.end() : match.end() + 2].startswith((". ", ": ", "; "))
+    places = {word.strip("`.,") for found in _SCOPE.finditer(text) for word in found[1].lower().split()}
+    scope = {_key(word) for word in places if word and word not in _STOP}
+    return Parts(
+        order=tuple(order), words=frozenset(order), numbers=frozenset(numbers), names=frozenset(names),
+        scope=frozenset(scope), text=text,
+    )  # fmt: skip
+
+
+def _key(word: str) -> str:
+    word = _LEMMA.get(word, word)
+    if not word.isalpha() or len(word) < 4:
+        return word
+    if word.endswith("ies") and len(word) > 5:
+        return word[:-3] + "y"
+    for ending in ("ingly", "edly", "ing", "ed", "es", "s", "ly"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)]
+            break
+    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "ls":
+        word = word[:-1]
+    return word.rstrip("e") if len(word) > 3 else word
+
+
+def opposed(new: str, old: str) -> bool:
+    """Whether each uses one word of a pair of opposites, and not the same one."""
+    mine, theirs = _plain(new), _plain(old)
+    return any(
+        len(pair & mine) == 1 == len(pair & theirs) and pair & mine != pair & theirs for pair in _OPPOSITES
+    )
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z][a-z_-]*[a-z]", text.lower()))
