@@ -50,14 +50,14 @@ def read_postings(
     words: Sequence[str],
     scopes: tuple[StoredScope, ...],
     *,
+    documents: int,
     asked: bool = False,
 ) -> Postings:
     """Choose the words to ask for, and ask; `QueryTerms.prepare` before keeps this short in a large store.
 
-    With `asked` somebody waits for the answer: more words are read.
+    `documents` is what `documents_in` says. With `asked` somebody waits for the answer: more words are read.
     """
     index = terms.index
-    documents = documents_in(connection)
     share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
     numbers: list[Numbers] = []
     chosen = terms.choose(connection, words, documents=documents, share=share, asked=asked)

@@ -148,11 +148,14 @@ class SqliteSearch:
     ) -> Postings | None:
         """What the text index knows of `words`; None when it took too long."""
         # Not under the deadline: given up, it would be begun again at every search.
-        self._terms[index].prepare(connection, documents_in(connection))
+        documents = documents_in(connection)
+        self._terms[index].prepare(connection, documents)
         deadline = self._clock.monotonic_ms() + TEXT_DEADLINE_MS
         connection.set_progress_handler(lambda: self._clock.monotonic_ms() > deadline, _STEPS)
         try:
-            return read_postings(connection, self._terms[index], words, scopes, asked=asked)
+            return read_postings(
+                connection, self._terms[index], words, scopes, documents=documents, asked=asked
+            )
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
                 raise

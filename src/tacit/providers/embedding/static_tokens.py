@@ -22,6 +22,8 @@ from tacit.ports.models import Vectors
 from tacit.providers.embedding.weights import map_weights
 from tacit.providers.embedding.wordpiece import WordPiece
 
+Ids = NDArray[np.int32] | NDArray[np.intp]
+
 AXES = "token_axes.json"
 MAX_TOKENS = 256
 KEPT_TEXTS = 4096
@@ -46,7 +48,7 @@ class StaticTokens:
         self._middle: Vectors = zero * self._scale + mean
         self._lengths: Vectors = np.zeros(len(self._rows), np.float32)
 
-    def vectors(self, ids: NDArray[np.int32]) -> Vectors:
+    def vectors(self, ids: Ids) -> Vectors:
         """Unit float32 rows, shape (len(ids), dimensions)."""
         plain = self._rows[ids].astype(np.float32) * self._scale - self._middle
         plain -= np.outer(plain @ self._direction, self._direction)
@@ -62,13 +64,18 @@ class StaticTokens:
             return out
         # The same tokens come again and again: each distinct one is compared once.
         every = np.concatenate([held[row] for row in rows])
-        distinct, places = np.unique(every, return_inverse=True)
+        seen = np.zeros(len(self._rows), np.bool_)
+        seen[every] = True
+        distinct = np.flatnonzero(seen)
+        place_of = np.empty(len(seen), np.intp)
+        place_of[distinct] = np.arange(len(distinct))
         cosines = self._cosines(distinct, asked)
         starts = np.cumsum([0, *(len(held[row]) for row in rows[:-1])])
-        out[rows] = np.maximum.reduceat(cosines[places], starts, axis=0)
-        return np.clip(out, 0.0, 1.0)
+        out[rows] = np.maximum.reduceat(cosines[place_of[every]], starts, axis=0)
+        np.maximum(out, 0.0, out=out)
+        return np.minimum(out, 1.0, out=out)
 
-    def _cosines(self, ids: NDArray[np.int32], asked: NDArray[np.int32]) -> Vectors:
+    def _cosines(self, ids: Ids, asked: Ids) -> Vectors:
         """Of the tokens `ids` with those `asked`, shape (ids, asked)."""
         wanted = self.vectors(asked).T
         plain = self._rows[ids].astype(np.float32)
