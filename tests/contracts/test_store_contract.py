@@ -885,3 +885,47 @@ def test_texts_are_cleaned_where_they_stand_and_counted(store: Store) -> None:
     assert store.search.lexical("release", scope=SEES_ALPHA, limit=5).hits
     assert store.rewrite_texts(clean, dry_run=False) == {}
     assert store.check() == ()
+
+
+def test_what_was_recorded_is_told_newest_first_with_what_stood_before(
+    store: Store, clock: FakeClock
+) -> None:
+    old = memory("mem_a", "The port is 8080.")
+    store.apply([Add(memory=old)])
+    clock.advance(10)
+    new = memory("mem_b", "The port is 9090.")
+    store.apply([Supersede(memory=new, old_id="mem_a", at_ms=NOW + 5, reason="another value")])
+    found = store.recorded(scope=SEES_ALPHA, limit=10)
+    assert [(one.memory.id, one.at_ms, one.reason) for one in found] == [
+        ("mem_b", NOW + 10, "another value"),
+        ("mem_a", NOW + 10, "another value"),
+        ("mem_a", NOW, "new"),
+    ]
+    assert (found[0].before, found[2].before) == (None, None)
+    assert found[1].before == old
+    assert found[1].memory.validity.superseded_by == "mem_b"
+    assert store.recorded(scope=SEES_ALPHA, limit=1) == found[:1]
+    assert store.recorded(scope=SEES_ALPHA, limit=9, memory_id="mem_a") == found[1:]
+    assert store.recorded(scope=SEES_ALPHA, limit=9, at_ms=NOW) == found[2:]
+    assert store.recorded(scope=ScopeFilter.of(BETA), limit=9) == ()
+
+
+def test_one_statement_may_end_several_and_contradict_more(store: Store) -> None:
+    store.apply([Add(memory=memory(name)) for name in ("mem_a", "mem_b", "mem_c", "mem_d")])
+    change = Supersede(
+        memory=memory("mem_n"), old_id="mem_a", at_ms=NOW, further=("mem_b",), contested=("mem_c",)
+    )
+    store.apply([change, Contradict(memory=memory("mem_o"), other_id="mem_c", further=("mem_d",))])
+    ended = store.get(["mem_a", "mem_b", "mem_c", "mem_d"], scope=SEES_ALPHA)
+    assert [one.status for one in ended] == ["superseded", "superseded", "active", "active"]
+    edges = {
+        (one.source_id, one.target_id, one.type)
+        for one in store.relations(["mem_n", "mem_o"], scope=SEES_ALPHA)
+    }
+    assert edges == {
+        ("mem_n", "mem_a", "updates"), ("mem_n", "mem_b", "updates"), ("mem_n", "mem_c", "contradicts"),
+        ("mem_o", "mem_c", "contradicts"), ("mem_o", "mem_d", "contradicts"),
+    }  # fmt: skip
+    with pytest.raises(NotFound):
+        store.apply([Contradict(memory=memory("mem_p"), other_id="mem_c", further=("mem_x",))])
+    assert store.get(["mem_p"], scope=SEES_ALPHA) == ()

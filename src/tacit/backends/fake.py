@@ -31,7 +31,7 @@ from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, StoreStats
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, StoreStats
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -127,6 +127,7 @@ class FakeStore:
             memory = put.memory
             tables.memories[memory.id] = memory
             tables.versions[memory.id] = (*tables.versions.get(memory.id, ()), (now_ms, memory))
+            tables.reasons[memory.id] = (*tables.reasons.get(memory.id, ()), put.reason)
             if put.vector == "given" and vectors is not None and identity is not None:
                 tables.vectors[memory.id] = (identity, np.array(vectors[put.vector_row], dtype=np.float32))
             elif put.vector == "dropped":
@@ -183,6 +184,21 @@ class FakeStore:
         visible = set(clean_value(scope.scopes))
         versions = self._tables.versions.get(clean_text(memory_id), ())
         return tuple(memory for _, memory in versions if memory.scope in visible)
+
+    @_locked
+    def recorded(
+        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, at_ms: int | None = None
+    ) -> tuple[Recorded, ...]:
+        """See the port."""
+        visible = set(clean_value(scope.scopes))
+        found = [
+            one
+            for one in self._tables.recorded()
+            if one.memory.scope in visible
+            and (memory_id is None or one.memory.id == clean_text(memory_id))
+            and (at_ms is None or one.at_ms == at_ms)
+        ]
+        return tuple(found[: max(limit, 0)])
 
     @_locked
     def relate(self, relations: Iterable[Relation]) -> None:

@@ -18,7 +18,7 @@ from tacit.model.memory import Memory, Relation
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded
 
 _T = TypeVar("_T")
 
@@ -31,6 +31,7 @@ class FakeTables:
     versions: dict[str, tuple[tuple[int, Memory], ...]] = field(
         default_factory=dict[str, tuple[tuple[int, Memory], ...]]
     )
+    reasons: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     vectors: dict[str, tuple[EmbedderIdentity, Vectors]] = field(
         default_factory=dict[str, tuple[EmbedderIdentity, Vectors]]
     )
@@ -61,6 +62,18 @@ class FakeTables:
             if then and then[-1].validity.holds_at(as_of_ms):
                 known.append(then[-1])
         return known
+
+    def recorded(self) -> list[Recorded]:
+        """Every version written, newest first, then the memory stored last."""
+        places = {name: place for place, name in enumerate(self.memories)}
+        found = [
+            (at_ms, places[name], number, Recorded(memory=memory, before=before, at_ms=at_ms, reason=reason))
+            for name, versions in self.versions.items()
+            for number, ((at_ms, memory), before, reason) in enumerate(
+                zip(versions, (None, *(old for _, old in versions)), self.reasons[name], strict=False)
+            )
+        ]
+        return [entry[3] for entry in sorted(found, key=lambda entry: entry[:3], reverse=True)]
 
     def newest_traces(self) -> list[Trace]:
         """All traces, newest first; equal times by id."""
@@ -104,6 +117,9 @@ def rewritten(tables: FakeTables, clean: Callable[[str, str], str]) -> dict[str,
         tables.versions[name] = tuple(
             (at_ms, changed(memory, str(memory.scope), "versions")) for at_ms, memory in versions
         )
+    for name, reasons in list(tables.reasons.items()):
+        scope = str(tables.memories[name].scope)
+        tables.reasons[name] = tuple(clean(reason, scope) for reason in reasons)
     for key, state in list(tables.sessions.items()):
         scope = f"project:{state.project_id}" if state.project_id else ""
         tables.sessions[key] = changed(state, scope, "sessions")

@@ -30,6 +30,16 @@ class MemoryFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """One version of a memory as it was written: why, when, and what stood before it (None = nothing, it was added)."""
+
+    memory: Memory
+    before: Memory | None
+    at_ms: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectRecord:
     """A project the store has seen. `links` are projects whose memories it may read."""
 
@@ -118,6 +128,12 @@ class MemoryStore(Protocol):
 
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
         """All versions, oldest first."""
+        ...
+
+    def recorded(
+        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, at_ms: int | None = None
+    ) -> tuple[Recorded, ...]:
+        """The last versions written, newest first, then the memory stored last: of all, of one memory, or at one moment."""
         ...
 
     def relate(self, relations: Iterable[Relation]) -> None:

@@ -19,7 +19,7 @@ from tacit.backends.text import clean_text
 from tacit.model.memory import Memory, Relation, RelationType
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity
-from tacit.ports.store import MemoryFilter
+from tacit.ports.store import MemoryFilter, Recorded
 
 CACHED_MEMORIES = 4096
 _BATCH = 1000
@@ -139,6 +139,45 @@ def history(connection: sqlite3.Connection, memory_id: str, scope: ScopeFilter) 
         {"id": clean_text(memory_id), "scopes": visible_numbers(connection, scope)},
     )
     return tuple(decode(Memory, row[0]) for row in rows)
+
+
+def recorded(
+    connection: sqlite3.Connection,
+    scope: ScopeFilter,
+    *,
+    limit: int,
+    memory_id: str | None,
+    at_ms: int | None,
+) -> tuple[Recorded, ...]:
+    """See the port. Bodies are read of the versions that are shown, and of those before them."""
+    if limit <= 0:
+        return ()
+    tests = [_IN_SCOPE]
+    values: dict[str, object] = {"scopes": visible_numbers(connection, scope), "limit": limit}
+    if memory_id is not None:
+        tests.append("memory = (SELECT number FROM memories WHERE id = :id)")
+        values["id"] = clean_text(memory_id)
+    if at_ms is not None:
+        tests.append("recorded_at_ms = :at")
+        values["at"] = at_ms
+    rows = connection.execute(
+        "WITH last AS (SELECT memory, version FROM versions"
+        f" WHERE {' AND '.join(tests)} ORDER BY recorded_at_ms DESC, memory DESC, version DESC LIMIT :limit)"
+        " SELECT v.recorded_at_ms, v.reason, v.body, (SELECT w.body FROM versions AS w WHERE w.memory = v.memory"
+        " AND w.version < v.version ORDER BY w.version DESC LIMIT 1)"
+        " FROM last JOIN versions AS v ON v.memory = last.memory AND v.version = last.version"
+        " ORDER BY v.recorded_at_ms DESC, v.memory DESC, v.version DESC",
+        values,
+    )
+    return tuple(
+        Recorded(
+            memory=decode(Memory, row[2]),
+            before=None if row[3] is None else decode(Memory, row[3]),
+            at_ms=row[0],
+            reason=row[1],
+        )
+        for row in rows
+    )
 
 
 def relations(

@@ -31,7 +31,7 @@ from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, StoreStats
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, StoreStats
 
 
 def open_sqlite_store(home: Home, *, clock: Clock) -> SqliteStore:
@@ -138,6 +138,13 @@ class SqliteStore:
         """See the port. A version written under a scope outside the filter is left out."""
         with self._database.read() as connection:
             return memories.history(connection, memory_id, scope)
+
+    def recorded(
+        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, at_ms: int | None = None
+    ) -> tuple[Recorded, ...]:
+        """See the port. Reads the numbers of all versions: for a person who looks, not for recall."""
+        with self._database.read() as connection:
+            return memories.recorded(connection, scope, limit=limit, memory_id=memory_id, at_ms=at_ms)
 
     def relate(self, relations: Iterable[Relation]) -> None:
         """See the port.
