@@ -97,15 +97,15 @@ def learn(
     )
     work = replace(work, asked=_redacted_part(work.asked, _first_words(turns), redact))
     kept = tuple(_redacted(failure, redact) for failure in failures)
-    return Learned(
-        drafts=tuple(drafts),
-        digest=write_digest(work, failing=[failure.command for failure in kept]),
-        tasks=_task_note(work) if touches_tasks(turns) else None,
     work = replace(
         work,
         commits=tuple(redact(text) for text in work.commits),
         tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
     )
+    return Learned(
+        drafts=tuple(drafts),
+        digest=write_digest(work, failing=[failure.command for failure in kept]),
+        tasks=_task_note(work) if touches_tasks(turns) else None,
         checkpoint=replace(before, failures=kept, work=work),
         at_ms=max((turn.at_ms for turn in turns), default=0),
         turn=max((turn.number for turn in turns), default=0),

@@ -94,17 +94,28 @@ class Matcher:
             return Match(score=0.0, reasons=("nothing is coming",))
         if trigger.always:
             return Match(score=1.0, when=1.0, reasons=("always",))
-        if trigger.empty and not trigger.objects:
-            return Match(score=0.0)
         reasons: list[str] = []
+        score = self._score(trigger, reasons)
+        if score <= 0.0:
+            return Match(score=0.0)
+        return Match(score=score, when=round(self._when(trigger), 6), reasons=tuple(reasons))
+
+    def score(self, trigger: Trigger) -> float:
+        """The score of `match` alone."""
+        if self._nothing:
+            return 0.0
+        return 1.0 if trigger.always else self._score(trigger, [])
+
+    def _score(self, trigger: Trigger, reasons: list[str]) -> float:
+        if trigger.empty and not trigger.objects:
+            return 0.0
         parts = self._parts(trigger, reasons)
         if parts.lift <= 0.0:
-            return Match(score=0.0)
+            return 0.0
         k = self._model.local if trigger.maker == "local" else self._model.given
         first, second, third = parts.row
         z = k[0] + k[1] * first + k[2] * second + k[3] * third
-        score = parts.where / (1.0 + math.exp(-min(max(z, -30.0), 30.0)))
-        return Match(score=round(score, 6), when=round(self._when(trigger), 6), reasons=tuple(reasons))
+        return round(parts.where / (1.0 + math.exp(-min(max(z, -30.0), 30.0))), 6)
 
     def parts(self, trigger: Trigger) -> MatchParts:
         """What the score of `trigger` is made of; for fitting."""

@@ -79,7 +79,7 @@ SPACES: dict[str, Space] = {
             high=intent.HIGH,
             low=intent.LOW,
             retrieve=intent.retrieve,
-            measure=intent.measure,
+            together=intent.measure,
         ),
         Space(
             name="periodic", topic_weight=0.0, high=periodic.HIGH, low=periodic.LOW, measure=periodic.measure

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from tacit.model.evidence import Ranking
-from tacit.model.memory import Memory
+from tacit.model.evidence import Ranking, Shortlist
 from tacit.model.query import Query
-from tacit.model.situation import Situation
 from tacit.ports.search import Search
 from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.match import Matcher, telling
@@ -26,15 +22,7 @@ def _model(query: Query) -> MatchModel | None:
     return query.matching if isinstance(query.matching, MatchModel) else None
 
 
-@lru_cache(maxsize=16)
-def matcher_for(situation: Situation, tool: str) -> Matcher:
-    """The matcher of one situation; one recall measures dozens of triggers with it."""
-    return Matcher(situation, tool=tool)
-
-
-def measure(query: Query, memory: Memory) -> float:
+def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     """Match of classes and objects."""
-    model = _model(query)
-    if model is not None:
-        return Matcher(query.situation, tool=query.tool, model=model).match(memory.trigger).score
-    return matcher_for(query.situation, query.tool).match(memory.trigger).score
+    matcher = Matcher(query.situation, tool=query.tool, model=_model(query))
+    return {memory.id: matcher.score(memory.trigger) for memory in shortlist.memories}
