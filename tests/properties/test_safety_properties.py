@@ -96,3 +96,15 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
 @given(st.text(alphabet="ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", min_size=16, max_size=16), HOSTILE)
 def test_a_key_never_survives_its_neighbours(key: str, text: str) -> None:
     assert f"AKIA{key}" not in REDACTOR.redact(f"{text} AKIA{key} {text}").text
+
+
+MARKS = st.lists(
+    st.sampled_from([*"ab ,.:;<>[]|/!*`-\t", "tool", "user", "SYS", ">>", "MEMORY", "private", "  "]),
+    max_size=9,
+).map("".join)
+
+
+@given(MARKS)
+def test_the_quick_look_at_ordinary_text_misses_nothing(text: str) -> None:
+    # What nobody sees changes nothing but the way taken: with it in, every rule is tried.
+    assert escape_text(text) == escape_text(f"{text}\u200b")

@@ -65,6 +65,8 @@ def escape_text(text: str) -> str:
     or start another speaker's turn is written with look-alike brackets or a full-width colon, so that it still reads
     the same. Escaping twice changes nothing.
     """
+    if _ordinary(text):
+        return text
     text = _MARKED.sub("", clean_characters(text[:_SHORT].translate(_ANGLES)))
     text = _BREAKS.sub(
         "\u2029", text.strip()
@@ -75,6 +77,18 @@ def escape_text(text: str) -> str:
     text = _CLOSING.sub("\u2039", text)
     text = _TAG.sub("\u2039", text)
     return _SECTION.sub("\u27e6", text)
+
+
+def _ordinary(text: str) -> bool:
+    """Whether no rule of `escape_text` can find anything: one line of plain ASCII without any of the characters they begin with."""
+    return (
+        text.isascii()
+        and text.isprintable()
+        and len(text) <= _SHORT
+        and not ("<" in text or "[" in text or "|" in text or ">>" in text or "  " in text)
+        and text == text.strip()
+        and not (":" in text and _ROLE.search(text))
+    )
 
 
 def escape_attribute(text: str) -> str:
