@@ -250,7 +250,7 @@ class SignalHandler:
             self._pipeline.read.heard(signal.text)
             situation = self._pipeline.read("yes", previous_end=signal.text, recent_files=state.recent_files)
         elif isinstance(signal, ToolFailed):
-            signature = error_signature(signal.error, command=signal.call.command)
+            signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
         state = advanced(state, signal, paths=files, situation=situation, signature=signature)
         if project is not None:
             state = replace(state, project_id=project.id, project_root=project.root)

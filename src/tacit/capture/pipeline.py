@@ -28,6 +28,7 @@ from tacit.capture.checkpoint import (
 )
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
+from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.capture.extract.session_end import Found
 from tacit.capture.prepare import Preparer
 from tacit.capture.report import CaptureReport, report_of
@@ -256,7 +257,11 @@ class CapturePipeline:
         def redact(text: str) -> str:
             return self._preparer.redact(text, scope)
 
-        learned = learn(reading.turns, reading.before, place=place, said=said, redact=redact)
+        waiting = pending_name(str(scope))
+        pending = read_pending(self._store.get_value(waiting))
+        learned = learn(
+            reading.turns, reading.before, place=place, said=said, redact=redact, pending=pending
+        )
         items = self._prepared(self._wanted(learned.drafts))
         notes = reading.before
         digest, digest_id = self._note(
@@ -274,6 +279,8 @@ class CapturePipeline:
             todo_id=todo_id,
         )
         values: dict[str, str | None] = {checkpoint_name(key.host, key.session_id): write_checkpoint(after)}
+        if learned.pending != pending:
+            values[waiting] = write_pending(learned.pending)
         if reading.root:
             values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
         return self._keeper.keep([*items, *digest, *tasks], write=write, values=values)

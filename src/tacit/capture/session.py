@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from tacit.capture.checkpoint import Checkpoint
 from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
 from tacit.capture.extract.fixes import Failure, Fix, find_fixes
+from tacit.capture.extract.pending import Pending, open_after, open_before
 from tacit.capture.extract.session_end import Found, find_statements, open_loops
-from tacit.capture.turn import Turn
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
+from tacit.capture.turn import Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.memory import Provenance, TrustTier
@@ -51,6 +52,7 @@ class Learned:
         digest: text of the session's digest, "" = none.
         tasks: the agent's open tasks in one line, "" = none left; None = its task list was not touched.
         checkpoint: the state to store with them (without the notes' ids, which are known only afterwards).
+        pending: failures of the place that wait for their fix from now on.
     """
 
     drafts: tuple[Draft, ...]
@@ -59,6 +61,7 @@ class Learned:
     checkpoint: Checkpoint
     at_ms: int
     turn: int
+    pending: tuple[Pending, ...] = ()
 
 
 def learn(
@@ -68,6 +71,7 @@ def learn(
     place: Place,
     said: frozenset[str],
     redact: Callable[[str], str],
+    pending: Sequence[Pending] = (),
 ) -> Learned:
     """Extract everything from `turns`, which must be new.
 
@@ -77,9 +81,11 @@ def learn(
         place: where the session happens.
         said: content hashes of what was captured in real time; it is not captured again.
         redact: takes secrets out of what the checkpoint carries.
+        pending: failures of the place that wait for their fix, whatever session they are of.
     """
     statements = [found for found in find_statements(turns) if not _gives_away(found, redact)]
-    fixes, failures = find_fixes(turns, before.failures)
+    session = str(place.session)
+    fixes, failures = find_fixes(turns, open_before(pending, before.failures, session))
     fixes = tuple(_redacted_fix(fix, redact) for fix in fixes)
     drafts = [
         statement_draft(found, place)
@@ -95,18 +101,20 @@ def learn(
         left=[redact(text) for text in open_loops(turns)],
         fixed=[redact(_fix_line(fix, place)) for fix in fixes],
     )
-    work = replace(work, asked=_redacted_part(work.asked, _first_words(turns), redact))
-    kept = tuple(_redacted(failure, redact) for failure in failures)
     work = replace(
         work,
         commits=tuple(redact(text) for text in work.commits),
         tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
     )
+    work = replace(work, asked=_redacted_part(work.asked, _first_words(turns), redact))
+    left = tuple(_redacted(failure, redact) for failure in failures)
+    waiting, kept = open_after(pending, left, session)
     return Learned(
         drafts=tuple(drafts),
         digest=write_digest(work, failing=[failure.command for failure in kept]),
         tasks=_task_note(work) if touches_tasks(turns) else None,
         checkpoint=replace(before, failures=kept, work=work),
+        pending=waiting,
         at_ms=max((turn.at_ms for turn in turns), default=0),
         turn=max((turn.number for turn in turns), default=0),
     )
@@ -136,6 +144,8 @@ def fix_draft(fix: Fix, place: Place) -> Draft:
     content = f"`{failure.command}` failed{named}. {_remedy(fix, files)}"
     if failure.cause and not fix.corrected:
         content += f" Cause: {failure.cause}."
+    if fix.commit and files:
+        content += f" Commit {fix.commit.split()[0]}."
     return Draft(
         content=content,
         kind="error_pattern",
@@ -143,10 +153,16 @@ def fix_draft(fix: Fix, place: Place) -> Draft:
         provenance=provenance(place.session, TrustTier.TOOL, turn=fix.turn, span=essence),
         at_ms=fix.at_ms,
         confidence=FIX_CONFIDENCE,
+        importance=fix_importance(failure.times),
         trigger=make_trigger(content, kind="error_pattern", files=files),
         files=files,
         error_signature=failure.signature,
     )
+
+
+def fix_importance(times: int) -> float | None:
+    """Importance of a fix for what failed `times` times: the kind's own at first, then 0.6 and 0.1 more each time, at most 0.9."""
+    return None if times < 2 else round(min(0.9, 0.5 + 0.1 * (times - 1)), 2)
 
 
 def provenance(session: SessionKey, tier: TrustTier, *, turn: int, span: str) -> Provenance:
@@ -159,6 +175,8 @@ def provenance(session: SessionKey, tier: TrustTier, *, turn: int, span: str) ->
 def _remedy(fix: Fix, files: Sequence[str]) -> str:
     if fix.corrected:
         return f"`{fix.corrected}` works."
+    if fix.failure.path:
+        return f"Fixed by {' and '.join(fix.failure.prepared)} first."
     steps = [f"running `{command}`" for command in fix.failure.prepared]
     if files:
         steps.append(f"editing {', '.join(files)}")

@@ -108,7 +108,7 @@ def error_signature(error_text: str, *, command: str = "") -> str:
         At most `MAX_CHARS` characters, the same for the same failure with other paths, numbers, times or quoted
         values; the empty string when there is neither text nor command.
     """
-    text = _ANSI.sub("", error_text)
+    text = _ANSI.sub("", error_text).replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     tool = main_command(command)

@@ -159,7 +159,7 @@ def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], read: Read
             situation = read_finished(signal.call)
             return Asked(text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state))
         case ToolFailed():
-            signature = error_signature(signal.error, command=signal.call.command)
+            signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
             situation = read_call(signal.call)
             text = f"{_call_words(signal.call)}\n{signal.error[-1500:]}"
             return Asked(text=text, situation=situation, files=files, signature=signature, goal=_goal(state))

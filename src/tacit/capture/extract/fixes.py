@@ -1,8 +1,9 @@
-"""Verified fixes: a command failed, something changed, the same command succeeded. In: turns. Out: fixes and what is open.
+"""Verified fixes: something failed, something changed, the same thing succeeded. In: turns. Out: fixes and what is open.
 
-Three ways that a success proves a fix: files were edited in between; another command was run in between that prepares
-(install, start, create); or the command itself was corrected right after a usage error. Ordinary red tests that turn
-green while a feature is built are no fixes. Never judges by the agent's words alone.
+Four ways that a success proves a fix: files were edited in between; another command was run in between that prepares
+(install, start, format); the command itself was corrected right after it was misused; or the file was read (again) before an
+edit of it. What fails in one session may be fixed in a later one. Ordinary red tests that turn green while a feature is built
+are no fixes. Never judges by the agent's words alone.
 """
 
 from __future__ import annotations
@@ -11,70 +12,58 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tacit.capture.extract.error_lines import (
+    error_line,
+    host_line,
+    is_misuse,
+    is_red_test,
+    stopped_from_outside,
+)
 from tacit.capture.turn import ToolUse, Turn
-from tacit.reading.commands import main_command
+from tacit.reading.commands import main_command, split_commands
 from tacit.reading.errors import error_signature
 
 MAX_OPEN = 12
+MAX_COMMAND = 300
 _LOOKING = (
     "ls|cat|grep|rg|find|head|tail|diff|git diff|git status|git log|git show|which|test|pgrep|kill|wc|sed|awk|sleep|stat"
     "|file|ps|curl|"
 )
 _NOT_WORTH = frozenset(_LOOKING.split("|"))
-_RED_TEST = re.compile(
-    r"AssertionError|assert(?:ion)? failed|\bexpected\b.{0,80}\b(?:got|received|but|to (?:equal|be))\b|^--- FAIL|^FAILED "
-    r"|^E\s+assert|\d+ (?:tests? )?failed|Expected:|✗|✕",
-    re.MULTILINE | re.IGNORECASE,
-)
-_ENVIRONMENT = re.compile(
-    r"ModuleNotFoundError|ImportError|Cannot find module|command not found|No such file|EADDRINUSE|address already in use"
-    r"|ECONNREFUSED|connection refused|permission denied|EACCES|not installed|could not (?:find|connect|resolve|open)"
-    r"|cannot connect|missing|no required module|unable to|does not exist|not a git repository|environment variable"
-    r"|unsupported|incompatible|version|deadlock|locked|timed? ?out",
-    re.IGNORECASE,
-)
-_USAGE = re.compile(
-    r"unknown (?:option|flag|command|argument|shorthand)|unrecogni[sz]ed|usage:|invalid (?:option|argument|flag)"
-    r"|missing required|no such (?:option|command|file)|command not found|did you mean|not a (?:valid|git) "
-    r"|unexpected argument|bad flag|is not defined|requires? (?:an? )?(?:argument|value)",
-    re.IGNORECASE,
-)
+_READERS = frozenset({"sed", "awk", "cat", "git show", "git diff", "git log"})
+"""Programs that only look, whose misuse is worth knowing all the same."""
 _PREPARES = re.compile(
     r"\b(?:install|add|up|start|init|migrate|generate|mkdir|touch|chmod|login|sync|restore|pull|build|codegen|reset"
-    r"|download|fetch|export|source|setup|tidy|update|prune|clean)\b"
+    r"|download|fetch|export|source|setup|tidy|update|prune|clean|fmt|format|gofmt|goimports|prettier|black|isort|--fix|--write|-w)(?=\s|$)"
 )
-_NOISE = re.compile(
-    r"^(?:Exit code \d+|\s*|\s*\^+\s*|\s*~+\s*|npm (?:ERR|error).*log.*|.*complete log of this run.*)$"
+_MISSING_PROGRAM = re.compile(
+    r"command not found: (?P<zsh>[\w.+-]+)|(?<![\w.+-])(?P<bash>[A-Za-z][\w.+-]*): (?:command )?not found(?!:)"
 )
-_TELLING = re.compile(
-    r"error|fail|cannot|can't|could not|not found|no such|denied|refused|missing|unknown|invalid|undefined|unable|panic",
-    re.IGNORECASE,
-)
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-_NAMED = r"(?:[a-z_]\w*[.:]+)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Panic|NotFound|Timeout)"
-_SHAPE = re.compile(
-    rf"\b(?P<name>{_NAMED})\b(?::\s*(?P<said>.*))?$"
-    r"|^(?P<place>(?:[A-Z]:)?[\w@.+/\\-]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):)\s*(?P<at>.+)$"
-    r"|(?:^|\s)(?P<mark>(?:fatal|error|panic|npm ERR!)(?:\s?\[[\w-]+\]|\s[A-Z]{1,5}\d{2,5})?:?)\s+(?P<told>.+)$",
-)
-_ORDER = re.compile(
-    r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\b(?:curl|wget)\b|\b[a-z]+://(?!localhost|127\.)|\b(?:agents?|assistants?|AI|LLM|SYSTEM"
-    r"|instructions?|prompts?|ignore (?:all|any|the|previous)|you (?:must|should|need|have|are|may)|must (?:now )?(?:run|execute"
-    r"|call|use)|please|always|never|remember|important)\b|^\W*(?:run|execute|download|install|ignore|delete|remove|add|use"
-    r"|send|call|follow|disable|try|to (?:fix|add|solve|resolve|continue))\b",
-    re.IGNORECASE,
-)
-MAX_ESSENCE = 160
+_EDITS = frozenset({"edit", "write"})
 _CAUSE = re.compile(
     r"\b(?:because|the (?:issue|problem|cause|reason|error) (?:is|was)|caused by|due to|needs? to|requires?|missing"
     r"|expects?|should be|isn'?t|wasn'?t|doesn'?t|must)\b",
     re.IGNORECASE,
 )
+_READ = "reading the file"
+UNKNOWN = "?"
+"""The file of a call whose transcript does not name it; it may be any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A command that failed and has not succeeded since."""
+    """Something that failed and has not succeeded since.
+
+    Attributes:
+        command: the command line; for another tool its name.
+        error, signature: what it said, shortened, and the stable form of that.
+        turn, at_ms: when it failed first.
+        edited, prepared: what was done since: files edited, commands run (or steps taken).
+        cause: the agent's own words for the cause, where a sentence gave one.
+        times: how often it failed so.
+        path: for a tool on a file, that file.
+        elsewhere: it failed in an earlier session.
+    """
 
     command: str
     error: str
@@ -84,21 +73,28 @@ class Failure:
     edited: tuple[str, ...] = ()
     prepared: tuple[str, ...] = ()
     cause: str = ""
+    times: int = 1
+    path: str = ""
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A failure with what made the same command succeed: edits, commands run before, or the corrected command."""
+    """A failure with what made the same thing succeed: edits, commands run before, or the corrected command.
+
+    `commit` is what git said of the commit that came next in the session, "" = none.
+    """
 
     failure: Failure
     turn: int
     at_ms: int
     corrected: str = ""
+    commit: str = ""
 
     @property
     def essence(self) -> str:
         """What the error is: see `error_line`."""
-        return error_line(self.failure.error)
+        return host_line(self.failure.error) if self.failure.path else error_line(self.failure.error)
 
 
 def find_fixes(
@@ -109,50 +105,61 @@ def find_fixes(
     fixes: list[Fix] = []
     for turn in turns:
         for use in turn.tools:
-            if not use.finished:
+            if not use.finished or (use.failed and stopped_from_outside(use.error)):
                 continue
-            if use.tool in ("edit", "write"):
-                waiting = [_edited(failure, use) for failure in waiting] if not use.failed else waiting
-            elif use.tool == "bash":
+            if use.tool == "bash":
                 waiting = _ran(use, turn, waiting, fixes)
+                if use.commit:
+                    fixes[:] = [fix if fix.commit else replace(fix, commit=use.commit) for fix in fixes]
+            else:
+                waiting = _used(use, turn, waiting, fixes)
     return tuple(fixes), tuple(waiting[-MAX_OPEN:])
-
-
-def essence_of(error: str) -> str:
-    """The most telling line of an error, at most 160 characters."""
-    lines = [line.strip() for line in error.splitlines() if not _NOISE.match(line)]
-    telling = [line for line in lines if _TELLING.search(line)]
-    chosen = (telling or lines or [""])[0]
-    return chosen if len(chosen) <= 160 else chosen[:157].rsplit(" ", 1)[0] + "..."
-
-
-def error_line(error: str) -> str:
-    """The first line that has an error's form, up to its first sentence end and at most 160 characters; "" = none.
-
-    A tool's output is anybody's text. What is kept will be handed to an agent later, so only what names the error
-    may stay: never the sentences around it, never an order, whatever form it comes in.
-    """
-    for raw in error.splitlines():
-        line = " ".join(_ANSI.sub(" ", raw).split())
-        shape = _SHAPE.search(line)
-        if shape is None and not (_ENVIRONMENT.search(line) or _USAGE.search(line)):
-            continue
-        head = (shape["name"] or shape["place"] or shape["mark"]) if shape else ""
-        said = (shape["said"] or shape["at"] or shape["told"] or "") if shape else line
-        said = re.split(r"(?<=[\w'\"`)\]])[.!?;]+(?:\s|$)", said, maxsplit=1)[0].strip()
-        if _ORDER.search(said) or _ORDER.search(head):
-            if shape and shape["name"]:
-                return shape["name"]
-            continue
-        colon = ":" if shape and shape["name"] and said else ""
-        found = f"{head}{colon} {said}".strip()
-        return found if len(found) <= MAX_ESSENCE else found[: MAX_ESSENCE - 3].rsplit(" ", 1)[0] + "..."
-    return ""
 
 
 def same_command(left: str, right: str) -> bool:
     """Whether two command lines run the same thing: pipes into filters, redirections and `cd` do not matter."""
     return _bare(left) == _bare(right)
+
+
+def does_again(failed: str, succeeded: str) -> bool:
+    """Whether `succeeded` does all that `failed` did: every simple command again, on the same things or on more.
+
+    `lint run ./pkg/a` is done again by `lint run` and by `lint run ./pkg/a && test`, not by `lint run ./pkg/b`.
+    """
+    if same_command(failed, succeeded):
+        return True
+    asked = [part for part in _simple(failed) if part.name not in _NOT_WORTH and not part.built]
+    done = _simple(succeeded)
+    return bool(asked) and all(any(other.covers(part) for other in done) for part in asked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A simple command: its name, its words, the paths it is done to (none = all), and whether it runs what was just built."""
+
+    name: str
+    words: frozenset[str]
+    paths: frozenset[str]
+    built: bool
+
+    def covers(self, other: _Part) -> bool:
+        everywhere = not self.paths or bool(self.paths & {".", "./..."})
+        return (self.name, self.words) == (other.name, other.words) and (
+            everywhere or other.paths <= self.paths
+        )
+
+
+def _simple(command: str) -> list[_Part]:
+    """The simple commands of a line; options and redirections left out."""
+    found: list[_Part] = []
+    for part in re.split(r"&&|\|\||[;|]", _bare(command)):
+        name = main_command(part)
+        if name:
+            words = frozenset(word for word in part.split() if not word.startswith("-"))
+            paths = frozenset(word for word in words if "/" in word or "." in word)
+            built = part.split()[0].startswith("./")
+            found.append(_Part(name=name, words=words - paths, paths=paths, built=built))
+    return found
 
 
 def _bare(command: str) -> str:
@@ -161,6 +168,28 @@ def _bare(command: str) -> str:
     text = re.sub(r"\s*\|\s*(?:tail|head|grep|cat|less|tee)\b[^|]*", "", text)
     text = re.sub(r"\s*(?:;|&&|\|\|)\s*(?:echo|true)\b.*$", "", text)
     return " ".join(text.split())
+
+
+def _used(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> list[Failure]:
+    """A tool other than the shell: an edit may fix what waits; a tool that failed on a file waits for that file."""
+    path = use.paths[0] if use.paths else ""
+    if use.failed:
+        signature = error_signature(use.error, command=use.tool)
+        if not signature or use.tool not in _EDITS:
+            return waiting  # what a look-up does not find is no failure
+        return _wait(waiting, Failure(command=use.tool, error=use.error[:1500], signature=signature, turn=turn.number,
+                                      at_ms=turn.at_ms, path=path or UNKNOWN))  # fmt: skip
+    kept: list[Failure] = []
+    for failure in waiting:
+        if failure.path and (failure.path == path or UNKNOWN in (failure.path, path or UNKNOWN)):
+            if use.tool == "read":
+                failure = replace(failure, prepared=(_READ,), path=path or UNKNOWN)  # noqa: PLW2901
+            elif use.tool == failure.command:
+                if failure.prepared:
+                    fixes.append(Fix(failure=failure, turn=turn.number, at_ms=turn.at_ms or failure.at_ms))
+                continue
+        kept.append(_edited(failure, use) if use.tool in _EDITS and not failure.path else failure)
+    return kept
 
 
 def _edited(failure: Failure, use: ToolUse) -> Failure:
@@ -177,58 +206,94 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
         return _failed(use, turn, waiting)
     kept: list[Failure] = []
     for failure in waiting:
-        if same_command(failure.command, use.command):
-            if failure.edited or failure.prepared:
-                fixes.append(Fix(failure=failure, turn=turn.number, at_ms=turn.at_ms or failure.at_ms))
+        at_ms = turn.at_ms or failure.at_ms
+        corrected = _corrects(use.command, failure) and not same_command(failure.command, use.command)
+        if not corrected and not failure.path and does_again(failure.command, use.command):
+            if _proves(failure):
+                fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms))
             continue
-        if _corrects(use.command, failure):
-            fixes.append(
-                Fix(
-                    failure=failure,
-                    turn=turn.number,
-                    at_ms=turn.at_ms or failure.at_ms,
-                    corrected=use.command,
-                )
-            )
+        if corrected:
+            fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms, corrected=use.command))
             continue
-        if _PREPARES.search(use.command) and len(use.command) <= 160 and "\n" not in use.command:
+        if not failure.path and _prepares(use.command):
             failure = replace(failure, prepared=(*failure.prepared, _bare(use.command))[-3:])  # noqa: PLW2901
         kept.append(failure)
     return kept
 
 
+def _prepares(command: str) -> bool:
+    return len(command) <= 160 and "\n" not in command and bool(_PREPARES.search(command))
+
+
+def _proves(failure: Failure) -> bool:
+    """Whether something was done since that may have helped; in a later session it must concern what failed."""
+    if not failure.elsewhere:
+        return bool(failure.edited or failure.prepared)
+    named = [path for path in failure.edited if path.rsplit("/", 1)[-1] in failure.error]
+    return bool(named or failure.prepared)
+
+
 def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
-    if (
-        not use.error.strip()
-        or main_command(use.command) in _NOT_WORTH
-        or len(use.command) > 300
-        or "\n" in use.command
-    ):
-        return waiting
-    before = [failure for failure in waiting if same_command(failure.command, use.command)]
-    # Failing again with another error: the first one is gone, but nothing proves by what.
-    kept = [failure for failure in waiting if failure not in before]
-    signature = error_signature(use.error, command=use.command)
-    if _RED_TEST.search(use.error) and not _ENVIRONMENT.search(essence_of(use.error)):
-        return kept
-    same = next((failure for failure in before if failure.signature == signature), None)
-    if same is not None:
-        return [*kept, same]
-    failure = Failure(
-        command=use.command, error=use.error[:1500], signature=signature, turn=turn.number, at_ms=turn.at_ms
+    worth = main_command(use.command) not in _NOT_WORTH or (
+        is_misuse(use.error) and any(name in _READERS for name in split_commands(use.command))
     )
-    return [*kept, failure]
+    if not use.error.strip() or not worth or len(use.command) > MAX_COMMAND or "\n" in use.command:
+        return waiting
+    signature = error_signature(use.error, command=use.command)
+    if is_red_test(use.error) or " | " not in signature:
+        # Failing otherwise now: what failed before is gone, but nothing proves by what.
+        return [
+            failure for failure in waiting if failure.path or not does_again(failure.command, use.command)
+        ]
+    return _wait(waiting, Failure(command=use.command, error=use.error[:1500], signature=signature, turn=turn.number,
+                                  at_ms=turn.at_ms))  # fmt: skip
+
+
+def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
+    """`waiting` with `failure`; the same one again counts once more and keeps what was done since."""
+    same = [
+        one
+        for one in waiting
+        if one.path == failure.path
+        and (one.signature == failure.signature or does_again(one.command, failure.command))
+    ]
+    again = next((one for one in same if one.signature == failure.signature), None)
+    kept = [one for one in waiting if one not in same]
+    if again is None:
+        return [*kept, failure]
+    # What was tried before it failed again did not help.
+    tried = replace(again, times=again.times + 1, edited=(), prepared=(), elsewhere=False)
+    return [
+        *kept,
+        tried if again.edited or again.prepared else replace(again, times=again.times + 1, elsewhere=False),
+    ]
 
 
 def _corrects(command: str, failure: Failure) -> bool:
-    """A usage error, and now the same program with other arguments works, with nothing else done in between."""
+    """Misused, and now the same program with other arguments works, with nothing else done in between."""
     if (
-        failure.edited
+        failure.path
+        or failure.edited
         or failure.prepared
-        or not _USAGE.search(failure.error)
-        or len(command) > 200
+        or len(command) > MAX_COMMAND
         or "\n" in command
+        or not is_misuse(failure.error)
     ):
         return False
+    missing = _MISSING_PROGRAM.search(failure.error)
+    if missing:
+        return _stands_in(command, failure.command, missing["zsh"] or missing["bash"])
     program = main_command(command)
-    return bool(program) and program not in _NOT_WORTH and program == main_command(failure.command)
+    if program in _NOT_WORTH and program not in _READERS:
+        return False
+    return bool(program) and program == main_command(failure.command)
+
+
+def _stands_in(command: str, failed: str, missing: str) -> bool:
+    """Whether `command` is the failed one with another program of the family in the place of the missing one."""
+    family = re.match(r"[A-Za-z_]+", missing)
+    stem = family[0] if family else missing
+    if not re.search(rf"(?<![\w.-]){re.escape(missing)}(?![\w.-])", failed):
+        return False
+    ours = re.findall(rf"(?<![\w./-]){re.escape(stem)}[\d.]*(?![\w-])", command)
+    return bool(ours) and missing not in ours

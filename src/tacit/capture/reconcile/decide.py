@@ -50,7 +50,11 @@ def reconcile(
         if near.memory.status in ("active", "quarantined") and near.memory.id != memory.id
     ]
     pairs = _judged(memory, ordered, near_duplicate_cosine, judge)
-    same = [(stored, judgment) for stored, judgment in pairs if judgment.relation == "same"]
+    same = [
+        (stored, judgment)
+        for stored, judgment in pairs
+        if judgment.relation == "same" and not _other_error(memory, stored)
+    ]
     if same:
         stored, judgment = max(same, key=lambda pair: pair[1].chance)
         return _same(memory, stored, judgment)
@@ -109,12 +113,19 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     return Merge(memory=merged, reason=_told(stored, judgment))
 
 
+def _other_error(memory: Memory, stored: Memory) -> bool:
+    """Two errors that say different things have each their own fix, however alike the sentences are."""
+    mine, theirs = memory.error_signature, stored.error_signature
+    return bool(mine and theirs) and mine != theirs
+
+
 def _conflicts(memory: Memory, stored: Memory, judgment: Judgment) -> bool:
     """Whether the two cannot hold together, as far as their kinds and scopes let one say so."""
     if (
         judgment.relation not in ("conflict", "unsure")
         or stored.scope != memory.scope
         or stored.status != "active"
+        or _other_error(memory, stored)
     ):
         return False
     if judgment.verdict == "value_changed":

@@ -1,0 +1,106 @@
+"""What a tool's output says of its failure. In: the output. Out: one line, or what sort of failure it is. Pure.
+
+A tool's output is anybody's text: what is kept of it names the error, never the sentences around it, never an order.
+"""
+
+from __future__ import annotations
+
+import re
+
+RED_TEST = re.compile(
+    r"AssertionError|assert(?:ion)? failed|\bexpected\b.{0,80}\b(?:got|received|but|to (?:equal|be))\b|^--- FAIL|^FAILED "
+    r"|^E\s+assert|\d+ (?:tests? )?failed|Expected:|✗|✕",
+    re.MULTILINE | re.IGNORECASE,
+)
+ENVIRONMENT = re.compile(
+    r"ModuleNotFoundError|ImportError|Cannot find module|command not found|No such file|EADDRINUSE|address already in use"
+    r"|ECONNREFUSED|connection refused|permission denied|EACCES|not installed|could not (?:find|connect|resolve|open)"
+    r"|cannot connect|missing|no required module|unable to|does not exist|not a git repository|environment variable"
+    r"|unsupported|incompatible|version|deadlock|locked|timed? ?out",
+    re.IGNORECASE,
+)
+USAGE = re.compile(
+    r"unknown (?:option|flag|command|argument|shorthand)|unrecogni[sz]ed|usage:|invalid (?:option|argument|flag)"
+    r"|missing required|no such (?:option|command|file)|command not found|did you mean|not a (?:valid|git) "
+    r"|unexpected argument|bad flag|illegal option|syntax error|accepts (?:at most|exactly|between)|too many arguments|is not defined|requires? (?:an? )?(?:argument|value)",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    r"^(?:Exit code \d+|\s*|\s*\^+\s*|\s*~+\s*|npm (?:ERR|error).*log.*|.*complete log of this run.*)$"
+)
+_TELLING = re.compile(
+    r"error|fail|cannot|can't|could not|not found|no such|denied|refused|missing|unknown|invalid|undefined|unable|panic",
+    re.IGNORECASE,
+)
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_NAMED = r"(?:[a-z_]\w*[.:]+)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Panic|NotFound|Timeout)"
+_SHAPE = re.compile(
+    rf"\b(?P<name>{_NAMED})\b(?::\s*(?P<said>.*))?$"
+    r"|^(?P<place>(?:[A-Z]:)?[\w@.+/\\-]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):)\s*(?P<at>.+)$"
+    r"|(?:^|\s)(?P<mark>(?:fatal|error|panic|npm ERR!)(?:\s?\[[\w-]+\]|\s[A-Z]{1,5}\d{2,5})?:?)\s+(?P<told>.+)$",
+)
+_ORDER = re.compile(
+    r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\b(?:curl|wget)\b|\b[a-z]+://(?!localhost|127\.)|\b(?:agents?|assistants?|AI|LLM|SYSTEM"
+    r"|instructions?|prompts?|ignore (?:all|any|the|previous)|you (?:must|should|need|have|are|may)|must (?:now )?(?:run|execute"
+    r"|call|use)|please|always|never|remember|important)\b|^\W*(?:run|execute|download|install|ignore|delete|remove|add|use"
+    r"|send|call|follow|disable|try|to (?:fix|add|solve|resolve|continue))\b",
+    re.IGNORECASE,
+)
+MAX_ESSENCE = 160
+_STOPPED = re.compile(
+    r"Sibling tool call errored|Request interrupted by user|user doesn't want to|was rejected|\[Request interrupted"
+)
+
+
+def stopped_from_outside(error: str) -> bool:
+    """Whether the call did not fail but was stopped: by the user, or with another call."""
+    return bool(_STOPPED.search(error))
+
+
+def is_red_test(error: str) -> bool:
+    """Whether a test simply does not hold yet: no failure of the surroundings."""
+    return bool(RED_TEST.search(error)) and not ENVIRONMENT.search(essence_of(error))
+
+
+def is_misuse(error: str) -> bool:
+    """Whether the command was written wrongly."""
+    return bool(USAGE.search(error))
+
+
+def essence_of(error: str) -> str:
+    """The most telling line of an error, at most 160 characters."""
+    lines = [line.strip() for line in error.splitlines() if not _NOISE.match(line)]
+    telling = [line for line in lines if _TELLING.search(line)]
+    chosen = (telling or lines or [""])[0]
+    return chosen if len(chosen) <= 160 else chosen[:157].rsplit(" ", 1)[0] + "..."
+
+
+def error_line(error: str) -> str:
+    """The first line that has an error's form, up to its first sentence end and at most 160 characters; "" = none.
+
+    A tool's output is anybody's text. What is kept will be handed to an agent later, so only what names the error
+    may stay: never the sentences around it, never an order, whatever form it comes in.
+    """
+    for raw in error.splitlines():
+        line = " ".join(_ANSI.sub(" ", raw).split())
+        shape = _SHAPE.search(line)
+        if shape is None and not (ENVIRONMENT.search(line) or USAGE.search(line)):
+            continue
+        head = (shape["name"] or shape["place"] or shape["mark"]) if shape else ""
+        said = (shape["said"] or shape["at"] or shape["told"] or "") if shape else line
+        said = re.split(r"(?<=[\w'\"`)\]])[.!?;]+(?:\s|$)", said, maxsplit=1)[0].strip()
+        if _ORDER.search(said) or _ORDER.search(head):
+            if shape and shape["name"]:
+                return shape["name"]
+            continue
+        colon = ":" if shape and shape["name"] and said else ""
+        found = f"{head}{colon} {said}".strip()
+        return found if len(found) <= MAX_ESSENCE else found[: MAX_ESSENCE - 3].rsplit(" ", 1)[0] + "..."
+    return ""
+
+
+def host_line(error: str) -> str:
+    """What a host says of its own tool that refused a call: its first sentence; "" = none, or it holds an order."""
+    line = " ".join(_ANSI.sub(" ", re.sub(r"</?tool_use_error>", " ", error)).split())
+    said = re.split(r"[.!?;:](?:\s|$)", line, maxsplit=1)[0].strip()
+    return said if 8 <= len(said) <= 100 and not _ORDER.search(said) else ""
