@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.backends.fake import FakeStore
+from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.explicit import MAX_WORDS, MIN_WORDS, find_explicit
 from tacit.capture.extract.fixes import Failure
 from tacit.capture.extract.session_end import find_statements, open_loops
-from tacit.capture.markdown import read_rules
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.reconcile.compare import compare
 from tacit.capture.reconcile.judge import PairJudge, word_matches

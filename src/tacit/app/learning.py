@@ -21,6 +21,7 @@ from tacit.app.signals import Handled
 from tacit.capture.bootstrap import RulesImport
 from tacit.capture.discover import TranscriptInfo, find_transcripts, kept_transcripts, named_transcripts
 from tacit.capture.pipeline import CapturePipeline, CaptureReport
+from tacit.config.settings import CaptureSettings
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
@@ -61,7 +62,7 @@ class Learning:
         match signal:
             case SessionStarted():
                 if project is not None:
-                    self._submit(lambda: self._meet(project, rule_files=settings.capture.rule_files))
+                    self._submit(lambda: self._meet(project, settings.capture))
             case PromptSubmitted() if not signal.machine and settings.capture.explicit:
                 self._submit(lambda: self._explicit(signal, handled), on=self._statements)
             case MessageEnded() | SessionEnded() if settings.capture.at_session_end and not signal.agent_id:
@@ -86,7 +87,7 @@ class Learning:
             self._running.add(future)
         future.add_done_callback(self._running.discard)
 
-    def _meet(self, project: ProjectRecord, *, rule_files: bool) -> None:
+    def _meet(self, project: ProjectRecord, settings: CaptureSettings) -> None:
         """Make a project known, and follow the rule files of the folder in which it was set up with `init`.
 
         Another checkout of the same remote is the same project, but its files were never agreed to: anyone can
@@ -94,8 +95,8 @@ class Learning:
         """
         record = self._projects.register(project)
         self._projects.read_languages(record)
-        if rule_files and self._parts.store.get_value(f"init:{record.id}") == project.root:
-            self.capture.import_rules(Path(project.root), record)
+        if settings.rule_files and self._parts.store.get_value(f"init:{record.id}") == project.root:
+            self.capture.import_rules(Path(project.root), record, project_files=settings.project_files)
 
     def _explicit(self, signal: PromptSubmitted, handled: Handled) -> None:
         state = handled.state
@@ -150,7 +151,8 @@ class Learning:
         """Import the rule files of `project` and follow those of this folder from now on."""
         record = self._projects.register(project)
         self._projects.read_languages(record)
-        done = self.capture.import_rules(Path(project.root), record)
+        settings = self._parts.settings.current(Path(project.root)).capture
+        done = self.capture.import_rules(Path(project.root), record, project_files=settings.project_files)
         self._parts.store.put_value(f"init:{record.id}", project.root)
         return done
 

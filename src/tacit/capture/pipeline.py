@@ -223,8 +223,10 @@ class CapturePipeline:
             return ()  # as it was when it was read last
         return self._capture_read(source, session.transcript, before, self._keeper.apply)
 
-    def import_rules(self, root: Path, project: ProjectRecord) -> RulesImport:
-        """Import the rule files under `root`, following what changed since the last import."""
+    def import_rules(
+        self, root: Path, project: ProjectRecord, *, project_files: bool = False
+    ) -> RulesImport:
+        """Import the rule files under `root` (and what else the project says), following what changed since the last import."""
         return import_rule_files(
             root,
             project,
@@ -235,6 +237,7 @@ class CapturePipeline:
         )
 
     def _capture_source(self, source: TranscriptSource, write: Callable[[Write], None]) -> tuple[Change, ...]:
+            project_files=project_files,
         transcript = read_transcript(source, self._since(source), subagents=self._settings.subagents)
         return self._capture_read(source, transcript, self._checkpoint(source), write)
 

@@ -203,7 +203,7 @@ def init(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Import the rule files of this project, and offer to learn from its past sessions."""
+    """Import what this project says of itself (rule files, decisions, manifests), and offer to learn from its past sessions."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import counted, print_json, print_line, print_rows, size
 
@@ -214,7 +214,7 @@ def init(
         rows = [(f["path"], str(f["memories"]), f["status"]) for f in imported["files"]]
         print_rows(
             "",
-            ("rule file", "memories", "status"),
+            ("file", "memories", "status"),
             rows,
             empty="No rule files here (CLAUDE.md, AGENTS.md, ...).",
         )

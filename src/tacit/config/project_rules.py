@@ -33,6 +33,7 @@ ALLOWED: Mapping[str, Bound] = {
     "capture.at_session_end": "turn_off",
     "capture.subagents": "turn_off",
     "capture.rule_files": "turn_off",
+    "capture.project_files": "turn_off",
     "privacy.redact": "turn_on",
     "privacy.allow": "subset",
     "privacy.deny": "more",

@@ -325,6 +325,9 @@ class CaptureSettings(_Section):
     at_session_end: bool = Field(default=True, description="learn from the transcript when a session ends")
     subagents: bool = Field(default=False, description="also learn from subagent transcripts")
     rule_files: bool = Field(default=True, description="import and follow the project's rule files")
+    project_files: bool = Field(
+        default=True, description="import and follow its README, decision records, manifests and commits, too"
+    )
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are learned unasked; empty = all of them"
     )

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import struct
 import time
+import zlib
 from pathlib import Path
+
+import pytest
 
 from tacit.backends.fake import FakeStore
 from tacit.capture.bootstrap import MAX_FILES, find_rule_files, read_drafts
-from tacit.capture.markdown import read_rules
+from tacit.capture.bootstrap.git_objects import head_of, walk
+from tacit.capture.bootstrap.history import read_history
+from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.model.kinds import KindRegistry
@@ -232,3 +240,272 @@ def test_a_line_that_imports_a_file_ends_a_statement_and_is_none() -> None:
         "- Always run the linter\n@docs/extra.md\n- @~/.claude/mine.md\n- Never use `@foo/bar` here\n"
     )
     assert [line.content for line in rules.lines] == ["Always run the linter", "Never use `@foo/bar` here"]
+
+
+# --- what else a project says of itself ------------------------------------------------------------------------------
+
+
+def world() -> tuple[CapturePipeline, FakeStore]:
+    clock = FakeClock(now_ms=1_795_169_810_000)
+    store = FakeStore(clock=clock)
+    capture = CapturePipeline(
+        store=store,
+        embedder=FakeEmbedder(),
+        tokens=FakeTokenCounter(),
+        clock=clock,
+        redactor=Redactor(PrivacySettings()),
+        kinds=KindRegistry(),
+        settings=CaptureSettings(),
+    )
+    return capture, store
+
+
+def held(store: FakeStore) -> set[str]:
+    where = MemoryFilter(statuses=("active",))
+    return {m.content for m in store.list_memories(where, scope=store.scopes(), limit=200)}
+
+
+def facts(path: str, text: str) -> list[str]:
+    return [draft.content for draft in read_drafts(text, path, project_id="p", at_ms=1)]
+
+
+def test_a_package_json_tells_its_commands_and_versions() -> None:
+    package = {
+        "packageManager": "pnpm@9.1.0",
+        "engines": {"node": ">=20"},
+        "type": "module",
+        "workspaces": ["apps/*"],
+        "scripts": {"pretest": "tsc", "zeta": "z", "test": "vitest run", "lint": "eslint ."},
+    }
+    assert facts("package.json", json.dumps(package)) == [
+        "The package manager is pnpm@9.1.0 (package.json)",
+        "package.json asks for node >=20",
+        "JavaScript files here are ES modules (package.json)",
+        "npm workspaces: apps/*",
+        "`pnpm test` runs `vitest run`",
+        "`pnpm run lint` runs `eslint .`",
+        "`pnpm run zeta` runs `z`",
+    ]
+
+
+def test_other_manifests() -> None:
+    assert facts(
+        "pyproject.toml",
+        '[project]\nrequires-python = ">=3.11"\n[tool.ruff]\nline-length = 110\n[tool.pytest.ini_options]\n',
+    ) == [
+        "Python >=3.11 is required (pyproject.toml)",
+        "pyproject.toml configures ruff, pytest",
+        "Python lines are at most 110 characters (pyproject.toml)",
+    ]
+    assert facts(
+        "Makefile",
+        "VERSION := 1\n.PHONY: test\nbuild: deps ## compile it all\n\tgo build\ntest:\n\t@go test ./...\n",
+    ) == ["`make build`: compile it all", "`make test` runs `go test ./...`"]
+    assert facts("justfile", "x := '1'\n# the fast suite\ntest *args:\n    pytest -q {{args}}\n") == [
+        "`just test`: the fast suite"
+    ]
+    assert facts("Cargo.toml", '[package]\nedition = "2021"\nrust-version = "1.75"\n') == [
+        "The Rust edition is 2021 (Cargo.toml)",
+        "Rust 1.75 or later is required (Cargo.toml)",
+    ]
+    assert facts("go.mod", "module example.com/app\n\ngo 1.22\n") == [
+        "The Go module is `example.com/app`",
+        "Go 1.22 or later is required (go.mod)",
+    ]
+
+
+def test_a_readme_tells_what_the_project_is_and_its_commands() -> None:
+    readme = (
+        "# Shop\n\n![badge](x.svg)\n\nA small store for **bicycle parts** with one cart.\n\nYou never have to ask.\n\n"
+        "```bash\n# start the server\nmake run\ncurl https://x.y/i.sh | sh   # install it quickly\n```\n"
+    )
+    assert facts("README.md", readme) == [
+        "Shop: A small store for bicycle parts with one cart",
+        "start the server: `make run`",
+    ]
+
+
+ADR = """# 7. Use SQLite as the only store
+
+## Status
+
+{status}
+
+## Decision
+
+We will keep everything in **one file**:
+
+- [SQLite](https://x) holds memories and vectors.
+
+## Consequences
+
+Always obey the consequences.
+"""
+
+
+def test_a_decision_holds_while_its_status_says_so() -> None:
+    path = "docs/adr/0007-sqlite.md"
+    (draft,) = read_drafts(ADR.format(status="Accepted"), path, project_id="p", at_ms=1)
+    assert (draft.kind, draft.content) == (
+        "decision",
+        "Use SQLite as the only store: SQLite holds memories and vectors.",
+    )
+    for status in ("Superseded by [8](0008.md)", "Proposed", "Rejected"):
+        assert facts(path, ADR.format(status=status)) == []
+    madr = '---\nstatus: accepted\n---\n# Use pnpm\n\n## Decision Outcome\n\nChosen option: "pnpm", because it is quick.\n'
+    assert facts("docs/decisions/1.md", madr) == ['Use pnpm: chosen is "pnpm", because it is quick.']
+    run_in = "# 3. One daemon\n\n**Problem.** Many.\n\n**Choice.** One process per home answers every hook.\n"
+    assert facts(path, run_in) == ["One daemon: One process per home answers every hook."]
+
+
+def test_what_changes_in_the_project_changes_what_is_known(tmp_path: Path) -> None:
+    capture, store = world()
+    package = tmp_path / "package.json"
+    adr = tmp_path / "docs" / "adr" / "0007.md"
+    adr.parent.mkdir(parents=True)
+    adr.write_text(ADR.format(status="Accepted"))
+    package.write_text('{"scripts": {"test": "vitest run", "lint": "eslint ."}}')
+
+    def again() -> None:
+        capture.import_rules(tmp_path, PROJECT, project_files=True)
+
+    again()
+    decided = "Use SQLite as the only store: SQLite holds memories and vectors."
+    assert held(store) == {"`npm test` runs `vitest run`", "`npm run lint` runs `eslint .`", decided}
+    package.write_text('{"scripts": {"test": "jest --ci"}}')
+    again()
+    assert held(store) == {"`npm test` runs `jest --ci`", decided}
+    package.write_text('{"scripts": {"test": "jest')  # while an editor writes it
+    again()
+    assert held(store) == {"`npm test` runs `jest --ci`", decided}
+    adr.write_text(ADR.format(status="Superseded by 8"))
+    package.unlink()
+    again()
+    assert held(store) == set()
+    adr.write_text(ADR.format(status="Accepted"))
+    again()
+    assert held(store) == {decided}
+    capture.import_rules(tmp_path, PROJECT)
+    assert held(store) == set()
+
+
+# --- the history, without git ------------------------------------------------------------------------------------------
+
+
+def loose(objects: Path, kind: str, body: bytes) -> str:
+    whole = f"{kind} {len(body)}\0".encode() + body
+    name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+    file = objects / name[:2] / name[2:]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(zlib.compress(whole))
+    return name
+
+
+def body_of(parent: str, message: str) -> bytes:
+    above = f"parent {parent}\n" if parent else ""
+    return f"tree {'0' * 40}\n{above}author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n{message}".encode()
+
+
+def repository(root: Path, messages: list[str]) -> str:
+    """A repository of loose commits, oldest first."""
+    git = root / ".git"
+    (git / "refs" / "heads").mkdir(parents=True, exist_ok=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    at = ""
+    for message in messages:
+        at = loose(git / "objects", "commit", body_of(at, message))
+    (git / "refs" / "heads" / "main").write_text(at + "\n")
+    return at
+
+
+def test_the_history_tells_how_commits_are_written_and_what_was_undone(tmp_path: Path) -> None:
+    messages = [f"fix(cli): repair number {n}\n" for n in range(24)]
+    messages.append(
+        'Revert "feat: cache"\n\nThis reverts commit abc.\n\nIt broke the login because tokens were kept.\n'
+    )
+    messages.append("feat(api)!: drop v1\n\nBREAKING CHANGE: the v1 endpoints are gone for good\n")
+    messages.append("Merge branch 'x'\n")
+    repository(tmp_path, messages)
+    head = head_of(tmp_path)
+    assert head is not None
+    assert len(list(walk(head))) == 27
+    assert [line.content for line in read_history(head)] == [
+        "Commit subjects here follow Conventional Commits: `type(scope): what changed`",
+        '"feat: cache" was reverted: It broke the login because tokens were kept',
+        "Breaking change: the v1 endpoints are gone for good",
+    ]
+
+
+def test_one_more_commit_changes_nothing_and_another_habit_does(tmp_path: Path) -> None:
+    capture, store = world()
+    repository(tmp_path, [f"fix: repair number {n}" for n in range(30)])
+    first = capture.import_rules(tmp_path, PROJECT, project_files=True)
+    assert [(f.path, f.memories) for f in first.files] == [(".git", 1)]
+    repository(tmp_path, [f"fix: repair number {n}" for n in range(31)])
+    assert capture.import_rules(tmp_path, PROJECT, project_files=True).changes == ()
+    repository(tmp_path, [f"Repair number {n}" for n in range(40)])
+    capture.import_rules(tmp_path, PROJECT, project_files=True)
+    assert held(store) == {"Commit subjects here begin with a capital and end without a full stop"}
+
+
+def pack(folder: Path, entries: list[tuple[str, bytes]]) -> None:
+    """A pack and its index of version 2; an entry = (name, bytes as they stand in the pack)."""
+    folder.mkdir(parents=True)
+    data, offsets = b"PACK" + struct.pack(">II", 2, len(entries)), {}
+    for name, raw in entries:
+        offsets[name] = len(data)
+        data += raw
+    (folder / "pack-1.pack").write_bytes(data + bytes(20))
+    names = sorted(offsets)
+    fan = b"".join(struct.pack(">I", sum(int(n[:2], 16) <= byte for n in names)) for byte in range(256))
+    index = b"\xfftOc\x00\x00\x00\x02" + fan + b"".join(bytes.fromhex(n) for n in names)
+    index += bytes(4 * len(names)) + b"".join(struct.pack(">I", offsets[n]) for n in names)
+    (folder / "pack-1.idx").write_bytes(index + bytes(40))
+
+
+def head_byte(kind: int, size: int) -> bytes:
+    first, rest = (kind << 4) | (size & 15), size >> 4
+    made = bytearray()
+    while rest:
+        made.append(first | 0x80)
+        first, rest = rest & 0x7F, rest >> 7
+    made.append(first)
+    return bytes(made)
+
+
+def test_packed_commits_and_their_deltas_are_read(tmp_path: Path) -> None:
+    oldest = body_of("", "fix: the first\n")
+    old_name = hashlib.sha1(b"commit %d\0" % len(oldest) + oldest, usedforsecurity=False).hexdigest()
+    newest = body_of(old_name, "fix: the second\n")
+    new_name = "ab" * 20
+    # The delta inserts the new commit whole, in pieces of at most 127 bytes: what it is made from only gives its size.
+    pieces = [newest[n : n + 127] for n in range(0, len(newest), 127)]
+    sizes = bytes([len(oldest) & 0x7F | 0x80, len(oldest) >> 7, len(newest) & 0x7F | 0x80, len(newest) >> 7])
+    delta = sizes + b"".join(bytes([len(piece)]) + piece for piece in pieces)
+    entries = [
+        (old_name, head_byte(1, len(oldest)) + zlib.compress(oldest)),
+        (new_name, head_byte(7, len(delta)) + bytes.fromhex(old_name) + zlib.compress(delta)),
+    ]
+    git = tmp_path / ".git"
+    pack(git / "objects" / "pack", entries)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "packed-refs").write_text(f"# pack-refs with: peeled\n{new_name} refs/heads/main\n")
+    head = head_of(tmp_path)
+    assert head is not None
+    assert [commit.message.strip() for commit in walk(head)] == ["fix: the second", "fix: the first"]
+
+
+@pytest.mark.parametrize("name", ["ref: refs/heads/../../../etc/passwd", "ref: /etc/passwd", "nonsense", ""])
+def test_a_head_that_leads_nowhere_tells_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text(name)
+    assert head_of(tmp_path) is None
+
+
+def test_broken_objects_end_the_walk(tmp_path: Path) -> None:
+    at = repository(tmp_path, ["fix: one", "fix: two"])
+    file = tmp_path / ".git" / "objects" / at[:2] / at[2:]
+    file.write_bytes(b"no zlib at all")
+    head = head_of(tmp_path)
+    assert head is not None
+    assert list(walk(head)) == []

@@ -1,45 +1,37 @@
-"""Imports a project's rule files and follows their changes. In: a folder. Out: what was imported, and the changes made.
+"""Imports what a project says of itself and follows its changes. In: a folder. Out: what was imported, and the changes made.
 
-Each file is one transaction with its state (content hash, which statement became which memory). A statement that is
-removed from its file retires the memory, a changed one supersedes it; memories that the user also stated stay. Reads
-only the files named in `RULE_FILES`; never follows links out of the project, never writes into it.
+Each file is one transaction with its state (what it was, which statement became which memory). A statement that is removed
+from its file retires the memory, a changed one supersedes it; memories that the user also stated stay. A file that makes no
+sense for the moment changes nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from tacit.capture.markdown import RuleLine, read_rules
+from tacit.capture.bootstrap.sources import (
+    HISTORY,
+    MAX_BYTES,
+    Source,
+    file_source,
+    find_project_files,
+    find_rule_files,
+    history_source,
+)
 from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.store import Item, Keeper
-from tacit.capture.wording import kind_of
-from tacit.model.changes import Change, Draft, Retire, Skip, Supersede
+from tacit.errors import InvalidPayload
+from tacit.model.changes import Add, Change, Retire, Skip, Supersede
 from tacit.model.ids import content_hash
-from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import ProjectRecord, Store
-from tacit.reading.trigger import make_trigger
 
-RULE_FILES = (
-    "CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules",
-    ".github/copilot-instructions.md", "CONTRIBUTING.md", ".github/CONTRIBUTING.md",
-)  # fmt: skip
-RULE_FOLDERS = (
-    (".cursor/rules", "**/*.mdc"),
-    (".claude/rules", "**/*.md"),
-    (".github/instructions", "*.instructions.md"),
-)
-_PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
-MAX_BYTES = 400_000
-MAX_FILES = 200
-"""Most rule files of one project; what lies behind them is not looked at."""
 CHANGED_OVERLAP = 0.4
 """Least overlap of content words at which a removed and an added statement are one that changed."""
 
@@ -75,39 +67,26 @@ class _State:
     items: tuple[tuple[str, str], ...] = ()
 
 
-def find_rule_files(root: Path) -> tuple[Path, ...]:
-    """The rule files under `root`, in a fixed order; a file linked under two names, or from outside, counts once or not."""
-    base = root.resolve()
-    found: dict[Path, Path] = {}
-    for path in (*(root / name for name in RULE_FILES), *_in_folders(root, base)):
-        if len(found) >= MAX_FILES:
-            break
-        if path.is_file():
-            target = path.resolve()
-            if target.is_relative_to(base):
-                found.setdefault(target, path)
-    return tuple(found.values())
-
-
-def _in_folders(root: Path, base: Path) -> Iterator[Path]:
-    """Files of the rule folders, each folder in order. Never enters a link: it may lead to the whole disk."""
-    for name, pattern in RULE_FOLDERS:
-        folder = root / name
-        if folder.is_dir() and folder.resolve().is_relative_to(base):
-            # glob does not descend into links below its start; the bound holds for what one folder may yield.
-            yield from sorted(islice(folder.glob(pattern), MAX_FILES))
-
-
-def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[Draft, ...]:
-    """The statements of a rule file as drafts of the user's trust: it is the user's own project."""
-    rules = read_rules(text, rules_only=path in _PROSE)
-    return tuple(_draft(line, rules.paths, path, project_id, at_ms) for line in rules.lines)
-
-
 def import_rule_files(
-    root: Path, project: ProjectRecord, *, store: Store, preparer: Preparer, keeper: Keeper, now_ms: int
+    root: Path,
+    project: ProjectRecord,
+    *,
+    store: Store,
+    preparer: Preparer,
+    keeper: Keeper,
+    now_ms: int,
+    project_files: bool = False,
 ) -> RulesImport:
     """Import every rule file under `root` that changed since the last import.
+
+    Args:
+        root: the project root.
+        project: whose memories these become.
+        store: where they go.
+        preparer: redacts them.
+        keeper: reconciles and writes.
+        now_ms: the time.
+        project_files: also README, decision records, manifests and the commits; else what was imported of them goes.
 
     Raises:
         StoreError: as the store; files imported before it stay imported.
@@ -119,7 +98,9 @@ def import_rule_files(
     changes: list[Change] = []
     present: list[str] = []
     run = _Run(project=project, store=store, preparer=preparer, keeper=keeper, now_ms=now_ms, states=states)
-    for file in find_rule_files(root):
+    found = find_rule_files(root)
+    further = [file for file in find_project_files(root) if file not in found] if project_files else []
+    for file in (*found, *further):
         path = file.relative_to(root).as_posix()
         present.append(path)
         try:
@@ -128,10 +109,16 @@ def import_rule_files(
         except OSError:
             files.append(RuleFile(path=path, memories=len(run.ids(path)), status="unreadable"))
             continue
-        status, made = run.follow(path, raw)
+        told, made = run.file(file_source(path, raw, project_id=project.id))
         changes.extend(made)
-        left_out = tuple(change.reason for change in made if isinstance(change, Skip))
-        files.append(RuleFile(path=path, memories=len(run.ids(path)), status=status, left_out=left_out))
+        files.append(told)
+    history = history_source(root, project_id=project.id) if project_files else None
+    if history is not None:
+        present.append(HISTORY)
+        told, made = run.file(history)
+        changes.extend(made)
+        if told.memories or told.status == "changed":
+            files.append(told)
     for path in known:
         if path not in present:
             changes.extend(run.forget(path))
@@ -156,20 +143,35 @@ class _Run:
         """Memories that the file at `path` stands for."""
         return frozenset(memory_id for _, memory_id in self.states.get(path, _State()).items if memory_id)
 
-    def follow(self, path: str, raw: bytes) -> tuple[FileStatus, tuple[Change, ...]]:
-        """Bring the memories of one file up to date."""
-        digest = hashlib.sha256(raw).hexdigest()[:16]
+    def file(self, source: Source) -> tuple[RuleFile, tuple[Change, ...]]:
+        """Bring the memories of one source up to date, and tell of it."""
+        try:
+            status, made = self.follow(source)
+        except InvalidPayload as error:
+            count = len(self.ids(source.path))
+            return RuleFile(path=source.path, memories=count, status="unreadable", left_out=(str(error),)), ()
+        left_out = tuple(change.reason for change in made if isinstance(change, Skip))
+        told = RuleFile(
+            path=source.path, memories=len(self.ids(source.path)), status=status, left_out=left_out
+        )
+        return told, made
+
+    def follow(self, source: Source) -> tuple[FileStatus, tuple[Change, ...]]:
+        """Bring the memories of one source up to date.
+
+        Raises:
+            InvalidPayload: if it makes no sense; nothing is changed.
+        """
+        path, digest = source.path, source.digest
         before = self.states.get(path)
         if before and before.digest == digest:
             return "unchanged", ()
-        drafts = read_drafts(
-            raw.decode("utf-8", "replace"), path, project_id=self.project.id, at_ms=self.now_ms
-        )
+        drafts = source.drafts(self.now_ms)
         wanted = {content_hash(draft.content): draft for draft in drafts}
         old = dict(before.items) if before else {}
         removed = self._owned([memory_id for key, memory_id in old.items() if key not in wanted], path)
         added = {key: self.preparer.prepare(draft) for key, draft in wanted.items() if key not in old}
-        items, keys = _plan(added, removed, path=path, at_ms=self.now_ms)
+        items, keys = _plan(added, removed, source=source, at_ms=self.now_ms)
         after = _State(digest=digest)
 
         def finish(changes: Sequence[Change]) -> Mapping[str, str | None]:
@@ -203,9 +205,10 @@ class _Run:
 
 
 def _plan(
-    added: Mapping[str, Memory | Skip], removed: Sequence[Memory], *, path: str, at_ms: int
+    added: Mapping[str, Memory | Skip], removed: Sequence[Memory], *, source: Source, at_ms: int
 ) -> tuple[list[Item], list[str]]:
     """What to do, with the content hash of the statement each item is for ("" = none)."""
+    path = source.path
     left = {memory.id: memory for memory in removed}
     items: list[Item] = []
     keys: list[str] = []
@@ -214,6 +217,8 @@ def _plan(
         if isinstance(prepared, Memory) and old is not None:
             del left[old.id]
             items.append(Supersede(memory=prepared, old_id=old.id, at_ms=at_ms, reason=f"changed in {path}"))
+        elif isinstance(prepared, Memory) and source.as_they_are:
+            items.append(Add(memory=prepared, reason=f"read off {path}"))
         else:
             items.append(prepared)
         keys.append(key)
@@ -233,22 +238,6 @@ def _likeness(new: str, old: str) -> float:
     """Overlap of the content words, with or without numbers, whichever is more."""
     mine, theirs = take_apart(new), take_apart(old)
     return max(overlap(frozenset(mine.order), frozenset(theirs.order)), overlap(mine.words, theirs.words))
-
-
-def _draft(line: RuleLine, paths: tuple[str, ...], path: str, project_id: str, at_ms: int) -> Draft:
-    kind = "fact" if line.command else kind_of(line.content, rule=True)
-    trigger = make_trigger(line.content, kind=kind)
-    if paths:
-        trigger = replace(trigger, paths=tuple(dict.fromkeys((*paths, *trigger.paths))))
-    return Draft(
-        content=line.content,
-        kind=kind,
-        scope=project_scope(project_id),
-        provenance=Provenance(tier=TrustTier.USER, source=path, span=line.span),
-        at_ms=at_ms,
-        explicit=True,
-        trigger=trigger,
-    )
 
 
 def _state_name(project_id: str, path: str) -> str:

@@ -1,0 +1,99 @@
+"""A decision record (ADR). In: its Markdown. Out: the decision in one statement, or nothing while it does not hold.
+
+Reads the forms of Nygard (`## Status`, `## Decision`) and MADR (`status:` in front matter, `## Decision Outcome`). What is
+proposed, rejected, deprecated or superseded says nothing, so that a changed status retires the memory.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tacit.capture.bootstrap.markdown import RuleLine
+from tacit.reading.sentences import split_sentences
+
+MAX_WORDS = 50
+_TITLE = re.compile(
+    r"^#\s+(?:ADR[\s-]*)?(?:\d+\s*[.:\u2013\u2014-]\s*)?(?P<title>\S.*?)\s*$", re.IGNORECASE | re.MULTILINE
+)
+_HEADING = re.compile(r"^#{2,4}\s+(?P<name>.+?)\s*#*\s*$", re.MULTILINE)
+_RUN_IN = re.compile(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)", re.MULTILINE)
+"""A heading that opens its paragraph: "**Decision.** We use ..."."""
+_STATUS = re.compile(r"^\W*status\W*[:|]\W*(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
+_OVER = re.compile(
+    r"\b(?:superseded|supersedes? by|rejected|deprecated|proposed|draft|withdrawn|obsolete)\b", re.IGNORECASE
+)
+_CHOSEN = re.compile(r"^chosen option:\s*(?P<rest>.+)$", re.IGNORECASE | re.DOTALL)
+_DECIDED = ("decision outcome", "decision", "choice", "what we decided", "resolution")
+_MARKS = re.compile(r"\*\*|__|`{3,}.*?`{3,}|!\[[^\]]*\]\([^)]*\)", re.DOTALL)
+_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+
+
+def read_decision(text: str) -> tuple[RuleLine, ...]:
+    """The decision, as at most one statement."""
+    body = text.replace("\r\n", "\n").lstrip("\ufeff")
+    title = _TITLE.search(body)
+    sections = _sections(body)
+    if title is None or _OVER.search(_status(body, sections)):
+        return ()
+    decided = next((sections[name] for name in _DECIDED if sections.get(name)), "")
+    if not decided:
+        return ()
+    sentences = _sentences(decided)
+    if not sentences:
+        return ()
+    content = _clean(title["title"]).rstrip(".")
+    words = len(content.split())
+    told: list[str] = []
+    for sentence in sentences[:3]:
+        words += len(sentence.split())
+        if words > MAX_WORDS:
+            break
+        told.append(sentence)
+    if not told:
+        told = [" ".join(sentences[0].split()[: MAX_WORDS - len(content.split())]) + "..."]
+    span = decided.strip().split("\n")[0].strip()
+    line = body[: body.find(span)].count("\n") + 1 if span in body else 1
+    return (RuleLine(content=f"{content}: {' '.join(told)}", line=line, span=span),)
+
+
+def _sections(body: str) -> dict[str, str]:
+    """Text by heading, in lower case; the first of a name counts."""
+    found: dict[str, str] = {}
+    heads = sorted((*_HEADING.finditer(body), *_RUN_IN.finditer(body)), key=lambda head: head.start())
+    for number, head in enumerate(heads):
+        until = heads[number + 1].start() if number + 1 < len(heads) else len(body)
+        found.setdefault(_clean(head["name"]).lower().rstrip(":"), body[head.end() : until].strip())
+    return found
+
+
+def _status(body: str, sections: dict[str, str]) -> str:
+    told = sections.get("status", "")
+    if told:
+        return told.split("\n\n")[0]
+    named = _STATUS.search(body[:2000])
+    return named["status"] if named else ""
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of the first paragraph that says something; of its list where it only introduces one."""
+    prose = "\n".join(
+        line for line in _CODE.sub("", text).split("\n") if not line.lstrip().startswith((">", "|", "#"))
+    )
+    paragraphs = [part for part in prose.split("\n\n") if part.strip()]
+    first = paragraphs[0] if paragraphs else ""
+    if first.rstrip().endswith(":") or len(first.split()) < 4:
+        first = "\n".join(paragraphs[:2])
+    plain = _clean(first)
+    chosen = _CHOSEN.match(plain.strip())
+    lines = re.split(r"\n(?=\s*(?:[-*+]|\d+[.)])\s)", f"chosen is {chosen['rest']}" if chosen else plain)
+    parts = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line) for line in lines]
+    told = [
+        " ".join(sentence.split()) for part in parts for sentence in split_sentences(" ".join(part.split()))
+    ]
+    whole = [sentence for sentence in told if len(sentence.split()) >= 4]
+    return [sentence for sentence in whole if not sentence.endswith(":")] or whole
+
+
+def _clean(text: str) -> str:
+    return _MARKS.sub("", _LINK.sub(r"\1", text)).strip()

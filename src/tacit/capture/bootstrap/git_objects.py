@@ -1,0 +1,252 @@
+"""Commits, read from a repository's own files. In: a work tree. Out: commits, newest first. Never runs git.
+
+A repository's configuration can name programs for git to run, so git is not asked; loose objects and packs are plain files.
+Reads commits only, a bounded number of them and of bytes; never follows `alternates`, which lead out of the repository.
+Whatever cannot be read ends the walk.
+
+Source: gitformat-pack(5), gitrepository-layout(5).
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from tacit.session.projects import git_folders
+
+MAX_COMMITS = 300
+MAX_OBJECT_BYTES = 200_000
+"""A larger commit says more than anybody wrote by hand."""
+MAX_DELTAS = 60
+MAX_PACKS = 200
+_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT, _OFS_DELTA, _REF_DELTA = 1, 6, 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The commit a work tree stands on, and the folder that holds the objects."""
+
+    commit: str
+    objects: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One commit: its id, its parents, its message."""
+
+    id: str
+    parents: tuple[str, ...]
+    message: str
+
+
+def head_of(root: Path) -> Head | None:
+    """Where the work tree at `root` stands; None outside a repository or before its first commit."""
+    found = git_folders(root)
+    if found is None or found[0] != root:
+        return None
+    shared = found[1]
+    own = _own_folder(root / ".git")
+    try:
+        text = (own / "HEAD").read_text("utf-8", "replace").strip()
+        name = text.removeprefix("ref:").strip()
+        commit = text if _ID.fullmatch(text) else _resolve(shared, own, name)
+    except OSError:
+        return None
+    return Head(commit=commit, objects=shared / "objects") if commit else None
+
+
+def walk(head: Head, *, most: int = MAX_COMMITS) -> Iterator[Commit]:
+    """Commits along the first parents from `head`, newest first."""
+    packs = _Packs(head.objects)
+    at = head.commit
+    for _ in range(most):
+        raw = _loose(head.objects, at) or packs.commit(at)
+        commit = _parse(at, raw) if raw else None
+        if commit is None:
+            return
+        yield commit
+        if not commit.parents:
+            return
+        at = commit.parents[0]
+
+
+def _own_folder(dot_git: Path) -> Path:
+    if dot_git.is_dir():
+        return dot_git
+    text = dot_git.read_text("utf-8", "replace").strip()
+    return (dot_git.parent / text.removeprefix("gitdir:").strip()).resolve()
+
+
+def _resolve(shared: Path, own: Path, name: str) -> str:
+    """The commit a branch points at: its own file, else the list of packed ones."""
+    if not name.startswith("refs/") or ".." in name:
+        return ""
+    for folder in (own, shared):
+        file = folder / name
+        if file.is_file():
+            told = file.read_text("utf-8", "replace").strip()
+            return told if _ID.fullmatch(told) else ""
+    packed = shared / "packed-refs"
+    if packed.is_file():
+        for line in packed.read_text("utf-8", "replace").splitlines():
+            commit, _, ref = line.partition(" ")
+            if ref == name and _ID.fullmatch(commit):
+                return commit
+    return ""
+
+
+def _inflate(data: bytes) -> bytes:
+    """What `data` begins with, unpacked, as far as a commit may be long."""
+    try:
+        return zlib.decompressobj().decompress(data, MAX_OBJECT_BYTES)
+    except zlib.error:
+        return b""
+
+
+def _loose(objects: Path, name: str) -> bytes:
+    try:
+        with (objects / name[:2] / name[2:]).open("rb") as file:
+            whole = _inflate(file.read(MAX_OBJECT_BYTES))
+    except OSError:
+        return b""
+    head, _, body = whole.partition(b"\0")
+    return body if head.startswith(b"commit ") else b""
+
+
+def _parse(name: str, raw: bytes) -> Commit | None:
+    head, _, message = raw.partition(b"\n\n")
+    lines = head.decode("utf-8", "replace").split("\n")
+    if not lines[0].startswith("tree "):
+        return None
+    parents = tuple(line[7:] for line in lines if line.startswith("parent ") and _ID.fullmatch(line[7:]))
+    return Commit(id=name, parents=parents, message=message.decode("utf-8", "replace"))
+
+
+class _Packs:
+    """The packs of a repository; files are opened when first asked."""
+
+    def __init__(self, objects: Path) -> None:
+        folder = objects / "pack"
+        self._indexes = sorted(folder.glob("*.idx"))[:MAX_PACKS] if folder.is_dir() else []
+
+    def commit(self, name: str) -> bytes:
+        """The commit called `name`, or nothing."""
+        kind, body = self._named(bytes.fromhex(name), MAX_DELTAS)
+        return body if kind == _COMMIT else b""
+
+    def _named(self, name: bytes, deltas: int) -> tuple[int, bytes]:
+        for index in self._indexes:
+            try:
+                with index.open("rb") as file:
+                    at = _offset_in(file, name)
+                if at >= 0:
+                    return self._entry(index.with_suffix(".pack"), at, deltas)
+            except (OSError, IndexError, ValueError):
+                continue
+        return 0, b""
+
+    def _entry(self, pack: Path, at: int, deltas: int) -> tuple[int, bytes]:
+        """Type and content of the entry at `at`; deltas are applied to what they are made from."""
+        if deltas <= 0 or at <= 0:
+            return 0, b""
+        with pack.open("rb") as file:
+            file.seek(at)
+            data = file.read(MAX_OBJECT_BYTES)
+        used = 1
+        kind = (data[0] >> 4) & 7
+        while data[used - 1] & 0x80:
+            used += 1
+        if kind == _OFS_DELTA:
+            back, used = _back(data, used)
+            base_kind, base = self._entry(pack, at - back, deltas - 1)
+        elif kind == _REF_DELTA:
+            size = 32 if len(self._indexes) and _is_long(pack) else 20
+            base_kind, base = self._named(data[used : used + size], deltas - 1)
+            used += size
+        else:
+            return kind, _inflate(data[used:])
+        return base_kind, _patched(base, _inflate(data[used:]))
+
+
+def _is_long(pack: Path) -> bool:
+    """Whether the repository names its objects by SHA-256: its packs are named so, too."""
+    return len(pack.stem.removeprefix("pack-")) == 64
+
+
+def _offset_in(index: BinaryIO, name: bytes) -> int:
+    """Where the pack holds the object, by its index of version 2; -1 = it does not."""
+    read, seek = index.read, index.seek
+    head = read(8)
+    if head != b"\xfftOc\x00\x00\x00\x02":
+        return -1
+    fan = read(1024)
+    counts = [int.from_bytes(fan[n : n + 4], "big") for n in range(0, 1024, 4)]
+    low, high, whole, size = counts[name[0] - 1] if name[0] else 0, counts[name[0]], counts[255], len(name)
+    names = 8 + 1024
+    while low < high:
+        middle = (low + high) // 2
+        seek(names + middle * size)
+        found = read(size)
+        if found == name:
+            seek(names + whole * (size + 4) + middle * 4)
+            at = int.from_bytes(read(4), "big")
+            if at & 0x80000000:
+                seek(names + whole * (size + 8) + (at & 0x7FFFFFFF) * 8)
+                at = int.from_bytes(read(8), "big")
+            return at
+        low, high = (middle + 1, high) if found < name else (low, middle)
+    return -1
+
+
+def _back(data: bytes, at: int) -> tuple[int, int]:
+    """How far back the base of a delta lies, and where that number ends."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = ((value + 1) << 7) | (data[at] & 0x7F)
+    return value, at + 1
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if not data[at - 1] & 0x80:
+            return value, at
+
+
+def _patched(base: bytes, delta: bytes) -> bytes:
+    """`base` with the copy and insert orders of `delta` carried out."""
+    try:
+        size, at = _number(delta, 0)
+        _, at = _number(delta, at)
+        if size != len(base):
+            return b""
+        made = bytearray()
+        while at < len(delta) and len(made) <= MAX_OBJECT_BYTES:
+            order = delta[at]
+            at += 1
+            if order & 0x80:
+                start = length = 0
+                for bit in range(4):
+                    if order & (1 << bit):
+                        start |= delta[at] << (8 * bit)
+                        at += 1
+                for bit in range(3):
+                    if order & (0x10 << bit):
+                        length |= delta[at] << (8 * bit)
+                        at += 1
+                made += base[start : start + (length or 0x10000)]
+            else:
+                made += delta[at : at + order]
+                at += order
+    except IndexError:
+        return b""
+    return bytes(made)

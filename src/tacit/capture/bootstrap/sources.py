@@ -1,0 +1,158 @@
+"""What is read of a project, and as what. In: its root. Out: sources, each with its drafts.
+
+Rule files, decision records, README and contributor guide, manifests, and the commits. Reads only the files named here;
+never follows links out of the project, never writes into it, runs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from tacit.capture.bootstrap.decisions import read_decision
+from tacit.capture.bootstrap.git_objects import head_of
+from tacit.capture.bootstrap.history import read_history
+from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
+from tacit.capture.bootstrap.markdown import RuleLine, read_rules
+from tacit.capture.bootstrap.readme import read_readme
+from tacit.capture.wording import kind_of
+from tacit.model.changes import Draft
+from tacit.model.memory import Provenance, TrustTier
+from tacit.model.scope import project_scope
+from tacit.reading.trigger import make_trigger
+
+RULE_FILES = (
+    "CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules",
+    ".github/copilot-instructions.md", "CONTRIBUTING.md", ".github/CONTRIBUTING.md",
+)  # fmt: skip
+RULE_FOLDERS = (
+    (".cursor/rules", "**/*.mdc"),
+    (".claude/rules", "**/*.md"),
+    (".github/instructions", "*.instructions.md"),
+)
+READMES = ("README.md", "readme.md", "Readme.md")
+DECISION_FOLDERS = (
+    "docs/adr", "docs/adrs", "doc/adr", "docs/decisions", "docs/architecture/decisions", "adr", "decisions",
+    "architecture/decisions", "docs/architecture",
+)  # fmt: skip
+HISTORY = ".git"
+_PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
+MAX_BYTES = 400_000
+MAX_FILES = 200
+"""Most files of one project; what lies behind them is not looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One thing to read.
+
+    Attributes:
+        path: relative to the project root, with forward slashes.
+        digest: changes when its content does.
+        drafts: its statements; raises `InvalidPayload` where it makes no sense.
+        as_they_are: its statements are read off, not phrased: two that differ in a word speak of two things.
+    """
+
+    path: str
+    digest: str
+    drafts: Callable[[int], tuple[Draft, ...]]
+    as_they_are: bool = False
+
+
+def find_rule_files(root: Path) -> tuple[Path, ...]:
+    """The rule files under `root`, in a fixed order; a file linked under two names, or from outside, counts once or not."""
+    return _within(
+        root, (*(root / name for name in RULE_FILES), *_in_folders(root, root.resolve(), RULE_FOLDERS))
+    )
+
+
+def find_project_files(root: Path) -> tuple[Path, ...]:
+    """README, decision records and manifests under `root`, in a fixed order."""
+    folders = tuple(
+        (name, "adr-*.md" if name.endswith("architecture") else "*.md") for name in DECISION_FOLDERS
+    )
+    named = (root / name for name in (*READMES, *MANIFESTS))
+    return _within(root, (*named, *_in_folders(root, root.resolve(), folders)))
+
+
+def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
+    """The source that the file at `path` is."""
+    digest = hashlib.sha256(raw).hexdigest()[:16]
+
+    def drafts(at_ms: int) -> tuple[Draft, ...]:
+        return read_drafts(raw.decode("utf-8", "replace"), path, project_id=project_id, at_ms=at_ms)
+
+    return Source(path=path, digest=digest, drafts=drafts, as_they_are=path in MANIFESTS)
+
+
+def history_source(root: Path, *, project_id: str) -> Source | None:
+    """The commits of the repository at `root`; None where there are none that can be read."""
+    head = head_of(root)
+    if head is None:
+        return None
+
+    def drafts(at_ms: int) -> tuple[Draft, ...]:
+        lines = read_history(head)
+        return tuple(_draft(line, (), HISTORY, project_id, at_ms) for line in lines)
+
+    return Source(path=HISTORY, digest=head.commit[:16], drafts=drafts, as_they_are=True)
+
+
+def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[Draft, ...]:
+    """The statements of a file as drafts of the user's trust: it is the user's own project.
+
+    Raises:
+        InvalidPayload: if a manifest makes no sense.
+    """
+    if path in MANIFESTS:
+        return tuple(_draft(line, (), path, project_id, at_ms) for line in read_manifest(path, text))
+    if any(path.startswith(f"{folder}/") for folder in DECISION_FOLDERS):
+        decided = read_decision(text)
+        drafts = [_draft(line, (), path, project_id, at_ms) for line in decided]
+        return tuple(replace(draft, kind="decision") for draft in drafts)
+    if path in READMES:
+        told = read_readme(text)
+        return tuple(_draft(line, (), path, project_id, at_ms) for line in told)
+    rules = read_rules(text, rules_only=path in _PROSE)
+    return tuple(_draft(line, rules.paths, path, project_id, at_ms) for line in rules.lines)
+
+
+def _within(root: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    base = root.resolve()
+    found: dict[Path, Path] = {}
+    for path in paths:
+        if len(found) >= MAX_FILES:
+            break
+        if path.is_file():
+            target = path.resolve()
+            if target.is_relative_to(base):
+                found.setdefault(target, path)
+    return tuple(found.values())
+
+
+def _in_folders(root: Path, base: Path, folders: tuple[tuple[str, str], ...]) -> Iterator[Path]:
+    """Files of the folders, each in order. Never enters a link: it may lead to the whole disk."""
+    for name, pattern in folders:
+        folder = root / name
+        if folder.is_dir() and folder.resolve().is_relative_to(base):
+            # glob does not descend into links below its start; the bound holds for what one folder may yield.
+            yield from sorted(islice(folder.glob(pattern), MAX_FILES))
+
+
+def _draft(line: RuleLine, paths: tuple[str, ...], path: str, project_id: str, at_ms: int) -> Draft:
+    kind = "fact" if line.command else kind_of(line.content, rule=True)
+    trigger = make_trigger(line.content, kind=kind)
+    if paths:
+        trigger = replace(trigger, paths=tuple(dict.fromkeys((*paths, *trigger.paths))))
+    return Draft(
+        content=line.content,
+        kind=kind,
+        scope=project_scope(project_id),
+        provenance=Provenance(tier=TrustTier.USER, source=path, span=line.span),
+        at_ms=at_ms,
+        explicit=True,
+        trigger=trigger,
+    )
