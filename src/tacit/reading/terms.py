@@ -16,11 +16,11 @@ _EXT = (
     r"|toml|xml|ini|cfg|conf|env|lock|csv|svg|png|gradle|sum|mod|log|db|sqlite|snap|tmpl|j2|plist)"
 )
 PATH = re.compile(
-    r"(?<![\w/.@:-])(?:"
+    r"(?<![\w/.@:-])(?:(?=[\w@+-]*+[./\\~:])(?:"  # a plain word is none
     r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]?(?:[\w.@+-]++[/\\])+[\w.@+*-]*[\w*]/?"  # with a folder
     rf"|[\w@+-]++(?=\.)[\w.@+-]*\.{_EXT}"  # a file name with a known ending
     r"|\.(?:env|gitignore|dockerignore|npmrc|nvmrc|editorconfig|eslintrc|prettierrc|bashrc|zshrc)[\w.-]*"
-    r"|(?:Dockerfile|Makefile|Justfile|justfile|Gemfile|Rakefile|Jenkinsfile|CHANGELOG|LICENSE|README)"
+    r")|(?:Dockerfile|Makefile|Justfile|justfile|Gemfile|Rakefile|Jenkinsfile|CHANGELOG|LICENSE|README)"
     r")(?![\w/\\])"
 )
 _MAYBE_PATH = re.compile(r"[/\\]|\.\w|file|CHANGELOG|LICENSE|README")
