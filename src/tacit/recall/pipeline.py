@@ -31,7 +31,7 @@ from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe
 from tacit.recall.deliver import READ_CHARS, TRACED_CANDIDATES, Delivered, deliver, traced
 from tacit.recall.freshness import FreshnessProbe
-from tacit.recall.fuse import FUSIONS, cut_short
+from tacit.recall.fuse import FUSE_WEIGHTS, FUSIONS, cut_short
 from tacit.recall.guard import guard, threshold_for
 from tacit.recall.measure import measure_spaces, read_shortlist
 from tacit.recall.need import NeedModel
@@ -45,7 +45,7 @@ from tacit.recall.render import LAYOUTS, Layout, rendering
 from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve, spaces_at
 from tacit.recall.score import at_surface, score_for
 from tacit.recall.score.floors import reach_floors
-from tacit.recall.score.gate import Gate, shipped_gate
+from tacit.recall.score.gate import Gate, UsualPrompt, shipped_gate, shipped_usual
 from tacit.recall.sections.counting import surely
 from tacit.recall.sections.packing import SECTIONED, Around, pack_sections, sections_costs, shifts
 from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
@@ -54,16 +54,6 @@ from tacit.recall.unconfirmed import unconfirmed
 from tacit.safety.escape import escape_text
 
 _LOG = logging.getLogger(__name__)
-FUSE_WEIGHTS: Mapping[str, float] = {
-    "semantic": 1.0,
-    "lexical": 1.0,
-    "code": 0.5,
-    "entity": 0.7,
-    "intent": 1.2,
-    "error": 4.0,
-}
-"""Weights of the rankings in fusion; they order the short list and gate nothing."""
-
 _NO_SHARES: Mapping[str, float] = {}
 KEPT_LINES = 8192
 """Lines whose size is remembered; every session of a project costs the same ones."""
@@ -110,6 +100,7 @@ class _Stages:
     records: list[StageRecord] = field(default_factory=list[StageRecord])
     answered: tuple[str, ...] = ()
     among: int = 0
+    home: float | None = None
     since: float = field(default_factory=perf_counter)
 
     def note(
@@ -138,6 +129,7 @@ class RecallPipeline:
         executor: Executor | None,
         need: NeedModel | None = None,
         gate: Gate | None = None,
+        usual: UsualPrompt | None = None,
         reranker: Reranker | None = None,
         sparse: Reranker | None = None,
     ) -> None:
@@ -152,6 +144,7 @@ class RecallPipeline:
         self._reranker, self._sparse = reranker, sparse
         self._freshness = FreshnessProbe()
         self._gate: Gate = gate or shipped_gate()
+        self._usual = usual or shipped_usual()
         self._fitted_thresholds: Mapping[str, float] = gate.thresholds() if gate else {}
 
     def warm(self) -> None:
@@ -177,7 +170,7 @@ class RecallPipeline:
             candidates = ()
         else:
             candidates = self._search(query, settings, context, stages)
-        scored = self._scored(query, candidates, settings, from_start=from_start, among=stages.among)
+        scored = self._scored(query, candidates, settings, from_start=from_start, stages=stages)
         least = threshold_for(settings.thresholds, query.surface)
         scored = self._freshness.probe(scored, root=context.root, least=least)
         guarded = self._let_through(query, scored, settings, context, stages)
@@ -298,6 +291,8 @@ class RecallPipeline:
                 executor=self._executor,
                 remaining_ms=context.remaining_ms,
             )
+            if vector.kept is not None and (usual := self._usual_for(query, settings)):
+                vector = replace(vector, kept=usual.without(vector.kept))
         # Where more is embedded on the way, no transaction may wait for it.
         embeds = bool(settings.sections) or query.surface is Surface.ON_DEMAND
         with nullcontext() if embeds else self._store.at_once():
@@ -345,7 +340,7 @@ class RecallPipeline:
         else:
             whole, fuse_notes = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
         fused = cut_short(whole, rankings, settings.shortlist, held=() if asked else context.window)
-        apart = semantic.apart(rankings)
+        apart, stages.home = semantic.standing_out(rankings, self._usual_for(query, settings))
         stages.among = max((r.background.total for r in rankings if r.background), default=0)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
@@ -413,13 +408,13 @@ class RecallPipeline:
         settings: RecallSettings,
         *,
         from_start: bool,
-        among: int,
+        stages: _Stages,
     ) -> tuple[Candidate, ...]:
         if from_start and settings.start_pool != "score":
             return tuple(candidates)
         scored: list[Candidate] = []
         for candidate, (value, reasons) in zip(
-            candidates, self._judged(query, candidates, settings, among), strict=True
+            candidates, self._judged(query, candidates, settings, stages), strict=True
         ):
             last = LAST_SESSION in candidate.reasons
             relevance = 1.0 if last else round(value, 4)
@@ -430,13 +425,20 @@ class RecallPipeline:
         return tuple(scored)
 
     def _judged(
-        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, among: int
+        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, stages: _Stages
     ) -> Sequence[tuple[float, tuple[str, ...]]]:
         """Relevance and reasons of each candidate: by the fitted gate where it covers the surface, else by the formula."""
         if settings.score == "situation" and candidates and self._gate.covers(query.surface):
-            return self._gate.judge(query, candidates, kinds=self._kinds, among=among)
+            return self._gate.judge(
+                query, candidates, kinds=self._kinds, among=stages.among, home=stages.home
+            )
         score = score_for(settings)
         return [score(query, one, self._kinds.get(one.memory.kind)) for one in candidates]
+
+    def _usual_for(self, query: Query, settings: RecallSettings) -> UsualPrompt | None:
+        """What goes off the prompt's vector where the gate judges, if it speaks of this embedder."""
+        judged = query.surface is Surface.PROMPT and settings.score == "situation"
+        return self._usual if judged and self._usual.speaks_of(self._embedder.identity) else None
 
     def _with_fitted_thresholds(self, settings: RecallSettings) -> RecallSettings:
         """A gate that was given brings its thresholds; those of the one that ships stand in the settings."""

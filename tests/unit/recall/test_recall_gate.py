@@ -16,7 +16,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
+from tacit.recall.score.gate.evidence import EVIDENCE, USUAL_HOME, evidence_of, rarest_shared
 from tacit.recall.score.gate.model import (
     CROWD,
     MANY,
@@ -77,7 +77,28 @@ def test_evidence_by_hand() -> None:
     assert column(table, "breadth") == [1.0, round(1 / 3, 6)]
     assert column(table, "character") == [0.6, 0.0]
     assert column(table, "cosine") == [1.5, -0.5]
-    assert column(table, "cosine_far") == [2.25, 0.0]
+    assert column(table, "rare") == [
+        round(math.log(5 / 1.5), 6),
+        0.0,
+    ]  # "commit": one of two, taken as one of four
+    assert column(table, "home") == [USUAL_HOME, USUAL_HOME]
+    assert column(evidence_of(asked(), rows, home=1.25), "home") == [1.25, 1.25]
+
+
+def test_a_shared_word_counts_by_how_few_of_the_list_hold_it() -> None:
+    contents = ["Parsers commit.", "The parser", "Commit it", "commits", "Sign it"]
+    found = rarest_shared("Commit the parser, please do it", contents)
+    usual, rare = math.log(6) - math.log(3.5), math.log(6) - math.log(2.5)
+    assert found.tolist() == pytest.approx([rare, rare, usual, usual, 0.0])
+    assert rarest_shared("", contents).tolist() == [0.0] * 5
+    assert rarest_shared("it is", contents).tolist() == [0.0] * 5  # words of function say nothing
+
+
+def test_a_word_of_the_whole_list_never_speaks_against() -> None:
+    assert (
+        rarest_shared("commit", ["commit"] * 30).tolist()
+        == [pytest.approx(math.log(31) - math.log(30.5))] * 30
+    )
 
 
 def test_a_memory_has_the_same_evidence_alone_and_among_others() -> None:
@@ -91,22 +112,24 @@ def test_a_memory_has_the_same_evidence_alone_and_among_others() -> None:
 
 def test_a_short_list_gains_what_its_best_lacks() -> None:
     few = replace(model(), few=0.5)
-    assert few.relevance(np.zeros((MANY, 5)))[0] == pytest.approx(1 / (1 + math.exp(-(2 * -1 + 0.5))))
+    assert few.relevance(np.zeros((MANY, len(EVIDENCE))))[0] == pytest.approx(
+        1 / (1 + math.exp(-(2 * -1 + 0.5)))
+    )
     gained = 2 * -1 + 0.5 + 0.5 * math.log(MANY / 2)
-    assert few.relevance(np.zeros((2, 5)))[0] == pytest.approx(1 / (1 + math.exp(-gained)))
+    assert few.relevance(np.zeros((2, len(EVIDENCE))))[0] == pytest.approx(1 / (1 + math.exp(-gained)))
 
 
 def test_the_best_of_many_memories_must_be_better() -> None:
-    usual = model().relevance(np.zeros((MANY, 5)), among=USUAL_STORE)[0]
-    assert usual == model().relevance(np.zeros((MANY, 5)), among=3)[0]
+    usual = model().relevance(np.zeros((MANY, len(EVIDENCE))), among=USUAL_STORE)[0]
+    assert usual == model().relevance(np.zeros((MANY, len(EVIDENCE))), among=3)[0]
     asked_for = math.log(usual / (1 - usual)) - CROWD * math.log(10)
-    crowded = model().relevance(np.zeros((MANY, 5)), among=10 * USUAL_STORE)[0]
+    crowded = model().relevance(np.zeros((MANY, len(EVIDENCE))), among=10 * USUAL_STORE)[0]
     assert crowded == pytest.approx(1 / (1 + math.exp(-asked_for)))
 
 
 def test_an_acceptance_says_nothing_itself() -> None:
     rows = [Candidate(memory=memory("a", "Sign it."), scores=(("character", 0.9),), apart=4.0)]
-    yes = replace(asked("yup"), situation=Situation(accepted=True))
+    yes = replace(asked("yup then"), situation=Situation(accepted=True))
     table = evidence_of(yes, rows)
     assert column(table, "character") == [round(3 * 0.18, 6)]
     assert column(table, "cosine") == [1.3]

@@ -15,6 +15,7 @@ from tacit.providers.embedding import make_embedder
 from tacit.reading.classifier.matching import match_text
 from tacit.reading.classifier.weights import pack
 from tacit.recall.score.gate.model import GateModel, gate_data
+from tacit.recall.score.gate.usual import usual_text
 from tacit_evals.fit.fitted import Fitted, fit_all
 from tacit_evals.fit.need import written
 from tacit_evals.fit.pairs.learn import fit_pairs
@@ -27,6 +28,7 @@ FILES = {
     "trigger": "reading/classifier/trigger.weights",
     "match": "reading/classifier/match.json",
     "need": "recall/need/need.json",
+    "usual": "recall/score/gate/usual.json",
     "gate": "recall/score/gate/shipped.json",
     "pairs": "capture/reconcile/pairs.json",
 }
@@ -44,6 +46,8 @@ def files_of(fitted: Fitted) -> dict[str, bytes]:
         found[FILES["match"]] = match_text(fitted.match).encode()
     if fitted.need is not None:
         found[FILES["need"]] = written(fitted.need).encode()
+    if fitted.usual is not None:
+        found[FILES["usual"]] = usual_text(fitted.usual).encode()
     if isinstance(fitted.gate, GateModel):
         found[FILES["gate"]] = (json.dumps(gate_data(fitted.gate), indent=1) + "\n").encode()
     return found

@@ -23,7 +23,7 @@ from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.situation import SituationModel
 from tacit.reading.classifier.trigger import TriggerModel
 from tacit.recall.need import NeedModel
-from tacit.recall.score.gate import Gate, GateModel
+from tacit.recall.score.gate import Gate, GateModel, UsualPrompt
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.leaks import same_project
 
@@ -39,6 +39,7 @@ class Fitted:
         triggers: other makers for the memories of some projects, by name; used while fitting.
         match: how much classes, breadth and objects count when a trigger meets a situation.
         need: orders the start pack.
+        usual: what all prompts have in common.
         gate: relevance with its thresholds.
         left_out: projects of which no row was used.
         rows: how many rows each part was fitted on.
@@ -50,6 +51,7 @@ class Fitted:
     triggers: tuple[tuple[str, TriggerModel], ...] = ()
     match: MatchModel | None = None
     need: NeedModel | None = None
+    usual: UsualPrompt | None = None
     gate: Gate | None = None
     left_out: tuple[str, ...] = ()
     rows: tuple[tuple[str, int], ...] = ()
@@ -82,8 +84,10 @@ def fit_all(
         InvalidInput: if nothing is left to fit on.
     """
     # The fitters read the suites' pools, which know what is fitted: imported late.
-    from tacit_evals.fit.gate import ALPHA, ask_all, fit_gate
+    from tacit_evals.fit.gate import ALPHA, FOREIGN, TOKENS, ask_all, fit_gate
     from tacit_evals.fit.need import fit_need
+    from tacit_evals.fit.situation import labelled_prompts
+    from tacit_evals.fit.usual import fit_usual
     from tacit_evals.suites.pool import stored_memory
 
     excluded = tuple(sorted(exclude_projects))
@@ -111,6 +115,13 @@ def fit_all(
         triggers=tuple((name, models[1]) for name, models in apart.items()),
         match=match_without(places, excluded, embedder, date, command),
         need=need,
+        usual=fit_usual(
+            [one for folder in places for one in labelled_prompts(folder, exclude=excluded)],
+            projects,
+            embedder=embedder,
+            date=date,
+            command=command,
+        ),
     )
     asked = [
         row
@@ -123,6 +134,8 @@ def fit_all(
         "projects": sorted(one.name for one in projects),
         "rows": sum(len(row.candidates) for row in asked),
         "alpha": ALPHA,
+        "foreign": FOREIGN,
+        "tokens": TOKENS,
         "date": date,
         "command": command,
     }

@@ -5,11 +5,16 @@ no judge gave anything, and the prompts of one project asked of another one's st
 are left out. Deterministic: rows in the order of the data, no randomness.
 
 Weights: logistic regression with a ridge penalty (Hoerl and Kennard, 1970; Newton steps). Calibration (Platt, 1999) and
-threshold use predictions for projects that the weights were not fitted on: the inner leave-one-out of `fit_gate`.
+threshold use predictions for prompts that the weights were not fitted on (`FOLDS` parts). Leaving a whole project out here
+too leaves one to fit on, and thresholds half again as high as the bounds ask for.
 
-Threshold (conformal risk control, Angelopoulos et al., 2024): with n no-memory prompts of those predictions and the loss
-"got anything" (at most 1), the least threshold t with  (n / (n + 1)) * rate(t) + 1 / (n + 1) <= alpha  bounds the expected
-rate on a further exchangeable prompt by alpha.
+Threshold (conformal risk control, Angelopoulos et al., 2024): with n prompts of those predictions and a loss of at most 1, the
+least threshold t with  (n / (n + 1)) * mean loss(t) + 1 / (n + 1) <= alpha  bounds the expected loss on a further exchangeable
+prompt by alpha. Three losses are bounded, each with given and with local triggers, and the greatest threshold holds:
+
+    wrongful   a prompt that deserves nothing got anything                                  <= `ALPHA`
+    foreign    a prompt of another project got anything that is not generic                 <= `FOREIGN`
+    tokens     tokens of the block / `MOST_TOKENS`                                          <= `TOKENS` / `MOST_TOKENS`
 """
 
 from __future__ import annotations
@@ -37,13 +42,22 @@ from tacit_evals.suites.pool import Pool
 Array = NDArray[np.float64]
 ALPHA = 0.12
 """Bound on the expected rate of injections into prompts that deserve nothing."""
+FOREIGN = 0.03
+"""The same for prompts of another project, what applies everywhere aside."""
+TOKENS = 30.0
+"""Bound on the expected tokens a prompt."""
+MOST_TOKENS = 400.0
+"""No prompt is charged more than this: a loss has to have a bound."""
 PENALTY = 10.0
 CROSS_WEIGHT = 0.2
 START_WEIGHT = 0.3
 """Of pairs with memories of the start pack: what tells them is what tells the others, but broad ones stand there."""
 START_TOKENS = 1_000
 STEPS = 20
+FOLDS = 5
 FEWS = (1, 2, 4, 8)
+FRAME_TOKENS, LINE_TOKENS = 14, 8
+"""What a block and a line of it cost besides the statements, about."""
 DECIMALS = 5
 
 
@@ -51,18 +65,24 @@ DECIMALS = 5
 class Listener:
     """A gate that keeps what it is asked and hands nothing over."""
 
-    heard: list[tuple[Query, tuple[Candidate, ...]]] = field(
-        default_factory=list[tuple[Query, tuple[Candidate, ...]]]
+    heard: list[tuple[Query, tuple[Candidate, ...], float | None]] = field(
+        default_factory=list[tuple[Query, tuple[Candidate, ...], float | None]]
     )
 
     def covers(self, surface: Surface) -> bool:
         return surface is Surface.PROMPT
 
     def judge(
-        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry, among: int = 0
+        self,
+        query: Query,
+        candidates: Sequence[Candidate],
+        *,
+        kinds: KindRegistry,
+        among: int = 0,
+        home: float | None = None,
     ) -> list[tuple[float, tuple[str, ...]]]:
         del kinds, among
-        self.heard.append((query, tuple(candidates)))
+        self.heard.append((query, tuple(candidates), home))
         return [(0.0, ())] * len(candidates)
 
     def thresholds(self) -> Mapping[str, float]:
@@ -73,7 +93,7 @@ class Listener:
 class Asked:
     """One prompt's short list. `needed`: grade by memory id; None = a prompt of another project.
 
-    `nothing`: a judge said that it deserves nothing. `left`: what the short list did not hold of what was needed.
+    `nothing`: a judge said that it deserves nothing. `given`: asked of triggers that somebody gave.
     """
 
     store: str
@@ -87,6 +107,8 @@ class Asked:
     generic: frozenset[str]
     nothing: bool = False
     crossed: bool = False
+    given: bool = False
+    home: float | None = None
 
 
 def ask_all(
@@ -115,7 +137,9 @@ def ask_all(
                     start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms)
                     before = len(listener.heard)
                     pool.prompt(prompt, start, pool_of=other.name)
-                    query, candidates = listener.heard[-1] if len(listener.heard) > before else (None, ())
+                    query, candidates, home = (
+                        listener.heard[-1] if len(listener.heard) > before else (None, (), None)
+                    )
                     crossed = other is not project
                     found.append(
                         Asked(
@@ -130,6 +154,8 @@ def ask_all(
                             generic=generic,
                             nothing=not crossed and prompt.judgment.nothing,
                             crossed=crossed,
+                            given=given,
+                            home=home,
                         )
                     )
         finally:
@@ -158,7 +184,7 @@ def pairs_of(
     for number, one in enumerate(asked):
         if one.query is None or not one.candidates:
             continue
-        table = evidence_of(one.query, one.candidates)
+        table = evidence_of(one.query, one.candidates, home=one.home)
         for row, candidate in zip(table, one.candidates, strict=True):
             name = candidate.memory.id
             if name in one.marginal or (one.crossed and (name in one.generic or name in one.start)):
@@ -235,7 +261,7 @@ def predict(model: SurfaceModel, asked: Sequence[Asked]) -> list[Predicted]:
     for one in asked:
         logits: dict[str, float] = {}
         if one.query is not None and one.candidates:
-            gains = model.gains(evidence_of(one.query, one.candidates))
+            gains = model.gains(evidence_of(one.query, one.candidates, home=one.home))
             totals = gains.sum(axis=1) + model.bias
             logits = {
                 candidate.memory.id: float(total)
@@ -264,14 +290,56 @@ def controlled_threshold(
     predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float = ALPHA
 ) -> float:
     """Least relevance whose bounded rate of injections into prompts that deserve nothing is at most `alpha`."""
-    best = sorted(
+    return _least([_best(one) for one in predicted if one.asked.nothing], slope, offset, alpha=alpha)
+
+
+def foreign_threshold(
+    predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float = FOREIGN
+) -> float:
+    """The same for prompts of another project, of what is not generic."""
+    best = [_best(one, without=one.asked.generic) for one in predicted if one.asked.crossed]
+    return _least(best, slope, offset, alpha=alpha) if best else 0.0
+
+
+def token_threshold(
+    predicted: Sequence[Predicted], *, slope: float, offset: float, most: float = TOKENS
+) -> float:
+    """Least relevance that hands over at most `most` tokens a prompt of its own project, bounded as the rates are."""
+    own = [one for one in predicted if not one.asked.crossed]
+    lines = sorted(
         (
-            _probability(max(one.logits.values(), default=-50.0), slope, offset)
-            for one in predicted
-            if one.asked.nothing
+            (logit, at, candidate.memory.tokens + LINE_TOKENS)
+            for at, one in enumerate(own)
+            for candidate in one.asked.candidates
+            if (logit := one.logits.get(candidate.memory.id)) is not None
         ),
         reverse=True,
     )
+    spent = np.zeros(len(own))
+    for logit, at, tokens in lines:
+        spent[at] += tokens + (FRAME_TOKENS if not spent[at] else 0.0)
+        if np.minimum(spent, MOST_TOKENS).sum() + MOST_TOKENS > most * (len(own) + 1):
+            return round(min(1.0, _probability(logit, slope, offset) + 1e-4), 4)
+    return 0.0
+
+
+def bounded_threshold(predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float) -> float:
+    """The threshold that keeps every bound with given and with local triggers."""
+    found = [0.0]
+    for given in {one.asked.given for one in predicted}:
+        part = [one for one in predicted if one.asked.given == given]
+        found.append(controlled_threshold(part, slope=slope, offset=offset, alpha=alpha))
+        found.append(foreign_threshold(part, slope=slope, offset=offset))
+        found.append(token_threshold(part, slope=slope, offset=offset))
+    return max(found)
+
+
+def _best(one: Predicted, *, without: frozenset[str] = frozenset()) -> float:
+    return max((logit for name, logit in one.logits.items() if name not in without), default=-50.0)
+
+
+def _least(logits: Sequence[float], slope: float, offset: float, *, alpha: float) -> float:
+    best = sorted((_probability(logit, slope, offset) for logit in logits), reverse=True)
     n = len(best)
     allowed = int(np.floor(alpha * (n + 1) - 1))
     if allowed < 0 or not best:
@@ -280,24 +348,37 @@ def controlled_threshold(
 
 
 def few_gain(
-    predicted: Sequence[Predicted], *, slope: float, offset: float, threshold: float, alpha: float
+    parts: Sequence[tuple[SurfaceModel, Sequence[Asked]]], *, slope: float, offset: float, alpha: float
 ) -> float:
     """How much a list of n gains over one of `MANY`: mean of (t(MANY) - t(n)) / ln(MANY / n) over `FEWS`, t in log odds.
 
-    t(n) is the threshold that keeps the bound on lists of n, cut from those of the prompts in the order of a hash.
+    t(n) is the threshold that keeps the bound of wrongful injections on lists of n, cut from those of the prompts in the
+    order of a hash; t(MANY) the one on the lists as they are.
     """
-    found: list[float] = []
-    for n in FEWS:
-        lists = [part for one in predicted if one.asked.nothing for part in _cut(one, n)]
-        least = controlled_threshold(lists, slope=slope, offset=offset, alpha=alpha)
-        found.append((_log_odds(threshold) - _log_odds(least)) / float(np.log(MANY / n)))
+
+    def least(size: int) -> float:
+        lists = [
+            found
+            for model, rows in parts
+            for found in predict(model, [cut for one in rows if one.nothing for cut in _cut(one, size)])
+        ]
+        return _log_odds(controlled_threshold(lists, slope=slope, offset=offset, alpha=alpha))
+
+    whole = least(0)
+    found = [(whole - least(n)) / float(np.log(MANY / n)) for n in FEWS]
     return round(max(float(np.mean(found)), 0.0), DECIMALS)
 
 
-def _cut(one: Predicted, size: int) -> list[Predicted]:
-    names = sorted(one.logits, key=lambda name: sha256(f"{one.asked.item} {name}".encode()).digest())
+def _cut(one: Asked, size: int) -> list[Asked]:
+    """The list of `one` in lists of `size`, without what the start pack holds; 0 = as it is."""
+    if not size:
+        return [one]
+    names = sorted(
+        (candidate for candidate in one.candidates if candidate.memory.id not in one.start),
+        key=lambda candidate: sha256(f"{one.item} {candidate.memory.id}".encode()).digest(),
+    )
     starts = range(0, max(len(names), 1), size)
-    return [replace(one, logits={name: one.logits[name] for name in names[at : at + size]}) for at in starts]
+    return [replace(one, candidates=tuple(names[at : at + size])) for at in starts]
 
 
 def _log_odds(chance: float) -> float:
@@ -321,16 +402,27 @@ def fit_gate(
         for one in asked
         if not any(same_project(one.store, name) or same_project(one.prompt_of, name) for name in exclude)
     ]
-    stores = sorted({one.store for one in usable})
-    inner: list[Predicted] = []
-    for store in stores if len(stores) > 1 else ():
-        rest = [one for one in usable if store not in (one.store, one.prompt_of)]
-        model = fit_weights(pairs_of(rest), penalty=penalty)
-        inner += predict(model, [one for one in usable if one.store == store])
     final = fit_weights(pairs_of(usable), penalty=penalty)
-    if not inner:
-        inner = predict(final, usable)
+    parts = cross_fitted(usable, penalty=penalty)
+    inner = [found for model, rows in parts for found in predict(model, rows)]
     slope, offset = platt(inner)
-    threshold = controlled_threshold(inner, slope=slope, offset=offset, alpha=alpha)
-    few = few_gain(inner, slope=slope, offset=offset, threshold=threshold, alpha=alpha)
+    threshold = bounded_threshold(inner, slope=slope, offset=offset, alpha=alpha)
+    few = few_gain(parts, slope=slope, offset=offset, alpha=alpha)
     return replace(final, slope=slope, offset=offset, threshold=threshold, few=few)
+
+
+def cross_fitted(
+    usable: Sequence[Asked], *, penalty: float = PENALTY
+) -> list[tuple[SurfaceModel, list[Asked]]]:
+    """Models with the prompts that they did not see: `FOLDS` parts of the prompts, by a hash of what they are called."""
+    found: list[tuple[SurfaceModel, list[Asked]]] = []
+    for number in range(FOLDS):
+        seen = [one for one in usable if _fold(one) != number]
+        other = [one for one in usable if _fold(one) == number]
+        if other and any(one.needed for one in seen):
+            found.append((fit_weights(pairs_of(seen), penalty=penalty), other))
+    return found
+
+
+def _fold(one: Asked) -> int:
+    return sha256(f"{one.prompt_of} {one.item}".encode()).digest()[0] % FOLDS

@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 
 from tacit_evals.report.plots import plots_of
-from tacit_evals.report.scorecard import Listing, Part, Scorecard, commit
-from tacit_evals.report.tables import cell
+from tacit_evals.report.scorecard import Line, Listing, Part, Scorecard, commit
+from tacit_evals.report.tables import MET, cell
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; }
@@ -32,6 +32,7 @@ def render_page(card: Scorecard) -> str:
         _figures(parts),
     ]
     body += [f"<p><small>{escape(note)}</small></p>" for note in card.notes]
+    body += ["<h2>What was promised</h2>", _promises(card.lines)] if card.lines else []
     body += ["<h2>Beside simpler methods</h2>", *(_baselines(part) for part in parts if part.baselines)]
     body += [
         f"<figure><figcaption>{escape(name)}</figcaption>{svg}</figure>"
@@ -47,6 +48,15 @@ def render_page(card: Scorecard) -> str:
         + "\n".join(body)
         + "\n</body></html>\n"
     )
+
+
+def _promises(lines: Sequence[Line]) -> str:
+    rows = ["<tr><th></th><th>figure</th><th>95 %</th><th>wanted</th><th>met</th></tr>"]
+    for line in lines:
+        between = "" if line.interval is None else f"{cell(line.interval[0])} - {cell(line.interval[1])}"
+        cells = (line.name, cell(line.value), between, line.wanted, MET[line.met])
+        rows.append("<tr>" + "".join(f"<td>{escape(one)}</td>" for one in cells) + "</tr>")
+    return "<table>" + "\n".join(rows) + "</table>"
 
 
 def _listing(listing: Listing) -> str:

@@ -48,6 +48,32 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One promise and what became of it. `least` or `most` is what was promised; neither = it stands for comparison."""
+
+    name: str
+    value: float | None
+    interval: tuple[float, float] | None = None
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the promise is kept; None where there is none, or nothing was measured."""
+        if self.value is None or (self.least is None and self.most is None):
+            return None
+        return (self.least is None or self.value >= self.least) and (
+            self.most is None or self.value <= self.most
+        )
+
+    @property
+    def wanted(self) -> str:
+        """The promise in words."""
+        bounds = (("≥", self.least), ("≤", self.most))
+        return " ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scorecard:
     """What one run found. `total` is what the JSON document calls `metrics`; `parts` stand beside it by name."""
 
@@ -59,6 +85,7 @@ class Scorecard:
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     listings: tuple[Listing, ...] = ()
+    lines: tuple[Line, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""
@@ -83,6 +110,16 @@ class Scorecard:
                 }
                 for part in self.parts
             },
+            "lines": [
+                {
+                    "name": line.name,
+                    "value": _plain(line.value),
+                    "interval": _plain(line.interval),
+                    "wanted": line.wanted,
+                    "met": line.met,
+                }
+                for line in self.lines
+            ],
             "notes": list(self.notes),
             "causes": {listing.title: dict(listing.counts) for listing in self.listings},
         }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 
-from tacit_evals.report.scorecard import Figures, Part, Scorecard
+from tacit_evals.report.scorecard import Figures, Line, Part, Scorecard
 
 WIDTH = 200
 SHORT = {
@@ -42,6 +44,8 @@ def print_card(card: Scorecard, *, console: Console | None = None) -> None:
     for name, figures in card.total.baselines.items():
         table.add_row(name, *(_known(figures, column) for column in card.columns))
     out.print(table)
+    if card.lines:
+        out.print(_promises(card.lines))
     for name, value in card.settings.items():
         out.print(f"{name}: {value}")
     for listing in card.listings:
@@ -50,6 +54,17 @@ def print_card(card: Scorecard, *, console: Console | None = None) -> None:
             out.print(f"  {number:5}  {cause}")
     for note in card.notes:
         out.print(f"note: {note}")
+
+
+MET = {True: "yes", False: "no", None: ""}
+
+
+def _promises(lines: Sequence[Line]) -> Table:
+    table = Table("promised", "figure", "95 %", "wanted", "met")
+    for line in lines:
+        between = "" if line.interval is None else f"{cell(line.interval[0])} to {cell(line.interval[1])}"
+        table.add_row(line.name, cell(line.value), between, line.wanted, MET[line.met])
+    return table
 
 
 def _known(figures: Figures, column: str) -> str:

@@ -20,7 +20,8 @@ from tacit_evals.metrics.calibration import (
 from tacit_evals.metrics.counts import RATIOS, Array, Handed, count, figures, tokens_per_need
 from tacit_evals.metrics.curve import risk_coverage
 from tacit_evals.metrics.resample import binomial_interval, intervals, macro_intervals, paired_p
-from tacit_evals.report.scorecard import MACRO, POOLED, Listing, Part, Scorecard
+from tacit_evals.report.promised import promised
+from tacit_evals.report.scorecard import MACRO, POOLED, Line, Listing, Part, Scorecard
 from tacit_evals.suites.causes import Finding, Labels, alarms, chosen, counted, misses
 
 COLUMNS = (
@@ -103,7 +104,15 @@ def scorecard(
         suite=suite, dataset=dataset, settings={**settings, "start_tokens": measured[0].main},
         total=total, parts=shown, columns=COLUMNS, notes=notes,
         listings=_listings(measured),
+        lines=_lines(measured, total, pooled, settings) if suite == "inject" else (),
     )  # fmt: skip
+
+
+def _lines(
+    measured: Sequence[Measured], total: Part, pooled: Part, settings: Mapping[str, Any]
+) -> tuple[Line, ...]:
+    triggers = "given" if settings.get("triggers") == "given" else "local"
+    return promised(measured, total, pooled, triggers=triggers)
 
 
 def _listings(measured: Sequence[Measured]) -> tuple[Listing, ...]:

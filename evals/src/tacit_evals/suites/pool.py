@@ -144,6 +144,7 @@ class Pool:
             executor=None,
             need=fitted.need,
             gate=fitted.gate,
+            usual=fitted.usual,
         )
         self._readers = {
             name: SituationReader(embedder=embedder, model=model)

@@ -10,6 +10,16 @@ from tacit.recall.fuse.fitted import fitted_order
 from tacit.recall.fuse.reciprocal import reciprocal_rank
 from tacit.recall.fuse.weighted import weighted_sum
 
+FUSE_WEIGHTS: Mapping[str, float] = {
+    "semantic": 1.0,
+    "lexical": 1.0,
+    "code": 0.5,
+    "entity": 0.7,
+    "intent": 1.2,
+    "error": 4.0,
+}
+"""Weights of the rankings in fusion; they order the short list and gate nothing."""
+
 HEADS = 1
 """So many of the best of each space are always scored."""
 HELD = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from tacit.model.evidence import Ranking
 from tacit.model.query import Query
@@ -27,10 +28,49 @@ REFERENCE_COUNT = 10.0
 """The reference counts as so many memories: in a small scope it decides, in a large one the scope itself does."""
 
 
-def apart(rankings: Sequence[Ranking]) -> Callable[[str], float]:
+NEAREST = 5
+
+
+class Reference(Protocol):
+    """Mean and deviation of the cosines of a prompt with the memories of its project."""
+
+    @property
+    def mean(self) -> float:
+        """What such a cosine usually is."""
+        ...
+
+    @property
+    def deviation(self) -> float:
+        """How far it usually lies from that."""
+        ...
+
+
+def standing_out(
+    rankings: Sequence[Ranking], reference: Reference | None
+) -> tuple[Callable[[str], float], float | None]:
+    """`apart` and `home`, measured by `reference`; without one, by what whole prompts have, and `home` is not known."""
+    if reference is None:
+        return apart(rankings), None
+    mean, deviation = reference.mean, reference.deviation
+    return apart(rankings, mean=mean, deviation=deviation), home(rankings, mean=mean, deviation=deviation)
+
+
+def home(rankings: Sequence[Ranking], *, mean: float, deviation: float) -> float | None:
+    """How near the prompt is to what the scope holds: its `NEAREST` best cosines, in deviations above what is usual.
+
+    None without a ranking of this space. A prompt of another project is far from everything, which `apart` cannot tell.
+    """
+    hits = next((one.hits for one in rankings if one.space == "semantic"), ())[:NEAREST]
+    return (sum(hit.score for hit in hits) / len(hits) - mean) / deviation if hits else None
+
+
+def apart(
+    rankings: Sequence[Ranking], *, mean: float = REFERENCE_MEAN, deviation: float = REFERENCE_DEVIATION
+) -> Callable[[str], float]:
     """How many deviations the cosine of a memory lies above the scope's usual one.
 
-    With n cosines of mean m and deviation s in the background, and k = `REFERENCE_COUNT` at the reference's M and S:
+    With n cosines of mean m and deviation s in the background, and k = `REFERENCE_COUNT` at the reference's
+    M and S (`mean` and `deviation`):
 
         mean = (n m + k M) / (n + k)
         deviation ** 2 = (n (s ** 2 + (m - mean) ** 2) + k (S ** 2 + (M - mean) ** 2)) / (n + k)
@@ -42,10 +82,10 @@ def apart(rankings: Sequence[Ranking]) -> Callable[[str], float]:
         return lambda _memory_id: 0.0
     known, k = ranking.background, REFERENCE_COUNT
     whole = known.count + k
-    mean = (known.count * known.mean + k * REFERENCE_MEAN) / whole
-    inside = known.count * (known.deviation**2 + (known.mean - mean) ** 2)
-    outside = k * (REFERENCE_DEVIATION**2 + (REFERENCE_MEAN - mean) ** 2)
-    deviation = ((inside + outside) / whole) ** 0.5
-    scores = {hit.memory_id: (hit.score - mean) / deviation for hit in ranking.hits}
+    middle = (known.count * known.mean + k * mean) / whole
+    inside = known.count * (known.deviation**2 + (known.mean - middle) ** 2)
+    outside = k * (deviation**2 + (mean - middle) ** 2)
+    spread = ((inside + outside) / whole) ** 0.5
+    scores = {hit.memory_id: (hit.score - middle) / spread for hit in ranking.hits}
     least = min(scores.values())
     return lambda memory_id: scores.get(memory_id, least)

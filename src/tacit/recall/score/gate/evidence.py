@@ -1,22 +1,27 @@
 """The evidence of the gate: one row of numbers for every candidate, one column per name in `EVIDENCE`. Pure; knows no weights.
 
-Each row is about one memory and the query alone: nothing is ranked, spread or counted over the short list, so that a number
-means the same in a store of one memory and of a million.
-
     intent         ln((p + 0.01) / (1.01 - p)), p = the intent score (0-1)
     breadth        breadth of the trigger / 3
     character      3 x set cosine of character 3-grams
-    cosine         deviations above the scope's usual cosine (`recall.spaces.semantic.apart`)
-    cosine_far     cosine squared where it is above 0
+    cosine         deviations above the scope's usual cosine (`recall.spaces.semantic.apart`), of what is the prompt's own
+                   (`usual`)
+    rare           greatest ln((n + 1) / (k + 0.5)) of the prompt's words that the memory holds too, at least 0; n = length of
+                   the list, `LEAST_LIST` at least, k = how many of it hold that word (the idf of Robertson and Sparck Jones,
+                   1976, in the smoothed form of Lucene); 0 without one
+    home           deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.home`): a
+                   prompt that this project has nothing to say to is far from all of it; the same for all candidates
+
+Only `rare` looks at the list: which words are usual in a project is best told by what it has to say on this matter.
 
 What is said in a prompt that only accepts a proposal ("yup") tells nothing: its character and cosine are those of no evidence
-either way, `QUIET`, and its situation alone decides.
+either way, `QUIET`, and its situation decides.
 
-Thirty-four more were tried and left out, because a project left out was not told better with them (ADR 0014).
+More than forty others were tried and left out, because a project left out was not told better with them (ADR 0014).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,24 +29,32 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate
 from tacit.model.query import Query
+from tacit.recall.spaces.stems import stem_list
 
 Row = NDArray[np.float64]
 
-EVIDENCE: tuple[str, ...] = ("intent", "breadth", "character", "cosine", "cosine_far")
+EVIDENCE: tuple[str, ...] = ("intent", "breadth", "character", "cosine", "rare", "home")
 """Names of the columns."""
 
 SURE = 0.01
 """An intent score is never taken for surer than this."""
 GREATEST_BREADTH = 3.0
 CHARACTER_SCALE = 3.0
-
+PROMPT_CHARS = 480
+"""So much of a prompt is looked at for words: what is embedded of it."""
+LEAST_CHARS = 3
+"""Of a stem; a shorter one stands in too many other words."""
+LEAST_LIST = 4
+"""In a shorter list every word that is shared would be a usual one."""
 
 QUIET = (0.18, 1.3)
 """Character and cosine of the mean candidate of the judged short lists."""
+USUAL_HOME = 2.5
+"""Of a mean prompt in its own project; taken where nothing is known."""
 
 
-def evidence_of(query: Query, candidates: Sequence[Candidate]) -> Row:
-    """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`)."""
+def evidence_of(query: Query, candidates: Sequence[Candidate], *, home: float | None = None) -> Row:
+    """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`); `home` is None where it is not known."""
     if not candidates:
         return np.zeros((0, len(EVIDENCE)))
     table = np.array([_numbers(candidate) for candidate in candidates])
@@ -54,10 +67,25 @@ def evidence_of(query: Query, candidates: Sequence[Candidate]) -> Row:
             breadth / GREATEST_BREADTH,
             character * CHARACTER_SCALE,
             cosine,
-            np.maximum(cosine, 0.0) ** 2,
+            rarest_shared(query.raw_text, [candidate.memory.content for candidate in candidates]),
+            np.full(len(candidates), USUAL_HOME if home is None else home),
         ],
         axis=1,
     )
+
+
+def rarest_shared(text: str, contents: Sequence[str]) -> Row:
+    """How rare, among `contents`, the rarest word of `text` is that each of them holds; 0 where they share none."""
+    words = {stem for stem in stem_list(text[:PROMPT_CHARS]) if len(stem) >= LEAST_CHARS}
+    found = np.zeros(len(contents))
+    lowered = [content.lower() for content in contents]
+    longest = math.log(max(len(contents), LEAST_LIST) + 1)
+    for word in words:
+        holding = [at for at, content in enumerate(lowered) if word in content]
+        if holding:
+            rarity = longest - math.log(len(holding) + 0.5)
+            found[holding] = np.maximum(found[holding], rarity)
+    return found
 
 
 def _numbers(candidate: Candidate) -> tuple[float, float, float, float]:

@@ -108,9 +108,23 @@ class Gate(Protocol):
         ...
 
     def judge(
-        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry, among: int = 0
+        self,
+        query: Query,
+        candidates: Sequence[Candidate],
+        *,
+        kinds: KindRegistry,
+        among: int = 0,
+        home: float | None = None,
     ) -> Sequence[tuple[float, tuple[str, ...]]]:
-        """Relevance (0-1) with short reasons for every candidate, in the order given; `among` = memories in scope."""
+        """Relevance (0-1) with short reasons for every candidate, in the order given.
+
+        Args:
+            query: what is asked.
+            candidates: the short list.
+            kinds: the kinds.
+            among: memories in scope.
+            home: see `recall.spaces.semantic.home`.
+        """
         ...
 
     def thresholds(self) -> Mapping[str, float]:
@@ -130,11 +144,17 @@ class GateModel:
         return surface in self.surfaces
 
     def judge(
-        self, query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry, among: int = 0
+        self,
+        query: Query,
+        candidates: Sequence[Candidate],
+        *,
+        kinds: KindRegistry,
+        among: int = 0,
+        home: float | None = None,
     ) -> tuple[tuple[float, tuple[str, ...]], ...]:
         """Relevance with short reasons, strongest first, for every candidate in the order given."""
         model = self.surfaces[query.surface]
-        gains = model.gains(evidence_of(query, candidates))
+        gains = model.gains(evidence_of(query, candidates, home=home))
         values = model.relevance(gains, among=among).tolist()
         share = share_of_few(len(candidates))
         return tuple(

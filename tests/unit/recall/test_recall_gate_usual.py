@@ -1,0 +1,53 @@
+"""What all prompts have in common goes off a prompt's vector; how near a prompt is to what a scope holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.errors import InvalidInput
+from tacit.model.evidence import Hit, Ranking
+from tacit.ports.models import EmbedderIdentity
+from tacit.recall.score.gate.usual import SHARE, UsualPrompt, read_usual, shipped_usual, usual_text
+from tacit.recall.spaces.semantic import home
+
+USUAL = UsualPrompt(
+    embedder="e@1/2", vector=np.array([0.3, 0.0], np.float32), mean=0.1, deviation=0.2, manifest={"rows": 2}
+)
+
+
+def test_what_is_usual_goes_off_by_hand():
+    vector = np.array([0.6, 0.8], np.float32)
+    assert SHARE == 2.0
+    assert USUAL.without(vector).tolist() == pytest.approx([0.0, 1.0])  # (0.6 - 2 x 0.3, 0.8), of unit length
+    assert USUAL.without(np.array([0.6, 0.0], np.float32)).tolist() == pytest.approx(
+        [0.6, 0.0]
+    )  # nothing is left
+
+
+def test_it_speaks_of_one_embedder():
+    assert USUAL.speaks_of(EmbedderIdentity(name="e@1", dimensions=2))
+    assert not USUAL.speaks_of(EmbedderIdentity(name="other@1", dimensions=2))
+    assert shipped_usual().vector.shape == (384,)
+
+
+def test_the_file_round_trip():
+    again = read_usual(usual_text(USUAL))
+    assert usual_text(again) == usual_text(USUAL)
+    assert again.vector.dtype == np.float32
+    with pytest.raises(InvalidInput, match="no usual prompt"):
+        read_usual("{}")
+
+
+def test_home_by_hand():
+    hits = tuple(
+        Hit(memory_id=name, score=score)
+        for name, score in zip("abcdef", (0.9, 0.5, 0.4, 0.3, 0.2, 0.1), strict=True)
+    )
+    found = home(
+        (Ranking(space="intent", hits=hits[5:]), Ranking(space="semantic", hits=hits)),
+        mean=0.1,
+        deviation=0.2,
+    )
+    assert found == pytest.approx((2.3 / 5 - 0.1) / 0.2)
+    assert home((), mean=0.1, deviation=0.2) is None
