@@ -123,6 +123,49 @@ def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # 
     return Answer(body={"versions": encode(engine.history(at["id"]))})
 
 
+def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer:  # noqa: ARG001
+    """What waits for the user: pairs that contradict each other, and statements nobody confirmed."""
+    scope = engine.visible(request.cwd) if request.cwd else None
+    entries = [
+        {
+            "memory": memory_json(entry.memory),
+            "other": memory_json(entry.other) if entry.other is not None else None,
+            "reason": entry.reason,
+        }
+        for entry in engine.review.queue(scope=scope, limit=request.limit)
+    ]
+    return Answer(body={"review": entries})
+
+
+def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer:
+    """Decide on one statement of the review queue, by its id or the beginning of it."""
+    changes = engine.review.decide(at["id"], request.action, content=request.content, into=request.into)
+    return Answer(body={"changes": [change_json(change) for change in changes]})
+
+
+def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer:  # noqa: ARG001
+    """What was written last, with the reasons and what stood before, newest first."""
+    scope = engine.visible(request.cwd) if request.cwd else None
+    found = engine.review.changes(scope=scope, memory_id=request.id, limit=request.limit)
+    rows = [
+        {
+            "at_ms": one.at_ms,
+            "reason": one.reason,
+            "memory": memory_json(one.memory),
+            "before": memory_json(one.before) if one.before is not None else None,
+        }
+        for one in found
+    ]
+    return Answer(body={"changes": rows})
+
+
+def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer:  # noqa: ARG001
+    """Take back the last change, whole: what a statement ended holds again. Taking back can be taken back."""
+    scope = engine.visible(request.cwd) if request.cwd else None
+    made = engine.review.undo(request.id, scope=scope, keep_both=request.keep_both)
+    return Answer(body={"changes": [change_json(change) for change in made]})
+
+
 def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer:
     """Say whether a memory was of use."""
     engine.feedback(engine.show(at["id"]).id, useful=request.useful)

@@ -158,6 +158,53 @@ class Edit(_Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
+class ListReview(_Request):
+    """Which part of the review queue."""
+
+    cwd: Folder = Field(
+        default="", description="only what may be seen from this folder; without it everything"
+    )
+    limit: int = Field(default=50, ge=1, le=500, description="most entries")
+
+
+class Decide(_Request):
+    """A decision on one statement of the review queue."""
+
+    action: Literal["accept", "reject", "merge", "keep"] = Field(
+        description="`accept` = it holds and ends what it contradicts; `reject` = it goes and is not learned again;"
+        " `merge` = it says what the other says; `keep` = both hold"
+    )
+    content: str | None = Field(
+        default=None, min_length=1, max_length=MAX_CONTENT_CHARS, description="for `accept`: better words"
+    )
+    into: str | None = Field(
+        default=None, max_length=100, description="for `merge`: the memory that says the same"
+    )
+
+
+class ListChanges(_Request):
+    """Which changes to tell."""
+
+    cwd: Folder = Field(
+        default="", description="only what may be seen from this folder; without it everything"
+    )
+    id: str | None = Field(default=None, max_length=100, description="only of this memory")
+    limit: int = Field(default=20, ge=1, le=500, description="most changes")
+
+
+class Undo(_Request):
+    """Take back the last change."""
+
+    id: str | None = Field(
+        default=None, max_length=100, description="of this memory; left out = the last of all"
+    )
+    cwd: Folder = Field(default="", description="the last of what may be seen from this folder")
+    keep_both: bool = Field(
+        default=False,
+        description="let the later statement of a supersession or a merge stay as one of its own",
+    )
+
+
 class Forget(_Request):
     """Why a memory is retired."""
 

@@ -19,7 +19,33 @@ from tacit.model.scope import Scope, ScopeFilter
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.model.trigger import Trigger
-from tacit.ports.store import MemoryFilter
+from tacit.ports.store import MemoryFilter, Recorded
+
+
+class ReviewService(Protocol):
+    """What waits for the user, and taking back; see `tacit.app.care.review.Review`."""
+
+    def queue(self, *, scope: ScopeFilter | None = None, limit: int = 50) -> Sequence[Any]:
+        """What waits: each has `memory`, `other` (or None) and `reason`."""
+        ...
+
+    def decide(
+        self, id_or_prefix: str, action: Any, *, content: str | None = None, into: str | None = None
+    ) -> tuple[Change, ...]:
+        """Decide on one statement."""
+        ...
+
+    def changes(
+        self, *, scope: ScopeFilter | None = None, memory_id: str | None = None, limit: int = 20
+    ) -> Sequence[Recorded]:
+        """What was written last."""
+        ...
+
+    def undo(
+        self, id_or_prefix: str | None = None, *, scope: ScopeFilter | None = None, keep_both: bool = False
+    ) -> tuple[Change, ...]:
+        """Take back the last change."""
+        ...
 
 
 class Service(Protocol):
@@ -111,6 +137,11 @@ class Service(Protocol):
 
     def tune(self, *, bound: float, apply: bool) -> Any:
         """Fit the threshold of prompts to this store."""
+        ...
+
+    @property
+    def review(self) -> ReviewService:
+        """The review queue and undo."""
         ...
 
     def rescan(self, *, dry_run: bool) -> Any:

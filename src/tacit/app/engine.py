@@ -13,7 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tacit.app.asking.answers import Answer, Asking
+from tacit.app.asking.past import pipeline_of
 from tacit.app.care.care import Care
+from tacit.app.care.review import Review
 from tacit.app.learning import Learning
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
@@ -89,17 +91,12 @@ class Engine:
         self._learning = Learning(parts=parts, projects=self._projects, sessions=self._sessions)
         self._memories = Memories(parts=parts, projects=self._projects, capture=self._learning.capture)
         self._signals = SignalHandler(
-            store=parts.store,
-            sessions=self._sessions,
-            projects=self._projects,
-            pipeline=self._pipeline,
-            redactors=parts.redactor,
-            kinds=parts.kinds,
-            clock=parts.clock,
-            after=self._learning.after,
-        )
+            store=parts.store, sessions=self._sessions, projects=self._projects, pipeline=self._pipeline,
+            redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
+        )  # fmt: skip
         self.care = Care(parts, settle=self.flush)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
+        self.review = Review(parts, memories=self._memories, show=self.show, changed=self._starts.drop)
 
     @property
     def home(self) -> Home:
@@ -182,7 +179,7 @@ class Engine:
             cwd: folder whose project is asked; "" = the universal scope only.
             surface: which gate and budget apply.
             budget_tokens: most tokens of the answer; None = the surface's own.
-            as_of_ms: answer as of that moment.
+            as_of_ms: answer with what was known and held at that moment.
             store_trace: keep the trace for `why`.
         """
         settings = self._settings_at(cwd)
@@ -208,9 +205,8 @@ class Engine:
             notes=situation.why,
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
-        delivered, trace = self._pipeline.run(
-            query, settings=settings.recall, context=context, trace_id=trace_id
-        )
+        pipeline = self._pipeline if as_of_ms is None else pipeline_of(self._parts, query, as_of_ms)
+        delivered, trace = pipeline.run(query, settings=settings.recall, context=context, trace_id=trace_id)
         if store_trace and not settings.privacy.incognito:
             self._store.save_trace(clean_trace(trace, clean))
         return Recalled(pack=delivered.pack, block=delivered.block, trace=trace)

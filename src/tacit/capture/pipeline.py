@@ -31,6 +31,7 @@ from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.capture.extract.session_end import Found
 from tacit.capture.prepare import Preparer
+from tacit.capture.reconcile.rejected import Rejected
 from tacit.capture.report import CaptureReport, report_of
 from tacit.capture.session import Learned, Place, learn, provenance, statement_draft
 from tacit.capture.store import Item, Keeper, Write
@@ -91,7 +92,9 @@ class CapturePipeline:
         self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
             redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, judge=settings.importance, maker=self.maker,
+            accept_from=settings.auto_accept,
         )  # fmt: skip
+        self._rejected = Rejected(store, embedder)
         self._keeper = Keeper(
             store=store, embedder=embedder, near_duplicate_cosine=settings.near_duplicate_cosine
         )
@@ -309,7 +312,14 @@ class CapturePipeline:
         )
 
     def _prepared(self, drafts: Sequence[Draft]) -> list[Item]:
-        return [self._preparer.prepare(draft) for draft in drafts]
+        return [self._unless_rejected(self._preparer.prepare(draft), draft) for draft in drafts]
+
+    def _unless_rejected(self, item: Memory | Skip, draft: Draft) -> Memory | Skip:
+        """What the user rejected is not learned again, unless they state it explicitly."""
+        if isinstance(item, Skip) or draft.explicit:
+            return item
+        before = self._rejected.match(item)
+        return Skip(content=item.content, reason=f"rejected before: {before}") if before else item
 
     def _note(
         self, kind: str, text: str | None, note_id: str, *, tier: TrustTier, place: Place, learned: Learned

@@ -37,6 +37,8 @@ class Preparer:
     clock: Clock
     judge: Judge = "kind"
     maker: LocalTriggers = field(default_factory=LocalTriggers)
+    accept_from: float = 0.0
+    """Least confidence of what is learned unasked; below it a statement waits for the user."""
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Make the memory that `draft` asks for.
@@ -69,7 +71,7 @@ class Preparer:
             importance=importance_of(draft, kind, self.judge),
             confidence=draft.confidence,
             trigger=self.maker.weighed(trigger, content, kind=kind.name),
-            status=ruling.status,
+            status="quarantined" if self._doubted(draft) else ruling.status,
             sensitivity=draft.sensitivity,
             entities=link_entities(content, files=files),
             files=files,
@@ -77,6 +79,9 @@ class Preparer:
             tokens=self.tokens.count(content),
             pinned=draft.pinned,
         )
+
+    def _doubted(self, draft: Draft) -> bool:
+        return not draft.explicit and draft.confidence < self.accept_from
 
     def redact(self, text: str, scope: Scope) -> str:
         """`text` without secrets and personal data, as the settings of `scope` say."""

@@ -15,6 +15,7 @@ import typer
 
 from tacit import __version__
 from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
+from tacit.cli.care import review
 
 if TYPE_CHECKING:
     from tacit.cli.surroundings import Surroundings
@@ -71,6 +72,7 @@ for _panel, _commands in (
             "edit": memories.edit,
             "forget": memories.forget,
             "wrong": memories.wrong,
+            "undo": review.undo,
             "why": traces.why,
             "tune": tuning.tune,
         },
@@ -94,6 +96,7 @@ for _panel, _commands in (
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
 app.add_typer(past.app, rich_help_panel=MEMORIES)
+app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
 # What another package brings may take options that only it knows.
 app.command(
     evaluate.NAME,

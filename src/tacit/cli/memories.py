@@ -131,11 +131,19 @@ def list_(
     everywhere: Annotated[
         bool, typer.Option("--all", help="All projects, not only what this folder sees.")
     ] = False,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="What was written last and why, instead of what holds.")
+    ] = False,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many.")] = 50,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
     """List memories, newest first."""
+    if changes:
+        from tacit.cli.care.review import list_changes
+
+        list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
+        return
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import day, print_json, print_line, print_rows, shortened
     from tacit.errors import InvalidInput
@@ -172,9 +180,9 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import day, moment, print_json, print_rows, shortened
 
-    found = ask("GET", _path(memory))
+    found = ask("GET", memory_path(memory))
     m = found["memory"]
-    history = ask("GET", f"{_path(m['id'])}/history")
+    history = ask("GET", f"{memory_path(m['id'])}/history")
     if as_json:
         print_json({**found, **history})
         return
@@ -224,7 +232,7 @@ def edit(
         raise typer.BadParameter(
             "Say what to change: --content, --kind, --when, --scope, --importance, --pin or --unpin."
         )
-    answer = ask("PATCH", _path(memory), body)
+    answer = ask("PATCH", memory_path(memory), body)
     if as_json:
         print_json(answer)
         return
@@ -243,7 +251,7 @@ def forget(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    answer = ask("DELETE", _path(memory), given(reason=reason))
+    answer = ask("DELETE", memory_path(memory), given(reason=reason))
     if as_json:
         print_json(answer)
         return
@@ -255,8 +263,8 @@ def wrong(memory: MemoryId, as_json: AsJson = False) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    ask("POST", f"{_path(memory)}/feedback", {"useful": False})
-    found = ask("GET", _path(memory))
+    ask("POST", f"{memory_path(memory)}/feedback", {"useful": False})
+    found = ask("GET", memory_path(memory))
     if as_json:
         print_json(found)
         return
@@ -267,7 +275,12 @@ def wrong(memory: MemoryId, as_json: AsJson = False) -> None:
     )
 
 
-def _path(memory: str) -> str:
+def memory_path(memory: str) -> str:
+    """The endpoint of one memory.
+
+    Raises:
+        NotFound: if `memory` cannot be an id.
+    """
     from tacit.errors import NotFound
 
     name = memory.strip()

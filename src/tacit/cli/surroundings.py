@@ -40,6 +40,12 @@ class Daemon(Protocol):
         ...
 
 
+def _getchar() -> str:
+    import click
+
+    return click.getchar()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """Where the commands work.
@@ -50,6 +56,7 @@ class Surroundings:
         search_path: PATH, for finding hosts.
         connect: makes a client for the daemon of a home.
         interactive: whether somebody can answer a question.
+        read_key: waits for one key on the terminal, without Enter.
     """
 
     home: Home
@@ -57,6 +64,7 @@ class Surroundings:
     search_path: str
     connect: Callable[[Home], Daemon]
     interactive: bool
+    read_key: Callable[[], str] = _getchar
 
 
 _given: ContextVar[Surroundings | None] = ContextVar("tacit_surroundings", default=None)

@@ -334,6 +334,12 @@ class CaptureSettings(_Section):
     importance: Literal["kind", "typed", "ambient"] = Field(
         default="kind", description="what a statement's importance comes from; see docs/reference/presets.md"
     )
+    auto_accept: float = Field(
+        default=0.5,
+        ge=0.0,
+        le=1.0,
+        description="what is learned unasked with less confidence waits for `tacit review`",
+    )
     near_duplicate_cosine: float = Field(
         default=0.93, ge=0.0, le=1.0, description="cosine from which two statements of one kind are the same"
     )

@@ -1,0 +1,80 @@
+"""What the user rejected, so that it is not learned again. In: rejected memories, new statements. Out: named values, a verdict.
+
+Kept by scope, the last `MOST` of each; a statement that repeats one of them, or says the same in other words, is turned away
+unless the user states it explicitly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from tacit.capture.reconcile.compare import overlap, take_apart
+from tacit.capture.reconcile.judge import PairJudge, word_matches
+from tacit.errors import ProviderError
+from tacit.model.memory import Memory
+from tacit.model.scope import Scope
+from tacit.ports.models import Embedder
+from tacit.ports.store import Store
+
+MOST = 300
+ALIKE = 0.25
+"""Least overlap of content words at which it is worth asking whether two statements say the same."""
+
+
+def rejected_name(scope: Scope) -> str:
+    """Name of the value that holds what was rejected in `scope`."""
+    return f"capture/rejected/{scope}"
+
+
+class Rejected:
+    """What was rejected, in one store."""
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._judge = PairJudge(word_matches(embedder))
+
+    def texts(self, scope: Scope) -> tuple[str, ...]:
+        """Rejected statements of `scope`, oldest first."""
+        try:
+            raw = cast("object", json.loads(self._store.get_value(rejected_name(scope)) or "[]"))
+        except ValueError:
+            return ()
+        return tuple(str(text) for text in cast("list[object]", raw)) if isinstance(raw, list) else ()
+
+    def with_one(self, memory: Memory) -> dict[str, str | None]:
+        """The value that also holds `memory`."""
+        known = [text for text in self.texts(memory.scope) if text != memory.content]
+        return {rejected_name(memory.scope): json.dumps([*known, memory.content][-MOST:], ensure_ascii=False)}
+
+    def without(self, memory: Memory) -> dict[str, str | None]:
+        """The value without what says the same as `memory`; {} where nothing does."""
+        known = self.texts(memory.scope)
+        kept = [text for text in known if text != memory.content]
+        if len(kept) == len(known):
+            return {}
+        return {rejected_name(memory.scope): json.dumps(kept, ensure_ascii=False) if kept else None}
+
+    def match(self, memory: Memory) -> str:
+        """The rejected statement that `memory` repeats; "" = none."""
+        known = self.texts(memory.scope)
+        mine = take_apart(memory.content)
+        if not known:
+            return ""
+        for text in known:
+            if take_apart(text).text == mine.text:
+                return text
+        words = frozenset(mine.order)
+        near = [text for text in known if overlap(words, frozenset(take_apart(text).order)) >= ALIKE]
+        return self._said_again(memory.content, near) if near else ""
+
+    def _said_again(self, content: str, near: Sequence[str]) -> str:
+        try:
+            first, *rest = self._embedder.embed([content, *near])
+        except ProviderError:
+            return ""
+        others = [(text, float(first @ vector)) for text, vector in zip(near, rest, strict=True)]
+        judged = self._judge(content, others, near=1.0, correction=False)
+        return next((text for text, one in zip(near, judged, strict=True) if one.relation == "same"), "")

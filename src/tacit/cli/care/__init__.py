@@ -1,0 +1,1 @@
+"""Commands for looking after what is stored: the review queue, taking back."""

@@ -1,0 +1,175 @@
+"""The review queue and undo, through the real API to a real store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+OLD, NEW = "The billing port is 8080", "The billing port is 9090"
+
+
+def remembered(tacit, words):
+    said = tacit("remember", words, "--json")
+    assert said.code == 0, said.err
+    return said.json["changes"][0]
+
+
+def stated_by_agent(tacit, words):
+    """What an agent states contradicts the user's word and ends nothing."""
+    engine = tacit.daemon.engine
+    from tacit.model.memory import TrustTier
+
+    (change,) = engine.remember(
+        words, cwd=str(tacit.project), tier=TrustTier.ASSISTANT, source="mcp", kind="fact"
+    )
+    return change.memory.id
+
+
+@pytest.fixture
+def pair(tacit):
+    old = remembered(tacit, OLD)["memory"]["id"]
+    return old, stated_by_agent(tacit, NEW)
+
+
+def statuses(tacit):
+    found = tacit("list", "--status", "all", "--json").json["memories"]
+    return {memory["content"]: memory["status"] for memory in found}
+
+
+def test_nothing_waits_at_first(tacit):
+    assert "Nothing waits for you." in tacit("review", "list").out
+
+
+def test_a_contradiction_waits_and_says_why(tacit, pair):
+    old, new = pair
+    (entry,) = tacit("review", "--json").json["review"]
+    assert (entry["memory"]["id"], entry["other"]["id"]) == (new, old)
+    assert "assistant never supersedes user" in entry["reason"]
+    assert "8080 -> 9090" in tacit("review", "list", "--json").out
+    assert statuses(tacit) == {OLD: "active", NEW: "active"}
+
+
+def test_accepting_ends_the_other_one(tacit, pair):
+    assert tacit("review", "accept", pair[1][:12]).code == 0
+    assert statuses(tacit) == {OLD: "superseded", NEW: "active"}
+    assert tacit("review", "--json").json["review"] == []
+
+
+def test_editing_accepts_in_better_words(tacit, pair):
+    assert tacit("review", "edit", pair[1], "--content", "The billing port is 9191").code == 0
+    assert statuses(tacit) == {OLD: "superseded", "The billing port is 9191": "active"}
+
+
+def test_keeping_both_settles_the_pair(tacit, pair):
+    tacit("review", "keep", pair[1])
+    assert statuses(tacit) == {OLD: "active", NEW: "active"}
+    assert tacit("review", "--json").json["review"] == []
+
+
+def test_merging_leaves_one_with_both_as_evidence(tacit, pair):
+    tacit("review", "merge", pair[1])
+    assert statuses(tacit) == {OLD: "active", NEW: "superseded"}
+    kept = tacit("show", pair[0], "--json").json["memory"]
+    assert kept["frequency"] == 2
+    assert NEW in kept["evidence"]
+
+
+def test_what_was_rejected_is_not_learned_again_unless_the_user_says_so(tacit, pair):
+    tacit("review", "reject", pair[1])
+    assert statuses(tacit) == {OLD: "active", NEW: "retired"}
+    from tacit.model.changes import Skip
+    from tacit.model.memory import TrustTier
+
+    again = tacit.daemon.engine.remember(
+        f"{NEW}.", cwd=str(tacit.project), tier=TrustTier.ASSISTANT, source="mcp", kind="fact"
+    )
+    assert isinstance(again[0], Skip)
+    assert "rejected before" in again[0].reason
+    assert remembered(tacit, NEW)["change"] == "supersede"
+
+
+def test_what_does_not_wait_cannot_be_decided(tacit):
+    key = remembered(tacit, OLD)["memory"]["id"]
+    said = tacit("review", "accept", key)
+    assert said.code == 3
+    assert "does not wait" in said.err
+
+
+def test_a_supersession_is_taken_back_whole_and_that_can_be_taken_back(tacit):
+    remembered(tacit, OLD)
+    remembered(tacit, NEW)
+    assert statuses(tacit) == {OLD: "superseded", NEW: "active"}
+    assert "gives another value than" in tacit("list", "--changes", "--json").json["changes"][0]["reason"]
+    assert "superseded" in tacit("list", "--changes").out
+    assert tacit("undo").code == 0
+    assert statuses(tacit) == {OLD: "active", NEW: "retired"}
+    assert tacit("undo").code == 0
+    assert statuses(tacit) == {OLD: "superseded", NEW: "active"}
+
+
+def test_both_statements_of_a_supersession_may_be_kept(tacit):
+    remembered(tacit, OLD)
+    remembered(tacit, NEW)
+    assert tacit("undo", "--keep-both").code == 0
+    assert statuses(tacit) == {OLD: "active", NEW: "active"}
+
+
+def test_a_merge_is_taken_back(tacit):
+    key = remembered(tacit, OLD)["memory"]["id"]
+    merged = remembered(tacit, f"{OLD}!")
+    assert (merged["change"], merged["memory"]["frequency"]) == ("merge", 2)
+    tacit("undo", key)
+    assert tacit("show", key, "--json").json["memory"]["frequency"] == 1
+
+
+def test_a_forgotten_memory_comes_back(tacit):
+    key = remembered(tacit, OLD)["memory"]["id"]
+    tacit("forget", key)
+    tacit("undo", key)
+    assert statuses(tacit) == {OLD: "active"}
+    assert OLD in tacit("recall", "billing", "port").out
+
+
+def test_what_changed_again_since_is_not_torn_apart(tacit):
+    old = remembered(tacit, OLD)["memory"]["id"]
+    new = remembered(tacit, NEW)["memory"]["id"]
+    tacit("edit", new, "--importance", "0.9")
+    said = tacit("undo", old)
+    assert said.code == 3
+    assert "changed again since" in said.err
+
+
+def test_nothing_to_take_back_is_said(tacit):
+    assert tacit("undo").code != 0
+
+
+def test_on_a_terminal_one_key_decides(tacit, pair):
+    keys = iter("xr")
+    place = replace(tacit.place, interactive=True, read_key=lambda: next(keys))
+    said = tacit("review", place=place)
+    assert "[a]ccept" in said.out
+    assert "against" in said.out
+    assert statuses(tacit)[NEW] == "retired"
+
+
+def test_leaving_decides_nothing(tacit, pair):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    place = replace(tacit.place, interactive=True, read_key=interrupted)
+    assert tacit("review", place=place).code == 0
+    assert statuses(tacit) == {OLD: "active", NEW: "active"}
+
+
+def test_the_past_answers_a_question(tacit):
+    remembered(tacit, OLD)
+    remembered(tacit, NEW)
+    engine = tacit.daemon.engine
+    superseded_at = engine.review.changes(limit=1)[0].at_ms
+    then = engine.recall("billing port", cwd=str(tacit.project), as_of_ms=superseded_at - 1)
+    now = engine.recall("billing port", cwd=str(tacit.project))
+    assert OLD in then.block.text
+    assert NEW not in then.block.text
+    assert NEW in now.block.text
+    assert OLD not in now.block.text
