@@ -49,6 +49,7 @@ from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
+from tacit.ports.steps import Step, no_step
 from tacit.ports.store import Handover, ProjectRecord, Store
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
@@ -84,8 +85,10 @@ class CapturePipeline:
         kinds: KindRegistry,
         settings: CaptureSettings,
         identify: Callable[[str], ProjectRecord] = identify_project,
+        step: Step = no_step,
     ) -> None:
         self._store = store
+        self._step = step
         self._clock = clock
         self._settings = settings
         self._identify = identify
@@ -96,7 +99,7 @@ class CapturePipeline:
         )  # fmt: skip
         self._rejected = Rejected(store, embedder)
         self._keeper = Keeper(
-            store=store, embedder=embedder, near_duplicate_cosine=settings.near_duplicate_cosine
+            store=store, embedder=embedder, near_duplicate_cosine=settings.near_duplicate_cosine, step=step
         )
 
     def store_drafts(
@@ -237,10 +240,10 @@ class CapturePipeline:
             preparer=self._preparer,
             keeper=self._keeper,
             now_ms=self._clock.now_ms(),
+            project_files=project_files,
         )
 
     def _capture_source(self, source: TranscriptSource, write: Callable[[Write], None]) -> tuple[Change, ...]:
-            project_files=project_files,
         transcript = read_transcript(source, self._since(source), subagents=self._settings.subagents)
         return self._capture_read(source, transcript, self._checkpoint(source), write)
 
@@ -253,6 +256,7 @@ class CapturePipeline:
     ) -> tuple[Change, ...]:
         """Learn from what was read of a session since `before`."""
         reading = self._reading(transcript, before)
+        self._step("transcript read")
         cwd = transcript.cwd or source.cwd
         key = SessionKey(host=source.host, session_id=source.session_id)
         project = self._identify(cwd) if cwd else None
@@ -268,6 +272,7 @@ class CapturePipeline:
         learned = learn(
             reading.turns, reading.before, place=place, said=said, redact=redact, pending=pending
         )
+        self._step("session learned")
         items = self._prepared(self._wanted(learned.drafts))
         notes = reading.before
         digest, digest_id = self._note(

@@ -19,6 +19,7 @@ from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Sk
 from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
+from tacit.ports.steps import Step, no_step
 from tacit.ports.store import MemoryFilter, Store
 
 _CANDIDATES = 16
@@ -70,8 +71,11 @@ class _VectorCache:
 class Keeper:
     """Reconciles prepared memories with the store and writes the outcome in one transaction."""
 
-    def __init__(self, *, store: Store, embedder: Embedder, near_duplicate_cosine: float) -> None:
+    def __init__(
+        self, *, store: Store, embedder: Embedder, near_duplicate_cosine: float, step: Step = no_step
+    ) -> None:
         self._store = store
+        self._step = step
         self._embedder = embedder
         self._near = near_duplicate_cosine
         self._judge: Judge = PairJudge(word_matches(embedder))
@@ -98,6 +102,7 @@ class Keeper:
         """
         vectors = _VectorCache(self._embedder)
         vectors.fill([memory.content for item in items if (memory := _carried(item))])
+        self._step("vectors made")
         for attempt in range(_TRIES):
             with self._lock:
                 changes = self._decide(items, vectors)
@@ -109,7 +114,9 @@ class Keeper:
                     if finish:
                         named.update(finish(changes))
                     outcome = Write(changes=changes, vectors=rows, identity=identity, values=named)
+                    self._step("changes decided")
                     write(outcome)
+                    self._step("changes stored")
                     return changes
             # A merge needs the vector of the stored words: make it without the lock, then look again.
             vectors.fill(texts)

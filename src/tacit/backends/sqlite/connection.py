@@ -29,6 +29,7 @@ from tacit.errors import (
     StoreReadOnly,
 )
 from tacit.model.scope import ScopeFilter
+from tacit.ports.steps import Step, no_step
 
 DAMAGED_HINT = (
     "The next start puts it into `quarantine/` and goes on with a new one; nothing is deleted. "
@@ -154,8 +155,9 @@ class _Here(threading.local):
 class Database:
     """One database file. Safe to share between threads."""
 
-    def __init__(self, path: Path, lock_file: Path) -> None:
+    def __init__(self, path: Path, lock_file: Path, *, step: Step = no_step) -> None:
         self.path = path
+        self._step = step
         self.wait_s = WAIT_S
         self._lock_file = lock_file
         self._write_lock = threading.Lock()
@@ -330,8 +332,11 @@ class Database:
                 self._durable = durable
             writer.execute("BEGIN IMMEDIATE")
             self._version(writer)
+            self._step("transaction begun")
             yield writer
+            self._step("transaction written")
             writer.execute("COMMIT")
+            self._step("transaction committed")
         except sqlite3.Error as error:
             _roll_back(writer)
             raise self._failed(error) from error

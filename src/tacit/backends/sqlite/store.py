@@ -31,11 +31,12 @@ from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
+from tacit.ports.steps import Step, no_step
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, StoreStats
 
 
-def open_sqlite_store(home: Home, *, clock: Clock) -> SqliteStore:
-    """Open the store of `home`, creating or migrating it where needed.
+def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> SqliteStore:
+    """Open the store of `home`, creating or migrating it where needed; `step` is told of every point of a transaction.
 
     Raises:
         StoreCorrupt: the file is damaged; `quarantine` moves it aside.
@@ -44,7 +45,7 @@ def open_sqlite_store(home: Home, *, clock: Clock) -> SqliteStore:
     """
     home.ensure()
     _refuse_emptied(home)
-    store = SqliteStore(home, clock=clock)
+    store = SqliteStore(home, clock=clock, step=step)
     mark = suspicion(home.database)
     if mark.exists():
         try:
@@ -74,9 +75,10 @@ def _refuse_emptied(home: Home) -> None:
 class SqliteStore:
     """The Store port. Safe to share between threads; several processes may have the same file open."""
 
-    def __init__(self, home: Home, *, clock: Clock) -> None:
+    def __init__(self, home: Home, *, clock: Clock, step: Step = no_step) -> None:
         self._clock = clock
-        self._database = Database(home.database, home.lock_file)
+        self._step = step
+        self._database = Database(home.database, home.lock_file, step=step)
         self._reader = MemoryReader()
         self._ledgers = Ledgers()
         with self._database.read() as connection:
@@ -110,6 +112,7 @@ class SqliteStore:
         now_ms = self._clock.now_ms()
         with self._database.write(durable=True) as connection:
             writing.apply_changes(connection, changes, vectors=vectors, identity=identity, now_ms=now_ms)
+            self._step("memories written")
             journal.put_values(connection, values or {})
 
     def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
@@ -274,7 +277,9 @@ class SqliteStore:
                 journal.mark_failed(connection, key, error)
             else:
                 writing.apply_changes(connection, changes, vectors=vectors, identity=identity, now_ms=now_ms)
+                self._step("memories written")
                 journal.mark_done(connection, key, now_ms)
+                self._step("handover closed")
             journal.put_values(connection, values or {})
 
     def put_project(self, project: ProjectRecord) -> None:
