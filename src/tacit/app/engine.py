@@ -50,6 +50,7 @@ from tacit.ports.host import Host, HostCapabilities, ReplayingHost
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
+from tacit.recall.measure import token_matches_of
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.recall.render import rendering
@@ -472,6 +473,9 @@ class Engine:
     def warm(self) -> None:
         """Load the model and the readers' weights, so that the first prompt need not wait for them."""
         self._parts.embedder.embed(["warm"])
+        matches = token_matches_of(self._parts.embedder)
+        if matches is not None:
+            matches("warm", ["warm"])
         self._pipeline.warm()
 
     def flush(self) -> None:
