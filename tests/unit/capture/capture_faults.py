@@ -182,7 +182,7 @@ def main(root):
         died = in_child(lambda home=home, number=number: run(home, number))
         went_on = in_child(lambda home=home: run(home))
         killed.append({"step": steps[number - 1], "died": died, "went on": went_on, "state": state(home)})
-    print(json.dumps({"steps": steps, "state": state(calm), "killed": killed}))
+    sys.stdout.write(json.dumps({"steps": steps, "state": state(calm), "killed": killed}))
 
 
 if __name__ == "__main__":
