@@ -1,6 +1,7 @@
 """Fit everything that ships, on all projects, and write the files. In: the folder of the data, a date. Out: equal bytes each time.
 
-Run: `python -m tacit_evals.fit --data DIR --date 2026-11-21`.
+Run: `python -m tacit_evals.fit --data DIR --date 2026-11-21`; with `--check` nothing is written, and the exit code tells whether
+the files that ship are those that this data gives, byte for byte.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from tacit.reading.classifier.weights import pack
 from tacit.recall.score.gate.model import GateModel, gate_data
 from tacit.recall.score.gate.usual import usual_text
 from tacit_evals.fit.fitted import Fitted, fit_all
+from tacit_evals.fit.marks import FILE as MARKS_FILE
+from tacit_evals.fit.marks import marks_file
 from tacit_evals.fit.need import written
 from tacit_evals.fit.pairs.learn import fit_pairs
 from tacit_evals.suites.running import shipped_settings
@@ -30,9 +33,13 @@ FILES = {
     "need": "recall/need/need.json",
     "usual": "recall/score/gate/usual.json",
     "gate": "recall/score/gate/shipped.json",
-    "pairs": "capture/reconcile/pairs.json",
 }
-"""What is written, below the package or another root."""
+"""What is fitted together, below the package or another root."""
+FURTHER = {
+    "pairs": "capture/reconcile/pairs.json",
+    "marks": MARKS_FILE,
+}
+"""What is fitted besides, each by itself."""
 
 
 def files_of(fitted: Fitted) -> dict[str, bytes]:
@@ -53,8 +60,8 @@ def files_of(fitted: Fitted) -> dict[str, bytes]:
     return found
 
 
-def main() -> None:
-    """Fit and write."""
+def main() -> int:
+    """Fit and write, or compare; the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m tacit_evals.fit", description="Fit everything that ships and write the files."
     )
@@ -62,6 +69,9 @@ def main() -> None:
     parser.add_argument("--date", required=True, help="date for the manifests, such as 2026-11-21")
     parser.add_argument(
         "--out", type=Path, default=PACKAGE, help="write below this folder, not into the package"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 where a file would change"
     )
     arguments = parser.parse_args()
     embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
@@ -74,13 +84,21 @@ def main() -> None:
         command=COMMAND,
     )
     pairs = fit_pairs(arguments.data, embedder, date=arguments.date, command=COMMAND)
-    for name, content in (files_of(fitted) | {FILES["pairs"]: pairs.encode()}).items():
+    made = files_of(fitted) | {FURTHER["pairs"]: pairs.encode()}
+    made[FURTHER["marks"]] = marks_file(
+        arguments.data, embedder=embedder, fitted=fitted, date=arguments.date, command=COMMAND
+    ).encode()
+    differ = 0
+    for name, content in made.items():
         path = arguments.out / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         changed = not path.exists() or path.read_bytes() != content
-        path.write_bytes(content)
+        differ += changed
+        if not arguments.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
         print(f"{name}: {len(content)} bytes, {'changed' if changed else 'as before'}")
+    return 1 if arguments.check and differ else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -15,31 +15,30 @@ pools hold no relations and no places in a session), and so do the spaces of tim
 those of its curation. Beside the marks stand the share of needed and of other
 pairs at or above `high`, so that everybody sees what a mark is worth. Never looks at anything but the data given.
 
-Run: `python -m tacit_evals.fit.marks --data DIR --date 2026-11-21`.
+Run: `python -m tacit_evals.fit --data DIR --date 2026-11-21`, which fits them with everything else.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tacit
-from tacit.config.settings import EmbedderSettings, RecallSettings
+from tacit.config.settings import RecallSettings
 from tacit.ports.models import Embedder
-from tacit.providers.embedding import make_embedder
+from tacit.recall.score.gate import UsualPrompt
 from tacit.recall.spaces import SPACES
 from tacit_evals.data.judged import Project
-from tacit_evals.fit.fitted import judged_projects
+from tacit_evals.fit.fitted import SHIPPED, Fitted, judged_projects
 from tacit_evals.fit.gate import ask_all
 from tacit_evals.suites.running import shipped_settings
 
-COMMAND = "python -m tacit_evals.fit.marks --data DATA --date DATE"
 FILE = "recall/spaces/marks.json"
 WIDE = 100
 LEAST_PAIRS = 50
@@ -51,8 +50,15 @@ Scores = dict[str, dict[bool, list[float]]]
 """By space and whether the pair is needed."""
 
 
-def scores_of(projects: Sequence[Project], *, embedder: Embedder, settings: RecallSettings) -> Scores:
+WHOLE_PROMPTS = UsualPrompt(embedder="", vector=np.zeros(0, np.float32), mean=0.0, deviation=1.0)
+"""Speaks of no embedder: marks are those of cosines with whole prompts."""
+
+
+def scores_of(
+    projects: Sequence[Project], *, embedder: Embedder, settings: RecallSettings, fitted: Fitted = SHIPPED
+) -> Scores:
     """Scores above 0 of every pair that was judged clearly, over all projects."""
+    whole = replace(fitted, usual=WHOLE_PROMPTS)
     wide = settings.model_copy(
         update={
             "spaces": tuple(SPACES),
@@ -64,7 +70,7 @@ def scores_of(projects: Sequence[Project], *, embedder: Embedder, settings: Reca
     )
     found: Scores = defaultdict(lambda: {True: [], False: []})
     for project in projects:
-        for one in ask_all([project], embedder=embedder, settings=wide, given=False):
+        for one in ask_all([project], embedder=embedder, settings=wide, given=False, fitted=whole):
             for candidate in one.candidates:
                 if candidate.memory.id in one.marginal:
                     continue
@@ -107,29 +113,16 @@ def written(marks: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
     return json.dumps({"manifest": dict(manifest), "marks": dict(marks)}, indent=1) + "\n"
 
 
-def main() -> None:
-    """Derive and write."""
-    parser = argparse.ArgumentParser(description="Derive the marks of the spaces and write what ships.")
-    parser.add_argument("--data", type=Path, required=True, help="folder of the evaluation data")
-    parser.add_argument("--date", required=True, help="date for the manifest, such as 2026-11-21")
-    parser.add_argument("--out", type=Path, default=Path(tacit.__file__).parent / FILE, help="file to write")
-    arguments = parser.parse_args()
-    projects = judged_projects([arguments.data], exclude_projects=())
-    embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
+def marks_file(dirs: Sequence[Path], *, embedder: Embedder, fitted: Fitted, date: str, command: str) -> str:
+    """The text of `marks.json`, of all judged projects below `dirs`, read with the models of `fitted`."""
+    projects = judged_projects(dirs, exclude_projects=())
     shipped = json.loads((Path(tacit.__file__).parent / FILE).read_text("utf-8"))["marks"]
-    marks = marks_of(scores_of(projects, embedder=embedder, settings=shipped_settings()), shipped)
+    scores = scores_of(projects, embedder=embedder, settings=shipped_settings(), fitted=fitted)
     manifest = {
         "what": "low and high marks of the spaces; quantiles 0.80 and 0.95 of the pairs nobody needed",
         "embedder": str(embedder.identity),
         "projects": sorted(one.name for one in projects),
-        "date": arguments.date,
-        "command": COMMAND,
+        "date": date,
+        "command": command,
     }
-    text = written(marks, manifest)
-    changed = not arguments.out.exists() or arguments.out.read_text("utf-8") != text
-    arguments.out.write_text(text, "utf-8")
-    print(f"{arguments.out}: {'changed' if changed else 'as before'}")
-
-
-if __name__ == "__main__":
-    main()
+    return written(marks_of(scores, shipped), manifest)

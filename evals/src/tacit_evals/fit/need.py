@@ -3,12 +3,11 @@
 A logistic regression on whether any judged prompt needed a memory, with a normal prior on its weights. The prior is
 strong on purpose: with two or three projects to learn from, weights that were free to move covered less on the
 project left out than the prior alone (docs/adr/0011-order-of-the-start-pack.md). What is needed often counts no more than what is needed once; counts
-are dominated by one or two memories of each project.
+are dominated by one or two memories of each project. Run: `python -m tacit_evals.fit --data DIR --date DATE`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -38,7 +37,6 @@ LEAST_SCALE = 0.05
 STEPS = 50
 LEAST_STEP = 1e-9
 DECIMALS = 4
-COMMAND = "python -m tacit_evals.fit.need --data DATA --date DATE --out src/tacit/recall/need/need.json"
 Floats = NDArray[np.float64]
 
 
@@ -149,23 +147,3 @@ def written(model: NeedModel) -> str:
 
     models = {"given": group(model.given), "local": group(model.local)}
     return json.dumps({"manifest": dict(model.manifest), "models": models}, indent=1) + "\n"
-
-
-def main() -> None:
-    """Fit on all projects of a folder and write the file."""
-    # Imported late: the suites know everything that is fitted.
-    from tacit_evals.suites.pool import stored_memory
-
-    parser = argparse.ArgumentParser(description="Fit the order of the start pack and write what ships.")
-    parser.add_argument("--data", type=Path, required=True, help="folder of the evaluation data")
-    parser.add_argument("--date", required=True, help="date for the manifest, such as 2026-11-21")
-    parser.add_argument("--out", type=Path, required=True, help="src/tacit/recall/need/need.json")
-    arguments = parser.parse_args()
-    model = fit_need(
-        judged_projects(arguments.data), stored=stored_memory, date=arguments.date, command=COMMAND
-    )
-    arguments.out.write_text(written(model), "utf-8")
-
-
-if __name__ == "__main__":
-    main()
