@@ -96,6 +96,10 @@ class Engine:
             redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
         )  # fmt: skip
         self.care = Care(parts, settle=self.flush)
+        # Asking a value whether it fits a protocol takes longer than most hooks have to say.
+        self._replaying = {
+            name: host for name, host in parts.hosts.items() if isinstance(host, ReplayingHost)
+        }
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
         self.review = Review(parts, memories=self._memories, show=self.show, changed=self._starts.drop)
 
@@ -119,8 +123,9 @@ class Engine:
             InvalidPayload: naming the field that is missing or wrong.
         """
         adapter = self._host(host)
-        if isinstance(adapter, ReplayingHost) and (request := adapter.parse_replay(payload)) is not None:
-            return adapter.encode_replay(self._signals.replay(request, settings_of=self._settings_of))
+        replaying = self._replaying.get(host)
+        if replaying is not None and (request := replaying.parse_replay(payload)) is not None:
+            return replaying.encode_replay(self._signals.replay(request, settings_of=self._settings_of))
         signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())
         if signal is None:
             return ""
@@ -158,8 +163,7 @@ class Engine:
 
     def _settings_at(self, cwd: str, agent: str = "") -> Settings:
         project = self._projects.of(cwd)
-        root = Path(project.root) if project else None
-        return self._parts.settings.current(root, agent=agent)
+        return self._parts.settings.current(project.root if project else None, agent=agent)
 
     # --- asking --------------------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ class Learning:
 
     def after(self, signal: Signal, handled: Handled) -> None:
         """Do what `signal` leaves to do once it is answered. Keeps a transcript durably before it returns."""
-        settings = self._parts.settings.current(Path(handled.project.root) if handled.project else None)
+        settings = self._parts.settings.current(handled.project.root if handled.project else None)
         if settings.privacy.incognito or handled.state.incognito or not settings.capture.enabled:
             return
         project = handled.project

@@ -83,8 +83,7 @@ class Redactors:
 
     def of_session(self, state: SessionState) -> Clean:
         """The cleaner of the project and agent of a session."""
-        root = Path(state.project_root) if state.project_root else None
-        return self.cleaner(self._settings.current(root, agent=state.agent))
+        return self.cleaner(self._settings.current(state.project_root or None, agent=state.agent))
 
     def _of(self, privacy: PrivacySettings) -> tuple[Redacts, Clean]:
         with self._lock:

@@ -57,28 +57,29 @@ class SettingsWatcher:
         self._environ = environ
         self._monotonic_s = monotonic_s
         self._check_every_s = check_every_s
-        self._watched: OrderedDict[tuple[Path | None, str], _Watched] = OrderedDict()
+        self._watched: OrderedDict[tuple[str, str], _Watched] = OrderedDict()
         self._new_warnings: list[SettingsWarning] = []
         self._lock = threading.Lock()
 
-    def current(self, project_root: Path | None = None, *, agent: str = "") -> Settings:
+    def current(self, project_root: Path | str | None = None, *, agent: str = "") -> Settings:
         """The settings that hold now. Never raises for what a file says."""
         return self.report(project_root, agent=agent).settings
 
-    def report(self, project_root: Path | None = None, *, agent: str = "") -> SettingsReport:
+    def report(self, project_root: Path | str | None = None, *, agent: str = "") -> SettingsReport:
         """The settings that hold now, with the layer of each value.
 
         While the user's changed file is wrong the settings are the last good ones, and the warnings are the new ones.
         """
         with self._lock:
-            key = (project_root, agent)
+            key = (str(project_root or ""), agent)
             now_s = self._monotonic_s()
             watched = self._watched.get(key)
             if watched is not None and now_s - watched.checked_at_s < self._check_every_s:
                 return watched.report
-            stamp = self._stamp(project_root)
+            root = Path(project_root) if project_root else None
+            stamp = self._stamp(root)
             if watched is None or stamp != watched.stamp:
-                watched = self._renew(watched, stamp, project_root, agent)
+                watched = self._renew(watched, stamp, root, agent)
                 self._watched[key] = watched
                 if len(self._watched) > _MOST_PROJECTS:
                     self._watched.popitem(last=False)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
-from time import perf_counter
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
@@ -98,17 +96,11 @@ def retrieve(
         if remaining_ms() <= 0:
             notes.append(f"{name} missed the deadline")
             continue
-        started = perf_counter()
         if embedded is not None:
             ranking = semantic.retrieve(search, query, limit, vector=embedded, identity=identity)
         else:
             assert ask is not None
             ranking = ask(search, query, limit)
-        found[name] = _timed(ranking, started)
+        found[name] = ranking
     order = ("error", *SPACES)
     return Outcome(kept=tuple(found[name] for name in order if name in found), notes=tuple(notes))
-
-
-def _timed(ranking: Ranking, started: float) -> Ranking:
-    took = (perf_counter() - started) * 1000
-    return replace(ranking, took_ms=took)

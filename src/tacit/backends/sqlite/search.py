@@ -86,7 +86,7 @@ class SqliteSearch:
                     samples.append(index.sampled(asked))
             if not held:
                 _refuse_other_embedder(connection, scopes, identity)
-            return replace(ranking.filled(best_hits(found, limit)), background=_background(samples, held))
+            return ranking.filled(best_hits(found, limit), _background(samples, held))
 
     def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
@@ -296,13 +296,15 @@ class _Timed:
     def __init__(self, space: str, clock: Clock) -> None:
         self._clock = clock
         self._began = clock.monotonic_ms()
-        self._ranking = Ranking(space=space, hits=())
+        self._space = space
 
-    def filled(self, hits: Iterable[Hit]) -> Ranking:
-        return replace(self._ranking, hits=tuple(hits), took_ms=self._clock.monotonic_ms() - self._began)
+    def filled(self, hits: Iterable[Hit], background: Background | None = None) -> Ranking:
+        took_ms = self._clock.monotonic_ms() - self._began
+        return Ranking(space=self._space, hits=tuple(hits), took_ms=took_ms, background=background)
 
     def empty(self, *, complete: bool = True) -> Ranking:
-        return replace(self._ranking, took_ms=self._clock.monotonic_ms() - self._began, complete=complete)
+        took_ms = self._clock.monotonic_ms() - self._began
+        return Ranking(space=self._space, hits=(), took_ms=took_ms, complete=complete)
 
 
 def _background(samples: Sequence[Scores], total: int) -> Background | None:
