@@ -28,6 +28,7 @@ from tacit_evals.suites.retrieval import run_retrieval
 from tacit_evals.suites.running import Run, shipped_settings, without_spaces
 from tacit_evals.suites.update import run_update
 from tacit_evals.suites.writing.fixes import run_fixes
+from tacit_evals.suites.writing.loop import run_loop
 from tacit_evals.suites.writing.redact import run_redact
 
 SUITES: dict[str, Callable[[Run], Scorecard]] = {
@@ -38,6 +39,7 @@ SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "reading": run_reading,
     "capture": run_capture,
     "redact": run_redact,
+    "loop": run_loop,
     "fixes": run_fixes,
     "update": run_update,
 }

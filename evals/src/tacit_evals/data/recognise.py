@@ -82,6 +82,7 @@ RECOGNISED: dict[str, tuple[Callable[[Path], bool], ...]] = {
     "retrieval": (is_duplicates, is_conversations),
     "placement": (is_sessions,),
     "redact": (is_redact,),
+    "loop": (is_sessions,),
     "fixes": (is_raw_sessions,),
     "capture": (is_learnings,),
     "update": (is_update,),
@@ -113,6 +114,7 @@ NEEDS: dict[str, str] = {
     "update": "a folder with cases (*.jsonl with existing, new and outcome)",
     "capture": "a folder with sessions (*.json with turns) and gold.jsonl",
     "fixes": "a folder with raw sessions (*.md with the tools' output, as SpecStory writes them)",
+    "loop": "a folder with sessions (*.jsonl, one session with its turns a line)",
     "redact": "a folder with texts (*.jsonl or *.jsonl.gz with text, label and spans)",
     "reading": "a folder with labels in situation/ and judged projects in inject/",
 }
