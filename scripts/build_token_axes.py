@@ -1,9 +1,10 @@
-"""Makes `token_axes.json`: what all token vectors of the shipped model share, and what the late space takes away from them.
+"""Makes `token_axes.json`: where the token vectors lie in the shipped model's file, and what all of them share, which the
+late space takes away from them.
 
     python scripts/build_token_axes.py [--model FILE] [--out FILE]
 
-In: the input embeddings inside `model.onnx` (8 bits). Out: their mean and their main direction, eight decimals, with a
-manifest; the same bytes every time. Every fourth row tells both well enough. Source: Mu and Viswanath, All-but-the-top,
+In: the input embeddings inside `model.onnx` (8 bits). Out: the place of their rows, and their mean and main direction,
+eight decimals, with a manifest; the same bytes every time. Every fourth row tells both well enough. Source: Mu and Viswanath, All-but-the-top,
 ICLR 2018. Computed here and not by the daemon, where it would take 0.3 s and 36 MB of somebody's prompt.
 """
 
@@ -43,6 +44,12 @@ def axes(model: Path) -> dict[str, object]:
             "rows": f"every {SAMPLE}th",
             "command": "python scripts/build_token_axes.py",
         },
+        "rows": {
+            "at": model.read_bytes().index(stored["words_quantized"].tobytes()),
+            "shape": [*stored["words_quantized"].shape],
+        },
+        "zero": zero,
+        "scale": scale,
         "mean": [round(float(value), DECIMALS) for value in (mean - zero) * scale],
         "direction": [round(float(value), DECIMALS) for value in direction],
     }

@@ -14,7 +14,7 @@ import pytest
 from tacit.errors import ProviderError
 from tacit.providers.embedding.minilm import FOLDER
 from tacit.providers.embedding.static_tokens import AXES, StaticTokens
-from tacit.providers.embedding.weights import map_weights, read_weights
+from tacit.providers.embedding.weights import read_weights
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "build_token_axes.py"
@@ -55,11 +55,10 @@ def test_matches_are_the_best_cosines_of_the_vectors(tokens: StaticTokens, token
         assert not found[2].any()
 
 
-def test_mapped_weights_are_those_that_are_read() -> None:
-    mapped, read = map_weights(FOLDER / "model.onnx"), read_weights(FOLDER / "model.onnx")
-    assert mapped.keys() == read.keys()
-    assert all(np.array_equal(mapped[name], read[name]) for name in read)
-    assert not mapped["words_quantized"].flags.writeable
+def test_the_rows_are_those_of_the_model(tokens: StaticTokens) -> None:
+    stored = read_weights(FOLDER / "model.onnx")
+    assert np.array_equal(tokens._rows, stored["words_quantized"])
+    assert not tokens._rows.flags.writeable
 
 
 @pytest.mark.parametrize("text", [None, "{}", "no json"])
@@ -71,7 +70,10 @@ def test_a_broken_installation_is_named(tmp_path: Path, tokenizer: WordPiece, te
         StaticTokens(tmp_path, tokenizer)
 
 
-def test_a_model_that_is_none_is_named(tmp_path: Path) -> None:
-    (tmp_path / "model.onnx").write_bytes(b"")
-    with pytest.raises(ProviderError):
-        map_weights(tmp_path / "model.onnx")
+@pytest.mark.parametrize("content", [None, b"", b"short"])
+def test_a_model_that_is_none_is_named(tmp_path: Path, tokenizer: WordPiece, content: bytes | None) -> None:
+    shutil.copy(FOLDER / AXES, tmp_path)
+    if content is not None:
+        (tmp_path / "model.onnx").write_bytes(content)
+    with pytest.raises(ProviderError, match="model"):
+        StaticTokens(tmp_path, tokenizer)

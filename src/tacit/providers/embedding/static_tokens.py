@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProviderError
 from tacit.ports.models import Vectors
-from tacit.providers.embedding.weights import map_weights
 from tacit.providers.embedding.wordpiece import WordPiece
 
 Ids = NDArray[np.int32] | NDArray[np.intp]
@@ -40,12 +39,11 @@ class StaticTokens:
     def __init__(self, folder: Path, tokenizer: WordPiece) -> None:
         self._tokenizer = tokenizer
         self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._encode)
-        stored = map_weights(folder / "model.onnx")
-        self._rows = cast("NDArray[np.uint8]", stored["words_quantized"])
-        self._scale = np.float32(stored["words_scale"].item())
-        zero = np.float32(stored["words_zero_point"].item())
-        mean, self._direction = _read_axes(folder / AXES)
-        self._middle: Vectors = zero * self._scale + mean
+        axes = _read_axes(folder / AXES)
+        self._rows = _map_rows(folder / "model.onnx", axes)
+        self._scale = np.float32(axes["scale"])
+        self._direction = np.array(axes["direction"], np.float32)
+        self._middle: Vectors = np.float32(axes["zero"]) * self._scale + np.array(axes["mean"], np.float32)
         self._lengths: Vectors = np.zeros(len(self._rows), np.float32)
 
     def vectors(self, ids: Ids) -> Vectors:
@@ -99,10 +97,22 @@ class StaticTokens:
         return np.array(self._tokenizer.encode(text, max_tokens=MAX_TOKENS)[1:-1], dtype=np.int32)
 
 
-def _read_axes(path: Path) -> tuple[Vectors, Vectors]:
-    """The mean of all token vectors and their main direction, shape (dimensions,) each."""
+def _read_axes(path: Path) -> dict[str, Any]:
     try:
-        file = cast("dict[str, Any]", json.loads(path.read_text("utf-8")))
-        return np.array(file["mean"], np.float32), np.array(file["direction"], np.float32)
-    except (OSError, ValueError, KeyError) as error:
+        axes = cast("dict[str, Any]", json.loads(path.read_text("utf-8")))
+        missing = {"rows", "zero", "scale", "mean", "direction"} - axes.keys()
+    except (OSError, ValueError) as error:
         raise ProviderError(f"{path} cannot be read: {error}", hint="Reinstall Tacit.") from error
+    if missing:
+        raise ProviderError(f"{path} has no {', '.join(sorted(missing))}.", hint="Reinstall Tacit.")
+    return axes
+
+
+def _map_rows(model: Path, axes: dict[str, Any]) -> NDArray[np.uint8]:
+    """The rows of the table, shape (tokens, dimensions), read from the file where they are looked at."""
+    try:
+        place = axes["rows"]
+        mapped = np.memmap(model, np.uint8, "r", offset=place["at"], shape=tuple(place["shape"]))
+    except (OSError, ValueError) as error:
+        raise ProviderError(f"The model {model} cannot be read: {error}", hint="Reinstall Tacit.") from error
+    return np.asarray(mapped)  # picking rows of numpy's type for mapped files is slower

@@ -5,7 +5,6 @@ In: a model file. Out: its named weights as arrays. Never runs a graph; knows on
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,41 +31,20 @@ def read_weights(path: Path) -> dict[str, NDArray[np.generic]]:
         ProviderError: if the file cannot be read or is not such a model.
     """
     try:
-        found = dict(_tensor(tensor) for tensor in _tensors(memoryview(path.read_bytes())))
-        return {name: array.copy() for name, array in found.items()}  # aligned, and the file's bytes let go
+        data = memoryview(path.read_bytes())
+        graphs = [value for number, value in _fields(data) if number == _GRAPH]
+        tensors = [
+            value for graph in graphs for number, value in _fields(_bytes(graph)) if number == _INITIALIZER
+        ]
+        return dict(_tensor(_bytes(tensor)) for tensor in tensors)
     except (OSError, ValueError, IndexError, KeyError, TypeError) as error:
-        raise _unreadable(path, error) from error
-
-
-def map_weights(path: Path) -> dict[str, NDArray[np.generic]]:
-    """The same initialisers left in the file: read-only arrays over a mapping of it, of which only what is looked at is read.
-
-    Raises:
-        ProviderError: if the file cannot be read or is not such a model.
-    """
-    try:
-        with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return dict(_tensor(tensor) for tensor in _tensors(memoryview(mapped)))
-    except (OSError, ValueError, IndexError, KeyError, TypeError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> ProviderError:
-    return ProviderError(f"The embedding model {path} cannot be read: {error}", hint="Reinstall Tacit.")
-
-
-def _tensors(data: memoryview) -> Iterator[memoryview]:
-    for number, graph in _fields(data):
-        if number == _GRAPH:
-            for inner, tensor in _fields(_bytes(graph)):
-                if inner == _INITIALIZER:
-                    yield _bytes(tensor)
+        raise ProviderError(
+            f"The embedding model {path} cannot be read: {error}", hint="Reinstall Tacit."
+        ) from error
 
 
 def _tensor(data: memoryview) -> tuple[str, NDArray[np.generic]]:
-    name, dtype = "", np.dtype("<f4")
-    raw = memoryview(b"")
+    name, dtype, raw = "", np.dtype("<f4"), b""
     shape: list[int] = []
     ints: list[int] = []
     for number, value in _fields(data):
@@ -79,7 +57,7 @@ def _tensor(data: memoryview) -> tuple[str, NDArray[np.generic]]:
         elif number == _INTS:
             ints += [value] if isinstance(value, int) else _varints(value)
         elif number in {_RAW, _FLOATS}:  # floats are packed, which is the same as raw
-            raw = _bytes(value)
+            raw = bytes(_bytes(value))
     array = np.frombuffer(raw, dtype=dtype) if raw else np.array(ints, dtype=np.int64).astype(dtype)
     return name, array.reshape(shape)
 
