@@ -27,6 +27,7 @@ from tacit.recall.spaces import SPACES
 from tacit_evals.data.corpora import load_conversations
 from tacit_evals.data.judged import Project, load_inject
 from tacit_evals.data.recognise import folders_of, is_duplicates
+from tacit_evals.kept_vectors import KeptVectors
 from tacit_evals.metrics.counts import Handed
 from tacit_evals.report.plots import risk_plot
 from tacit_evals.report.scorecard import Scorecard
@@ -211,9 +212,15 @@ def main() -> None:
     parser.add_argument(
         "--embedder", choices=("minilm", "fake"), default="minilm", help="who makes the vectors"
     )
+    parser.add_argument(
+        "--cache", type=Path, metavar="DIR", help="keep the vectors of texts here for later runs"
+    )
     given = parser.parse_args()
-    embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
-    outcomes = ablate(given.data, embedder=embedder, settings=shipped_settings(), say=print)
+    embedder: Embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
+    kept = KeptVectors(embedder, given.cache) if given.cache else None
+    outcomes = ablate(given.data, embedder=kept or embedder, settings=shipped_settings(), say=print)
+    if kept is not None:
+        kept.save()
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / TABLE).write_text(table(outcomes), "utf-8")
     (given.out / PLOT).write_text(risk_plot(outcomes[0].card), "utf-8")

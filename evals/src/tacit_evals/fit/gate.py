@@ -42,8 +42,9 @@ from tacit_evals.suites.pool import Pool
 Array = NDArray[np.float64]
 ALPHA = 0.12
 """Bound on the expected rate of injections into prompts that deserve nothing."""
-FOREIGN = 0.03
-"""The same for prompts of another project, what applies everywhere aside."""
+FOREIGN = 0.02
+"""The same for prompts of another project, what applies everywhere aside. What is promised is 0.03; on a project that was left
+out the rate came out half as high again as on those that were fitted on (ADR 0018)."""
 TOKENS = 30.0
 """Bound on the expected tokens a prompt."""
 MOST_TOKENS = 400.0

@@ -16,7 +16,7 @@ Only `rare` looks at the list: which words are usual in a project is best told b
 What is said in a prompt that only accepts a proposal ("yup") tells nothing: its character and cosine are those of no evidence
 either way, `QUIET`, and its situation decides.
 
-More than forty others were tried and left out, because a project left out was not told better with them (ADR 0014).
+More than forty others were tried and left out, because a project left out was not told better with them (ADRs 0014 and 0018).
 """
 
 from __future__ import annotations

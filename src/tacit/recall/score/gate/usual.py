@@ -25,7 +25,7 @@ from tacit.errors import InvalidInput
 from tacit.ports.models import EmbedderIdentity, Vectors
 
 SHARE = 2.0
-"""Chosen on projects left out: average precision of the gate rises up to here and stays the same up to 4 (ADR 0014)."""
+"""Chosen on projects left out: average precision of the gate rises up to here and stays the same up to 4 (ADR 0018)."""
 DECIMALS = 5
 
 

@@ -1,0 +1,98 @@
+"""The gate's bounds by hand: prompts that deserve nothing, prompts of other projects, tokens."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tacit.model.evidence import Candidate
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import project_scope
+from tacit_evals.fit.gate import (
+    FRAME_TOKENS,
+    LINE_TOKENS,
+    Asked,
+    Predicted,
+    bounded_threshold,
+    controlled_threshold,
+    foreign_threshold,
+    token_threshold,
+)
+from tacit_evals.report.scorecard import Line
+
+SAME = {"slope": 1.0, "offset": 0.0}
+
+
+def chance(logit):
+    return 1 / (1 + math.exp(-logit))
+
+
+def memory(name, tokens=32):
+    return Memory(
+        id=name,
+        kind="fact",
+        content=name,
+        scope=project_scope("p"),
+        provenance=Provenance(tier=TrustTier.USER, source="test"),
+        validity=Validity(valid_from_ms=0),
+        created_at_ms=0,
+        updated_at_ms=0,
+        tokens=tokens,
+    )
+
+
+def prompt(number, logits, *, nothing=False, crossed=False, generic=(), given=False):
+    asked = Asked(
+        store="p",
+        prompt_of="q" if crossed else "p",
+        item=f"p{number}",
+        query=None,
+        candidates=tuple(Candidate(memory=memory(name)) for name in logits),
+        needed={},
+        marginal=frozenset(),
+        start=frozenset(),
+        generic=frozenset(generic),
+        nothing=nothing,
+        crossed=crossed,
+        given=given,
+    )
+    return Predicted(asked=asked, logits=logits)
+
+
+def test_the_bound_on_prompts_that_deserve_nothing():
+    """Nine prompts, alpha 0.3: floor(0.3 x 10 - 1) = 2 may get something, so the threshold lies just above the third."""
+    rows = [prompt(n, {"a": float(n), "b": -5.0}, nothing=True) for n in range(9)]
+    found = controlled_threshold([*rows, prompt(99, {"a": 50.0})], **SAME, alpha=0.3)
+    assert found == pytest.approx(chance(6.0) + 1e-4, abs=1e-4)
+    assert controlled_threshold(rows, **SAME, alpha=0.01) == 1.0  # nine prompts cannot prove that
+
+
+def test_strangers_do_not_count_what_applies_everywhere():
+    rows = [prompt(n, {"a": float(n), "b": 9.0}, crossed=True, generic=("b",)) for n in range(9)]
+    assert foreign_threshold(rows, **SAME, alpha=0.3) == pytest.approx(chance(6.0) + 1e-4, abs=1e-4)
+    assert foreign_threshold([prompt(1, {"a": 3.0})], **SAME) == 0.0  # no stranger was asked
+
+
+def test_the_bound_on_tokens():
+    """A line of 32 tokens costs 40, a block 14 besides. With 400 for the prompt to come, 16 prompts at most 30 have 110."""
+    assert (FRAME_TOKENS, LINE_TOKENS) == (14, 8)
+    rows = [prompt(n, {"a": float(n)}) for n in range(16)]
+    # two blocks are 108, a third is too much: the threshold lies just above the third best
+    assert token_threshold(rows, **SAME, most=30.0) == pytest.approx(chance(13.0) + 1e-4, abs=1e-4)
+    assert token_threshold(rows, **SAME, most=1e9) == 0.0
+
+
+def test_the_greatest_of_all_bounds_holds():
+    rows = [prompt(n, {"a": float(n)}, nothing=True, given=True) for n in range(9)]
+    rows += [prompt(n, {"a": n - 20.0}, nothing=True) for n in range(9)]
+    found = bounded_threshold(rows, **SAME, alpha=0.3)
+    assert found >= controlled_threshold(rows[:9], **SAME, alpha=0.3)
+
+
+def test_a_line_is_met_or_not_or_stands_for_comparison():
+    assert Line(name="x", value=0.4, least=0.4).met is True
+    assert Line(name="x", value=0.4, most=0.3).met is False
+    assert Line(name="x", value=0.4).met is None
+    assert Line(name="x", value=None, least=0.4).met is None
+    assert Line(name="x", value=0.4, least=0.1).wanted == "≥ 0.1"
