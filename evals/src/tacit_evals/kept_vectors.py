@@ -32,8 +32,8 @@ class KeptVectors:
 
     @property
     def inner(self) -> Embedder:
-        """The embedder that makes the vectors."""
-        return self._inner
+        """The embedder that makes the vectors, behind a cache where there is one: what knows tokens is asked for by it."""
+        return getattr(self._inner, "inner", self._inner)
 
     @property
     def identity(self) -> EmbedderIdentity:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.providers.embedding import FakeEmbedder
+from tacit.providers.embedding.cache import CachedEmbedder
+from tacit.recall.measure import token_matches_of
 from tacit_evals.kept_vectors import KeptVectors
 
 
@@ -68,3 +70,11 @@ def test_vectors_of_another_length_are_not_taken(tmp_path):
     name = KeptVectors(other, tmp_path)
     name._path.write_bytes(file.read_bytes())
     assert KeptVectors(other, tmp_path).embed(["one"]).shape == (1, 32)
+
+
+def test_what_knows_tokens_is_found_behind_both_caches(tmp_path):
+    behind = FakeEmbedder(dimensions=64)
+    kept = KeptVectors(CachedEmbedder(behind, entries=10, ttl_s=60), tmp_path)
+    assert kept.inner is behind
+    assert KeptVectors(behind, tmp_path).inner is behind
+    assert (token_matches_of(kept) is None) == (token_matches_of(behind) is None)
