@@ -41,6 +41,8 @@ class Projects:
         stored = next((p for p in self._store.projects() if p.id == project.id), None)
         if stored is not None:
             project = replace(project, first_seen_ms=stored.first_seen_ms, links=stored.links)
+        else:
+            project = self._with_earlier(project)
         with self._lock:
             if len(self._found) >= MAX_CACHED:
                 self._found.clear()
@@ -53,9 +55,19 @@ class Projects:
         if stored is not None and stored.root == project.root:
             return stored
         first = stored.first_seen_ms if stored else self._clock.now_ms()
-        record = replace(project, first_seen_ms=first, links=stored.links if stored else project.links)
+        links = stored.links if stored else self._with_earlier(project).links
+        record = replace(project, first_seen_ms=first, links=links)
         self._store.put_project(record)
         return record
+
+    def _with_earlier(self, project: ProjectRecord) -> ProjectRecord:
+        """A project that got its first remote goes on reading what was learned in the same folder before."""
+        if not project.remote:
+            return project
+        before = identify_project(project.root, by_remote=False).id
+        if before in project.links or all(known.id != before for known in self._store.projects()):
+            return project
+        return replace(project, links=(*project.links, before))
 
     def languages(self, project: ProjectRecord) -> tuple[str, ...]:
         """Languages of a tenth or more of the project's tracked source files; () until `read_languages` ran."""

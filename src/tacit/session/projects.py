@@ -74,10 +74,11 @@ def _remote_url(config_folder: Path) -> str:
     return ""
 
 
-def identify_project(cwd: str | Path) -> ProjectRecord:
+def identify_project(cwd: str | Path, *, by_remote: bool = True) -> ProjectRecord:
     """Identify the project around `cwd` (an existing folder or not).
 
     The id is `name-hash`: the last part of remote or path for people, ten hexadecimal digits of SHA-256 for machines.
+    Without `by_remote` it is the one that the folder had before it got its first remote.
     """
     start = Path(cwd).expanduser()
     try:
@@ -86,7 +87,7 @@ def identify_project(cwd: str | Path) -> ProjectRecord:
         start = start.absolute()
     found = git_folders(start)
     root = found[0] if found else start
-    url = _remote_url(found[1]) if found else ""
+    url = _remote_url(found[1]) if found and by_remote else ""
     if found and url.startswith(
         "."
     ):  # a remote beside this folder: the same words elsewhere mean another repository
