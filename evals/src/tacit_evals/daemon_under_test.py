@@ -95,7 +95,9 @@ class DaemonUnderTest:
             stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
-    def hook(self, event: Mapping[str, object], *, host: str = "claude-code") -> Reply:
+    def hook(
+        self, event: Mapping[str, object], *, host: str = "claude-code", timeout_s: float = _LATE_S
+    ) -> Reply:
         """Send one event; waits for a daemon that is still starting.
 
         Raises:
@@ -105,7 +107,7 @@ class DaemonUnderTest:
         until = time.perf_counter() + _LATE_S
         while True:
             try:
-                return post(self.home.socket, f"/hook/{host}", body)
+                return post(self.home.socket, f"/hook/{host}", body, timeout_s=timeout_s)
             except (FileNotFoundError, ConnectionRefusedError):
                 if time.perf_counter() > until:
                     raise

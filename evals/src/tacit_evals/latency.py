@@ -192,7 +192,8 @@ def _warm(bench: Bench, daemon: DaemonUnderTest) -> None:
     until, quick = time.perf_counter() + _WARM_S, 0
     for number in itertools.count():
         reply = daemon.hook(
-            bench.prompted("warm", f"load index {number} of this project before it is measured", number)
+            bench.prompted("warm", f"load index {number} of this project before it is measured", number),
+            timeout_s=_WARM_S,
         )
         quick = quick + 1 if reply.took_ms < _WARM_MS else 0
         if quick == 2 or time.perf_counter() > until:
