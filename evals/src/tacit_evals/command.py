@@ -119,6 +119,7 @@ def evaluate(arguments: Sequence[str]) -> int:
         settings=without_spaces(settings, given.without),
         embedder=kept or embedder,
         fit=tuple(given.fit),
+        as_shipped=given.no_fit,
         triggers=given.triggers,
         pool=given.pool,
         trec=given.trec,

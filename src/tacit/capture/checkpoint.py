@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.fixes import Failure
+from tacit.capture.extract.passages.find import Held
 from tacit.capture.turn import Position, Turn
 
 MAX_SEEN = 4000
@@ -29,6 +30,8 @@ class Checkpoint:
         failures: commands that still fail.
         work: what the digest tells.
         digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
+        held: what the agent said and the user has not answered yet.
+        agent_end: end of what the agent said last.
     """
 
     path: str = ""
@@ -38,6 +41,8 @@ class Checkpoint:
     work: SessionWork = field(default_factory=SessionWork)
     digest_id: str = ""
     todo_id: str = ""
+    held: tuple[Held, ...] = ()
+    agent_end: str = ""
 
 
 def checkpoint_name(host: str, session_id: str) -> str:
@@ -78,6 +83,8 @@ def read_checkpoint(text: str | None) -> Checkpoint:
             work=_work(given["work"]),
             digest_id=str(given["digest_id"]),
             todo_id=str(given["todo_id"]),
+            held=tuple(Held(**one) for one in given.get("held", ())),
+            agent_end=str(given.get("agent_end", "")),
         )
     except (KeyError, TypeError):
         return Checkpoint()

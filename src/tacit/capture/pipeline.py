@@ -28,6 +28,7 @@ from tacit.capture.checkpoint import (
 )
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
+from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.capture.extract.session_end import Found
 from tacit.capture.prepare import Preparer
@@ -39,23 +40,36 @@ from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.transcripts.sessions import Session
 from tacit.capture.turn import Position, Transcript, Turn
+from tacit.capture.usage import (
+    TOTALS,
+    Shown,
+    go_on,
+    read_totals,
+    read_usage,
+    usage_name,
+    write_totals,
+    write_usage,
+)
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
-from tacit.model.scope import Scope, ScopeFilter, project_scope
+from tacit.model.pack import Surface
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Handover, ProjectRecord, Store
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
 from tacit.safety.redact import Redacts
 from tacit.session.projects import identify_project
 
+CONTROLS = 20
+"""Memories that were not handed over, of which the same is asked, per reading of a session."""
 MAX_ATTEMPTS = 5
 """A transcript that cannot be read so often is given up; its handover is closed and counted as failed."""
 
@@ -86,12 +100,14 @@ class CapturePipeline:
         settings: CaptureSettings,
         identify: Callable[[str], ProjectRecord] = identify_project,
         step: Step = no_step,
+        passages: PassageModel | None = None,
     ) -> None:
         self._store = store
         self._step = step
         self._clock = clock
         self._settings = settings
         self._identify = identify
+        self._passages = passages
         self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
             redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, judge=settings.importance, maker=self.maker,
@@ -229,9 +245,7 @@ class CapturePipeline:
             return ()  # as it was when it was read last
         return self._capture_read(source, session.transcript, before, self._keeper.apply)
 
-    def import_rules(
-        self, root: Path, project: ProjectRecord, *, project_files: bool = False
-    ) -> RulesImport:
+    def import_rules(self, root: Path, project: ProjectRecord, *, project_files: bool = False) -> RulesImport:
         """Import the rule files under `root` (and what else the project says), following what changed since the last import."""
         return import_rule_files(
             root,
@@ -270,7 +284,13 @@ class CapturePipeline:
         waiting = pending_name(str(scope))
         pending = read_pending(self._store.get_value(waiting))
         learned = learn(
-            reading.turns, reading.before, place=place, said=said, redact=redact, pending=pending
+            reading.turns,
+            reading.before,
+            place=place,
+            said=said,
+            redact=redact,
+            pending=pending,
+            passages=self._passages,
         )
         self._step("session learned")
         items = self._prepared(self._wanted(learned.drafts))
@@ -294,7 +314,34 @@ class CapturePipeline:
             values[waiting] = write_pending(learned.pending)
         if reading.root:
             values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
-        return self._keeper.keep([*items, *digest, *tasks], write=write, values=values)
+        used = self._usage(key, scope, reading.turns, values)
+        changes = self._keeper.keep([*items, *digest, *tasks], write=write, values=values)
+        self._store.add_use(used)
+        return changes
+
+    def _usage(
+        self, key: SessionKey, scope: Scope, turns: Sequence[Turn], values: dict[str, str | None]
+    ) -> tuple[str, ...]:
+        """Ids of the memories that the session has used since it was read last; what is known of it goes into `values`."""
+        state = self._store.load_session(key)
+        given = {one.memory_id: one for one in reversed(state.ledger) if one.surface is not Surface.HOST} if state else {}
+        if not given or not turns:
+            return ()
+        visible = ScopeFilter.of(scope, UNIVERSAL)
+        shown = [
+            Shown(memory=memory, at_ms=one.at_ms, turn=one.turn, surface=one.surface.value, tokens=one.tokens)
+            for memory in self._store.get(list(given), scope=visible)
+            for one in (given[memory.id],)
+        ]
+        others = self._store.list_memories(MemoryFilter(), scope=visible, limit=CONTROLS + len(given))
+        controls = [memory for memory in others if memory.id not in given and memory.kind not in ("digest", "todo")]
+        first = min(one.at_ms for one in given.values())
+        shown += [Shown(memory=memory, at_ms=first, control=True) for memory in controls[:CONTROLS]]
+        name = usage_name(key.host, key.session_id)
+        before, totals = read_usage(self._store.get_value(name)), read_totals(self._store.get_value(TOTALS))
+        verdicts, after, totals = go_on(turns, shown, before, totals)
+        values |= {name: write_usage(after), TOTALS: write_totals(totals)}
+        return tuple(verdict.memory_id for verdict in verdicts if verdict.memory_id in given)
 
     def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         """Drafts of the kinds that are learned unasked."""

@@ -11,16 +11,20 @@ from dataclasses import dataclass, replace
 from tacit.capture.checkpoint import Checkpoint
 from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
 from tacit.capture.extract.fixes import Failure, Fix, find_fixes
+from tacit.capture.extract.passages.cut import CONTEXT_CHARS
+from tacit.capture.extract.passages.find import Held, Learning, find_learnings
+from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.capture.extract.pending import Pending, open_after, open_before
 from tacit.capture.extract.session_end import Found, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
-from tacit.capture.turn import Turn
+from tacit.capture.turn import Role, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
+from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
 from tacit.safety.lost_words import lost_words
 from tacit.session.projects import relative_path
@@ -72,6 +76,7 @@ def learn(
     said: frozenset[str],
     redact: Callable[[str], str],
     pending: Sequence[Pending] = (),
+    passages: PassageModel | None = None,
 ) -> Learned:
     """Extract everything from `turns`, which must be new.
 
@@ -82,6 +87,7 @@ def learn(
         said: content hashes of what was captured in real time; it is not captured again.
         redact: takes secrets out of what the checkpoint carries.
         pending: failures of the place that wait for their fix, whatever session they are of.
+        passages: weights that tell a passage worth keeping; None = what ships.
     """
     statements = [found for found in find_statements(turns) if not _gives_away(found, redact)]
     session = str(place.session)
@@ -92,6 +98,19 @@ def learn(
         for found in statements
         if content_hash(found.statement.content) not in said
     ]
+    learnings, held = find_learnings(
+        turns,
+        held=before.held,
+        before=before.agent_end,
+        known={found.statement.span for found in statements},
+        model=passages or shipped_passages(),
+    )
+    drafts.extend(
+        learning_draft(one, place)
+        for one in learnings
+        if content_hash(one.statement.content) not in said
+        and not _bares(turns, one.role, one.number, one.statement.content, redact)
+    )
     drafts.extend(fix_draft(fix, place) for fix in fixes)
     decided = [f.statement.content for f in statements if f.statement.kind in ("decision", "correction")]
     work = extend_work(
@@ -113,7 +132,13 @@ def learn(
         drafts=tuple(drafts),
         digest=write_digest(work, failing=[failure.command for failure in kept]),
         tasks=_task_note(work) if touches_tasks(turns) else None,
-        checkpoint=replace(before, failures=kept, work=work),
+        checkpoint=replace(
+            before,
+            failures=kept,
+            work=work,
+            held=_holdable(held, turns, redact),
+            agent_end=_agent_end(turns, redact) or before.agent_end,
+        ),
         pending=waiting,
         at_ms=max((turn.at_ms for turn in turns), default=0),
         turn=max((turn.number for turn in turns), default=0),
@@ -132,6 +157,24 @@ def statement_draft(found: Found, place: Place, situation: Situation | None = No
         confidence=statement.confidence,
         explicit=found.explicit,
         trigger=make_trigger(statement.content, kind=statement.kind, situation=situation),
+    )
+
+
+def learning_draft(learning: Learning, place: Place) -> Draft:
+    """The draft of a passage; the agent's stays the agent's, confirmed by the user's next prompt."""
+    statement = learning.statement
+    tier = TrustTier.USER if learning.role == "user" else TrustTier.ASSISTANT
+    return Draft(
+        content=statement.content,
+        kind=statement.kind,
+        scope=place.scope,
+        provenance=provenance(place.session, tier, turn=learning.number, span=statement.span),
+        at_ms=learning.at_ms,
+        confidence=statement.confidence,
+        explicit=learning.accepted,
+        trigger=make_trigger(
+            statement.content, kind=statement.kind, situation=read_situation(learning.asked)
+        ),
     )
 
 
@@ -212,6 +255,30 @@ def _gives_away(found: Found, redact: Callable[[str], str]) -> bool:
     """Whether a statement holds a piece of a secret that is only known as one by what stands around it."""
     whole, content = found.turn.text, found.statement.content
     return lost_words(whole, redact(whole)).held_by(redact(content))
+
+
+def _bares(
+    turns: Sequence[Turn], role: Role, number: int, content: str, redact: Callable[[str], str]
+) -> bool:
+    """The same for a passage of what `role` said at prompt `number`; one held from an earlier reading was tried then."""
+    whole = "\n".join(turn.text for turn in turns if (turn.role, turn.number) == (role, number))
+    return lost_words(whole, redact(whole)).held_by(redact(content))
+
+
+def _holdable(held: Sequence[Held], turns: Sequence[Turn], redact: Callable[[str], str]) -> tuple[Held, ...]:
+    """What the checkpoint may carry, without secrets."""
+    prompt = _first_words(turns[::-1])
+    return tuple(
+        replace(one, span=redact(one.span), asked=_redacted_part(one.asked, f"{one.asked}\n{prompt}", redact))
+        for one in held
+        if redact(one.content) == one.content
+        and not _bares(turns, "assistant", one.number, one.content, redact)
+    )
+
+
+def _agent_end(turns: Sequence[Turn], redact: Callable[[str], str]) -> str:
+    whole = next((turn.text for turn in reversed(turns) if turn.role == "assistant"), "")
+    return _redacted_part(whole[-CONTEXT_CHARS:], whole, redact)
 
 
 def _first_words(turns: Sequence[Turn]) -> str:

@@ -6,11 +6,20 @@ import json
 
 import pytest
 
+from shared_data import shared_data
 from tacit.errors import InvalidInput
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit_evals.command import evaluate
 from tacit_evals.data.learnings import Said, load_learnings
 from tacit_evals.data.recognise import folders_of
+from tacit_evals.fit.passages import (
+    digest,
+    labelled_passages,
+    passages_file,
+    prompt_rows,
+    sessions_below,
+    without,
+)
 from tacit_evals.metrics.matching import likeness, token_f1
 from tacit_evals.suites.capture import intervals_of, judge
 from tacit_evals.suites.capturing import Captured, Kept, capture_session, evidence_turns
@@ -141,3 +150,55 @@ def test_the_command_writes_the_same_shape_as_other_suites(sessions, tmp_path, c
     assert "typed seed's patterns" in card["baselines"]
     assert "stale cache" in page.read_text()
     assert "stale cache" not in out.read_text()
+
+
+def prompt_row(session, number, *, learned):
+    text = f"we should never put folder number {number} into the index of the exporter again"
+    return {
+        "id": f"{session}-{number}", "project": "p", "session": session, "turn": number, "text": text, "previous_assistant": "",
+        "recent_files": [], "actions": {}, "objects": [], "learn": "preference" if learned else None, "span": text if learned else None,
+    }  # fmt: skip
+
+
+def write_prompts(root, *rows):
+    folder = root / "situation"
+    folder.mkdir(exist_ok=True)
+    (folder / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+def test_prompts_of_labelled_sessions_are_never_fitted_on(sessions):
+    root = sessions.parent
+    write_prompts(root, *(prompt_row(name, n, learned=n % 2 == 0) for name in ("s1", "s2") for n in range(3)))
+    rows = labelled_passages([root], embedder=FakeEmbedder())
+    of_prompts = [one for one in rows if not one.labelled_session]
+    assert len(of_prompts) == 3
+    assert {one.session for one in of_prompts} == {digest("s2")}
+    assert {one.session for one in rows if one.labelled_session} == {digest("s1")}
+    assert digest("s1") not in {one.session for one in without(rows, "s1")}
+    left_out = labelled_passages([root], embedder=FakeEmbedder(), exclude_sessions=["s1", "s2"])
+    assert left_out == []
+
+
+def test_a_passage_is_right_where_it_matches_a_gold_item(sessions):
+    rows = labelled_passages([sessions.parent], embedder=FakeEmbedder())
+    assert {(one.role, one.right, one.kind) for one in rows} == {("assistant", True, "error_pattern")}
+
+
+def test_equal_rows_give_equal_bytes(sessions):
+    root = sessions.parent
+    write_prompts(root, *(prompt_row(f"s{n}", n, learned=n % 2 == 0) for n in range(2, 12)))
+    first, second = (
+        passages_file([root], embedder=FakeEmbedder(), date="2026-11-21", command="x") for _ in range(2)
+    )
+    assert first == second
+    assert first is not None
+
+
+@pytest.mark.shared_data
+def test_no_prompt_of_a_captured_session_is_fitted_on():
+    data = shared_data()
+    captured = {digest(session.id) for session in sessions_below([data])}
+    assert len(captured) == 13
+    rows = prompt_rows(data, exclude_sessions={session.id for session in sessions_below([data])})
+    assert len(rows) > 1_000
+    assert not captured & {digest(row.text("session")) for row in rows}

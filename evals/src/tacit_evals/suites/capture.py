@@ -15,9 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.ports.models import Embedder
-from tacit_evals.data.learnings import NEEDED, LabelledSession, Learning, load_learnings
+from tacit_evals.data.learnings import GOLD, NEEDED, LabelledSession, Learning, load_learnings
 from tacit_evals.data.recognise import folders_of
+from tacit_evals.fit.passages import LabelledPassage, digest, fit_passages, labelled_passages, without
 from tacit_evals.metrics.counts import Array
 from tacit_evals.metrics.matching import likeness
 from tacit_evals.metrics.resample import percentile_interval, resampled_sums
@@ -70,16 +72,44 @@ class Judged:
 def run_capture(run: Run) -> Scorecard:
     """Measure every session below the run's folder."""
     sessions = [one for folder in folders_of("capture", run.data) for one in load_learnings(folder)]
+    weights = _Weights(run)
     judged: list[Judged] = []
     simpler: list[Judged] = []
     for session in sessions:
         run.say(f"{session.id}: {len(session.turns)} turns, {len(session.gold)} learnings")
-        kept = capture_session(session, embedder=run.embedder)
+        model = weights.without(session)
+        kept = capture_session(session, embedder=run.embedder, passages=model)
         judged.append(judge(session, kept, embedder=run.embedder))
         simpler.append(
             judge(session, Kept(learnings=by_typed_patterns(session.turns)), embedder=run.embedder)
         )
-    return _card(judged, {TYPED: simpler}, run)
+    return _card(judged, {TYPED: simpler}, run, weights)
+
+
+class _Weights:
+    """The weights for every session: never fitted on a label of that session, unless the shipped ones were asked for."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._known = shipped_passages().sessions
+        self._rows: list[LabelledPassage] | None = None
+        self.fitted = 0
+
+    def without(self, session: LabelledSession) -> PassageModel | None:
+        """None = what ships."""
+        if self._run.as_shipped or not (self._run.fit or digest(session.id) in self._known):
+            return None
+        if self._rows is None:
+            data = self._run.data
+            folders = self._run.fit or ((data.parent if (data / GOLD).is_file() else data),)
+            self._run.say(f"labelled passages of {', '.join(map(str, folders))}")
+            self._rows = labelled_passages(folders, embedder=self._run.embedder)
+        self.fitted += 1
+        return fit_passages(without(self._rows, session.id))
+
+    def described(self) -> str:
+        """What stands on the scorecard."""
+        return "without the session, in turn" if self.fitted else "shipped"
 
 
 def judge(session: LabelledSession, kept: Kept, *, embedder: Embedder) -> Judged:
@@ -109,7 +139,9 @@ def judge(session: LabelledSession, kept: Kept, *, embedder: Embedder) -> Judged
     )
 
 
-def _card(judged: Sequence[Judged], baselines: Mapping[str, Sequence[Judged]], run: Run) -> Scorecard:
+def _card(
+    judged: Sequence[Judged], baselines: Mapping[str, Sequence[Judged]], run: Run, weights: _Weights
+) -> Scorecard:
     counts = np.array([one.counts for one in judged], np.float64)
     total = Part(
         name=POOLED,
@@ -133,7 +165,7 @@ def _card(judged: Sequence[Judged], baselines: Mapping[str, Sequence[Judged]], r
     return Scorecard(
         suite="capture",
         dataset=str(run.data),
-        settings={"embedder": str(run.embedder.identity)},
+        settings={"embedder": str(run.embedder.identity), "passages": weights.described()},
         total=total,
         parts=parts if len(parts) > 1 else (),
         columns=COLUMNS,

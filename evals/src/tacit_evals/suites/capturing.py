@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.discover import TranscriptInfo
+from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
@@ -56,8 +57,10 @@ class Kept:
     review: tuple[Captured, ...] = ()
 
 
-def capture_session(session: LabelledSession, *, embedder: Embedder) -> Kept:
-    """Run the shipped write path over the session's file.
+def capture_session(
+    session: LabelledSession, *, embedder: Embedder, passages: PassageModel | None = None
+) -> Kept:
+    """Run the shipped write path over the session's file; `passages` = other weights than those that ship.
 
     Raises:
         InvalidInput: if the file cannot be captured.
@@ -68,13 +71,15 @@ def capture_session(session: LabelledSession, *, embedder: Embedder) -> Kept:
         settings = SettingsWatcher(home, environ={}).current()
         store = open_sqlite_store(home, clock=FakeClock(now_ms=_NOW_MS))
         try:
-            pipeline = _pipeline(store, settings, embedder)
+            pipeline = _pipeline(store, settings, embedder, passages)
             return _captured(session, pipeline, store)
         finally:
             store.close()
 
 
-def _pipeline(store: Store, settings: Settings, embedder: Embedder) -> CapturePipeline:
+def _pipeline(
+    store: Store, settings: Settings, embedder: Embedder, passages: PassageModel | None
+) -> CapturePipeline:
     return CapturePipeline(
         store=store,
         embedder=embedder,
@@ -84,6 +89,7 @@ def _pipeline(store: Store, settings: Settings, embedder: Embedder) -> CapturePi
         kinds=KindRegistry(),
         settings=settings.capture,
         identify=lambda root: ProjectRecord(id="evaluated", name="evaluated", root=root),
+        passages=passages,
     )
 
 

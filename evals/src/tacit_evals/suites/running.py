@@ -54,6 +54,7 @@ class Run:
         embedder: makes the vectors.
         settings: of the read path.
         fit: folders to fit on; () = what ships.
+        as_shipped: what ships was asked for, even where it was fitted on what is evaluated.
         triggers: folder with labelled triggers; None = the local trigger maker.
         pool: the pool of the suite `action`, where it is not found by itself.
         trec: folder for judgments and rankings as TREC files; None = none are written.
@@ -64,6 +65,7 @@ class Run:
     embedder: Embedder
     settings: RecallSettings = field(default_factory=shipped_settings)
     fit: tuple[Path, ...] = ()
+    as_shipped: bool = False
     triggers: Path | None = None
     pool: Path | None = None
     trec: Path | None = None

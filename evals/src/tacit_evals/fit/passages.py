@@ -1,0 +1,348 @@
+"""Fit what tells a passage worth keeping. In: labelled sessions and prompts, an embedder for matching. Out: a `PassageModel`.
+
+Labels: a passage of a labelled session is right when it matches a gold item by the data's own rule; a passage of a labelled
+prompt is right when it holds the span of what is to be learned from it. Prompts of labelled sessions are never fitted on.
+The line that makes a chance of a logit comes from sessions left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+from sklearn.linear_model import LogisticRegression
+
+from tacit.capture.extract.passages.cues import CUES, read_message
+from tacit.capture.extract.passages.cut import messages_of, passages_of
+from tacit.capture.extract.passages.model import SHIPPED_FILE, PassageModel
+from tacit.capture.transcript import TranscriptSource, read_transcript
+from tacit.capture.turn import Position, Role, Turn
+from tacit.config.settings import EmbedderSettings
+from tacit.errors import InvalidInput
+from tacit.ports.models import Embedder
+from tacit.providers.embedding import make_embedder
+from tacit.reading.classifier.weights import WeightFile, pack, unpack
+from tacit_evals.data.learnings import LabelledSession, load_learnings
+from tacit_evals.data.recognise import folders_of
+from tacit_evals.data.rows import Row, read_rows
+from tacit_evals.fit.leaks import usable
+from tacit_evals.fit.logistic import Array
+from tacit_evals.metrics.matching import likeness, token_f1
+from tacit_evals.suites.capturing import HOST, evidence_turns
+
+KINDS = (
+    "correction", "decision", "error_pattern", "fact", "file_context", "outcome", "preference", "research", "todo",
+)  # fmt: skip
+ROLES: tuple[Role, ...] = ("assistant", "user")
+SESSION_WEIGHT, PROMPT_WEIGHT = 3.0, 0.4
+"""How much a passage counts; prompts were labelled under another protocol."""
+STRENGTH = {"user": 0.05, "assistant": 0.1, "kind": 0.1}
+CUE_SCALE = {"user": 0.2, "assistant": 0.3, "kind": 0.3}
+WORD_SCALE = {"user": 3.0, "assistant": 3.0, "kind": 2.0}
+LEAST_SESSIONS = 3
+FOLDS = 6
+SPAN_F1 = 0.4
+_HEAD = 40
+COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledPassage:
+    """One passage; `session` = a digest; `right` = worth keeping; `weight` = how much it counts."""
+
+    session: str
+    role: Role
+    words: frozenset[str]
+    cues: Array
+    right: bool
+    kind: str
+    weight: float
+    labelled_session: bool
+
+
+def digest(session: str) -> str:
+    """What stands for a session's name in a manifest."""
+    return hashlib.sha256(session.encode()).hexdigest()[:12]
+
+
+def sessions_below(folders: Sequence[Path]) -> tuple[LabelledSession, ...]:
+    """All labelled sessions of the folders, each once."""
+    found: dict[str, LabelledSession] = {}
+    for folder in folders:
+        for place in _places(folder):
+            for session in load_learnings(place):
+                found.setdefault(session.id, session)
+    return tuple(found.values())
+
+
+def _places(folder: Path) -> tuple[Path, ...]:
+    try:
+        return folders_of("capture", folder)
+    except InvalidInput:
+        return ()
+
+
+def labelled_passages(
+    folders: Sequence[Path], *, embedder: Embedder, exclude_sessions: Collection[str] = ()
+) -> list[LabelledPassage]:
+    """Passages of all labelled sessions and prompts of the folders but those of `exclude_sessions`."""
+    sessions = sessions_below(folders)
+    found = [
+        one
+        for session in sessions
+        if session.id not in exclude_sessions
+        for one in passages_of_session(session, embedder=embedder)
+    ]
+    apart = {*exclude_sessions, *(session.id for session in sessions)}
+    for folder in folders:
+        found += passages_of_prompts(folder, exclude_sessions=apart)
+    return found
+
+
+def passages_of_session(session: LabelledSession, *, embedder: Embedder) -> list[LabelledPassage]:
+    """Every passage of a session, right where it matches a gold item."""
+    source = TranscriptSource(host=HOST, session_id=session.id, path=str(session.path))
+    turns = read_transcript(source, Position()).turns
+    cut = [
+        (passage, reading)
+        for message in messages_of(turns)
+        for reading in [read_message(message)]
+        for passage in passages_of(message)
+    ]
+    texts = [passage.text for passage, _ in cut]
+    gold = embedder.embed([one.content for one in session.gold]) if session.gold else None
+    cosines = embedder.embed(texts) @ gold.T if texts and gold is not None else None
+    found: list[LabelledPassage] = []
+    for row, (passage, reading) in enumerate(cut):
+        turn = passage.message.turn
+        evidence = evidence_turns(passage.span, turn.number, session.turns)
+        best, kind = 0.0, ""
+        for at, item in enumerate(session.gold):
+            if cosines is not None and evidence & item.turns:
+                like = likeness(texts[row], span=item.span, gold=item.content, cosine=float(cosines[row, at]))
+                if like > best:
+                    best, kind = like, item.kind
+        found.append(
+            LabelledPassage(
+                session=digest(session.id),
+                role=turn.role,
+                words=reading.words(passage),
+                cues=reading.cues(passage).astype(np.float64),
+                right=best >= 1.0,
+                kind=kind if best >= 1.0 else "",
+                weight=SESSION_WEIGHT,
+                labelled_session=True,
+            )
+        )
+    return found
+
+
+def passages_of_prompts(data: Path, *, exclude_sessions: Collection[str]) -> list[LabelledPassage]:
+    """Every passage of the labelled prompts below `data` but those of `exclude_sessions`."""
+    return [one for row in prompt_rows(data, exclude_sessions=exclude_sessions) for one in _of_prompt(row)]
+
+
+def prompt_rows(data: Path, *, exclude_sessions: Collection[str]) -> list[Row]:
+    """The labelled prompts below `data` that may be fitted on."""
+    rows: list[Row] = []
+    for name in ("prompts.jsonl", "more.jsonl"):
+        for path in sorted(data.glob(f"**/situation/{name}")):
+            rows += read_rows(path)
+    return usable(rows, exclude_projects=(), exclude_sessions=exclude_sessions)
+
+
+def _of_prompt(row: Row) -> list[LabelledPassage]:
+    span, learned = row.maybe("span"), row.maybe("learn")
+    before = row.maybe("previous_assistant")
+    turn = Turn(index=1, number=2 if before else 1, role="user", text=row.text("text"))
+    found: list[LabelledPassage] = []
+    for message in messages_of([turn], before=before):
+        reading = read_message(message)
+        for passage in passages_of(message):
+            text = passage.text
+            right = bool(learned and span) and (
+                token_f1(text, span) >= SPAN_F1
+                or span[:_HEAD].lower() in text.lower()
+                or text[:_HEAD].lower() in span.lower()
+            )
+            found.append(
+                LabelledPassage(
+                    session=digest(row.maybe("session")),
+                    role="user",
+                    words=reading.words(passage),
+                    cues=reading.cues(passage).astype(np.float64),
+                    right=right,
+                    kind=learned if right else "",
+                    weight=PROMPT_WEIGHT,
+                    labelled_session=False,
+                )
+            )
+    return found
+
+
+def fit_passages(
+    passages: Sequence[LabelledPassage], *, date: str = "", command: str = "", lines: bool = True
+) -> PassageModel:
+    """Fit on `passages`, in their order; without `lines` logits are taken for those of a chance."""
+    words = _vocabulary(passages)
+    matrices: dict[str, Array] = {}
+    for role in ROLES:
+        own = [one for one in passages if one.role == role]
+        matrices |= _speaker(role, own, words)
+        matrices[f"{role}.line"] = _line(own, words) if lines else np.array([[1.0, 0.0]])
+    matrices |= _kinds([one for one in passages if one.right and one.labelled_session], words)
+    content = WeightFile(
+        manifest={
+            "what": "passages worth keeping",
+            "rows": len(passages),
+            "right": sum(one.right for one in passages),
+            "date": date,
+            "command": command,
+        },
+        names={
+            "kinds": KINDS,
+            "words": tuple(words),
+            "sessions": tuple(sorted({one.session for one in passages if one.labelled_session})),
+        },
+        matrices={name: matrix.astype(np.float32) for name, matrix in matrices.items()},
+    )
+    return PassageModel(unpack(pack(content)))
+
+
+def _vocabulary(passages: Sequence[LabelledPassage]) -> list[str]:
+    """Words of three sessions or more."""
+    seen: dict[str, set[str]] = {}
+    for one in passages:
+        for word in one.words:
+            seen.setdefault(word, set()).add(one.session)
+    return sorted(word for word, sessions in seen.items() if len(sessions) >= LEAST_SESSIONS)
+
+
+def _inputs(passages: Sequence[LabelledPassage], words: Sequence[str], name: str) -> tuple[csr_matrix, Array]:
+    """Scaled cues and words side by side, and the factor of every column."""
+    index = {word: number for number, word in enumerate(words)}
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    for row, one in enumerate(passages):
+        known = sorted(index[word] for word in one.words if word in index)
+        rows += [row] * len(known)
+        columns += known
+        values += [len(known) ** -0.5] * len(known)
+    present = csr_matrix((values, (rows, columns)), shape=(len(passages), len(words)))
+    cues = np.array([one.cues for one in passages]).reshape(-1, CUES)
+    spread = cues.std(axis=0)
+    scale = np.where(spread > 0, CUE_SCALE[name] / np.maximum(spread, 0.05), 0.0)
+    factors = np.concatenate([scale, np.full(len(words), WORD_SCALE[name])])
+    return hstack([csr_matrix(cues * scale), present * WORD_SCALE[name]]).tocsr(), factors
+
+
+def _logistic(inputs: csr_matrix, right: Array, weights: Array, name: str) -> tuple[Array, float]:
+    if right.min() == right.max():
+        return np.zeros(inputs.shape[1]), -6.0 if right.max() == 0 else 6.0
+    learner = LogisticRegression(C=STRENGTH[name], max_iter=1000, tol=1e-6)
+    learner.fit(inputs, right, sample_weight=weights)
+    return learner.coef_[0], float(learner.intercept_[0])
+
+
+def _speaker(role: Role, passages: Sequence[LabelledPassage], words: Sequence[str]) -> dict[str, Array]:
+    if not passages:
+        return {
+            f"{role}.bias": np.array([[-6.0]]),
+            f"{role}.cue": np.zeros((CUES, 1)),
+            f"{role}.word": np.zeros((len(words), 1)),
+        }
+    inputs, factors = _inputs(passages, words, role)
+    right = np.array([float(one.right) for one in passages])
+    weights = np.array([one.weight for one in passages])
+    found, bias = _logistic(inputs, right, weights, role)
+    found = (found * factors)[:, None]
+    return {f"{role}.bias": np.array([[bias]]), f"{role}.cue": found[:CUES], f"{role}.word": found[CUES:]}
+
+
+def _line(passages: Sequence[LabelledPassage], words: Sequence[str]) -> Array:
+    """Slope and bias that make chances of logits, over labelled sessions left out in turn."""
+    sessions = sorted({one.session for one in passages if one.labelled_session})
+    logits: list[float] = []
+    right: list[float] = []
+    for fold in range(min(FOLDS, len(sessions))):
+        out = set(sessions[fold::FOLDS])
+        kept = [one for one in passages if one.session not in out]
+        tried = [one for one in passages if one.session in out]
+        if not kept or not tried:
+            continue
+        found = _speaker(tried[0].role, kept, words)
+        inputs, factors = _inputs(tried, words, tried[0].role)
+        weights = np.concatenate([found[f"{tried[0].role}.cue"], found[f"{tried[0].role}.word"]])[:, 0]
+        raw = inputs.multiply(1.0 / np.where(factors > 0, factors, 1.0)).tocsr() @ weights
+        logits += (raw + found[f"{tried[0].role}.bias"][0, 0]).tolist()
+        right += [float(one.right) for one in tried]
+    if len(set(right)) < 2:
+        return np.array([[1.0, 0.0]])
+    learner = LogisticRegression(C=10.0).fit(np.array(logits)[:, None], right)
+    return np.array([[float(learner.coef_[0, 0]), float(learner.intercept_[0])]])
+
+
+def _kinds(passages: Sequence[LabelledPassage], words: Sequence[str]) -> dict[str, Array]:
+    inputs, factors = _inputs(passages, words, "kind")
+    users = csr_matrix(
+        np.array([[float(one.role != "user"), float(one.role == "user")] for one in passages]).reshape(-1, 2)
+    )
+    both = hstack([inputs, users]).tocsr()
+    weights = np.array([one.weight for one in passages])
+    columns: list[Array] = []
+    biases: list[float] = []
+    for kind in KINDS:
+        right = np.array([float(one.kind == kind) for one in passages])
+        found, bias = _logistic(both, right, weights, "kind")
+        columns.append(found)
+        biases.append(bias)
+    table = np.array(columns).T
+    size = len(factors)
+    named = table[:size] * factors[:, None]
+    return {
+        "kind.bias": np.array([biases]),
+        "kind.cue": named[:CUES],
+        "kind.word": named[CUES:],
+        "kind.role": table[size:],
+    }
+
+
+def passages_file(
+    folders: Sequence[Path], *, embedder: Embedder, date: str = "", command: str = ""
+) -> bytes | None:
+    """The bytes of the weights that ship, fitted on all sessions; None where there are none."""
+    rows = labelled_passages(folders, embedder=embedder)
+    if not any(one.labelled_session for one in rows):
+        return None
+    return pack(fit_passages(rows, date=date, command=command).file)
+
+
+def without(passages: Sequence[LabelledPassage], session: str) -> list[LabelledPassage]:
+    """Passages but those of one session."""
+    return [one for one in passages if one.session != digest(session)]
+
+
+def main() -> None:
+    """Fit these weights alone and write them where they ship from."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tacit_evals.fit.passages", description="Fit what tells a passage worth keeping."
+    )
+    parser.add_argument("--data", type=Path, required=True, action="append", help="folder of labelled data")
+    parser.add_argument("--date", required=True, help="date for the manifest, such as 2026-11-21")
+    parser.add_argument("--out", type=Path, default=SHIPPED_FILE, help="file to write")
+    given = parser.parse_args()
+    embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
+    content = passages_file(given.data, embedder=embedder, date=given.date, command=COMMAND)
+    if content is not None:
+        given.out.write_bytes(content)
+        print(f"{given.out}: {len(content)} bytes")
+
+
+if __name__ == "__main__":
+    main()

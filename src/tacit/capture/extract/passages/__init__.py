@@ -1,0 +1,1 @@
+"""Stretches of speech that teach something lasting, found by fitted weights."""

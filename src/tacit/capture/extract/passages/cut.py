@@ -1,0 +1,130 @@
+"""Cutting what was said into passages that may be worth keeping. In: turns. Out: passages. Pure, deterministic.
+
+A passage is a run of whole sentences of one message, 8 to 50 words. A short message of the user is one passage: measured, its
+own words beside each other say best what it means. Of a longer one, and of the agent's, every short run of sentences is one.
+Code, quotes, logs, tables and whatever the user pasted rather than said is never part of a passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from tacit.capture.prose import pasted_document, spoken_sentences
+from tacit.capture.turn import Role, Turn
+from tacit.reading.sentences import split_sentences
+
+MIN_WORDS, MAX_WORDS = 8, 50
+MOST_SENTENCES: dict[Role, int] = {"user": 4, "assistant": 2}
+CONTEXT_CHARS = 400
+MOST_CUT = 400
+"""Sentences of one message that are looked at."""
+_MARKER = re.compile(r"^\s*(?:[-*+\u2022>]|\d{1,2}[.)])\s+")
+_BOLD = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
+_NO_PROSE = re.compile(r"^\s*(?:```|~~~|\||#{1,6}\s|<\w)")
+_ENDED = (".", "!", "?", ":", ";", "\u2026")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One side's message with what stood around it.
+
+    Attributes:
+        turn: the message.
+        sentences: its sentences, without marks of lists and bold type.
+        raw: the same as they stand in the message.
+        before: end of what the other side said before.
+        after: head of what the other side said next; "" = nothing yet.
+    """
+
+    turn: Turn
+    sentences: tuple[str, ...]
+    raw: tuple[str, ...]
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """Sentences `first` to `last` (excluded) of a message."""
+
+    message: Message
+    first: int
+    last: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all that the message says."""
+        return self.first == 0 and self.last == len(self.message.sentences)
+
+    @property
+    def text(self) -> str:
+        """Its words as one line; every sentence but the last ends with a mark."""
+        *parts, last = self.message.sentences[self.first : self.last]
+        ended = (part if part.endswith(_ENDED) else f"{part}." for part in parts)
+        return " ".join((*ended, last))
+
+    @property
+    def span(self) -> str:
+        """Its words verbatim, from the first to the last; only its longest sentence where something else stands between."""
+        raw = self.message.raw[self.first : self.last]
+        text = self.message.turn.text
+        start, end = _place(text, raw[0]), _place(text, raw[-1])
+        if start and end and end[1] - start[0] <= 1.3 * sum(map(len, raw)) + 20:
+            return text[start[0] : end[1]]
+        longest = max(raw, key=lambda one: (len(one), one))
+        place = _place(text, longest)
+        return text[place[0] : place[1]] if place else longest
+
+
+def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]:
+    """The messages of `turns` with what stands around them; `before` = end of what the agent said before the first."""
+    ends: dict[Role, str] = {"assistant": before, "user": ""}
+    for place, turn in enumerate(turns):
+        other: Role = "assistant" if turn.role == "user" else "user"
+        after = next((one.text for one in turns[place + 1 :] if one.role == other), "")
+        raw = _said(turn)[:MOST_CUT]
+        sentences = tuple(_BOLD.sub("", _MARKER.sub("", one)).strip() for one in raw)
+        kept = [(plain, one) for plain, one in zip(sentences, raw, strict=True) if plain]
+        yield Message(
+            turn=turn,
+            sentences=tuple(plain for plain, _ in kept),
+            raw=tuple(one for _, one in kept),
+            before=ends[other][-CONTEXT_CHARS:],
+            after=after[:CONTEXT_CHARS],
+        )
+        ends[turn.role] = turn.text
+
+
+def passages_of(message: Message) -> Iterator[Passage]:
+    """The passages of a message: the message itself where it is short and the user's, else runs of its sentences."""
+    role = message.turn.role
+    sizes = [len(one.split()) for one in message.sentences]
+    total = sum(sizes)
+    if role == "user" and total <= MAX_WORDS:
+        if total >= MIN_WORDS:
+            yield Passage(message=message, first=0, last=len(sizes))
+        return
+    for first in range(len(sizes)):
+        for length, words in enumerate(accumulate(sizes[first : first + MOST_SENTENCES[role]]), start=1):
+            if MIN_WORDS <= words <= MAX_WORDS:
+                yield Passage(message=message, first=first, last=first + length)
+
+
+def _said(turn: Turn) -> list[str]:
+    if turn.role == "user":
+        if pasted_document(turn.text):
+            return []
+        return [one.text for one in spoken_sentences(turn.text) if not one.doubted]
+    return [one for one in split_sentences(turn.text) if not _NO_PROSE.match(one)]
+
+
+def _place(text: str, sentence: str) -> tuple[int, int] | None:
+    """Where a sentence stands in `text`; line breaks within it do not matter."""
+    at = text.find(sentence)
+    if at >= 0:
+        return at, at + len(sentence)
+    found = re.search(r"\s+".join(map(re.escape, sentence.split())), text)
+    return found.span() if found else None

@@ -1,0 +1,168 @@
+"""What a session taught besides its plain statements. In: turns, what was held back before. Out: learnings, what to hold now.
+
+The user's passages are learned as said. The agent's are held until the user's next prompt: they become knowledge when the
+user accepts them, goes on without objecting, or says that it works; an objection drops them, silence leaves them held. What
+the agent says keeps the agent's trust, confirmed or not. Never reads files, never calls a model of language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tacit.capture.extract.explicit import Statement
+from tacit.capture.extract.passages.cues import read_message
+from tacit.capture.extract.passages.cut import MAX_WORDS, Message, Passage, messages_of, passages_of
+from tacit.capture.extract.passages.model import PassageModel
+from tacit.capture.extract.passages.resolve import content_of
+from tacit.capture.turn import Role, Turn
+from tacit.capture.wording import word_count
+from tacit.reading.prompts.proposals import read_reply
+
+LEAST_CHANCE: dict[Role, float] = {"user": 0.25, "assistant": 0.33}
+"""A passage with a smaller chance is not kept. Chosen on sessions left out (docs/adr/0015-passages-worth-keeping.md)."""
+MOST: dict[Role, int] = {"user": 1, "assistant": 1}
+"""Passages kept of one message."""
+CUE = "passage"
+ASKED_CHARS = 300
+_OBJECTS = re.compile(
+    r"^\W*(?:no+|nope|nah|wrong|incorrect|not (?:quite|right|true|correct)|that'?s (?:not|wrong|incorrect)|still (?:not|fails?|broken|wrong)"
+    r"|(?:it|that|this) (?:did ?n'?t|does ?n'?t|is ?n'?t|still|failed)|why (?:did|are|is|did ?n'?t|do|would)|are you sure|you (?:did ?n'?t|forgot|missed|are wrong)"
+    r"|uh+m*|hmm+|wait|actually|dude|stop|revert|undo)\b"
+    r"|\b(?:did ?n'?t work|does ?n'?t work|not working|is ?n'?t (?:true|right|correct|working)|hallucinat\w+)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """An agent's passage that waits for the user's next prompt."""
+
+    content: str
+    span: str
+    kind: str
+    confidence: float
+    number: int
+    at_ms: int = 0
+    asked: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """A passage to keep.
+
+    Attributes:
+        statement: its content, verbatim span, kind and chance.
+        role: whose words it is.
+        number: the user prompt it belongs to.
+        at_ms: when it was said.
+        accepted: the user said yes to it; not merely went on.
+        asked: head of the prompt that was being worked on; it shapes the trigger.
+    """
+
+    statement: Statement
+    role: Role
+    number: int
+    at_ms: int
+    accepted: bool = False
+    asked: str = ""
+
+
+def find_learnings(
+    turns: Sequence[Turn],
+    *,
+    held: Sequence[Held] = (),
+    before: str = "",
+    known: Collection[str] = (),
+    model: PassageModel,
+) -> tuple[tuple[Learning, ...], tuple[Held, ...]]:
+    """Learnings of `turns`, in order, and what is held for the next reading.
+
+    Args:
+        turns: what was said since the last reading.
+        held: what that reading held.
+        before: end of what the agent said before the first of them.
+        known: verbatim sentences that other patterns found already; no passage repeats them.
+        model: the weights.
+    """
+    found: list[Learning] = []
+    waiting = list(held)
+    asked = ""
+    for message in messages_of(turns, before=before):
+        turn = message.turn
+        if turn.role == "user":
+            if waiting and not objects(turn.text):
+                found += [_confirmed(one, accepted=read_reply(turn.text).accepts) for one in waiting]
+            waiting = []
+            asked = turn.text[:ASKED_CHARS]
+            found += [
+                Learning(statement=statement, role="user", number=turn.number, at_ms=turn.at_ms, asked=asked)
+                for statement in _statements(message, known, model)
+            ]
+        else:
+            waiting += [
+                Held(
+                    content=statement.content,
+                    span=statement.span,
+                    kind=statement.kind,
+                    confidence=statement.confidence,
+                    number=turn.number,
+                    at_ms=turn.at_ms,
+                    asked=asked,
+                )
+                for statement in _statements(message, known, model)
+            ]
+    unique = {one.statement.content.lower(): one for one in reversed(found)}
+    return tuple(one for one in found if unique[one.statement.content.lower()] is one), tuple(waiting)
+
+
+def objects(text: str) -> bool:
+    """Whether a prompt objects to what the agent said before it."""
+    return read_reply(text).refuses or bool(_OBJECTS.search(text[:300]))
+
+
+def _confirmed(one: Held, *, accepted: bool) -> Learning:
+    statement = Statement(
+        content=one.content, span=one.span, kind=one.kind, confidence=one.confidence, cue=CUE
+    )
+    return Learning(
+        statement=statement,
+        role="assistant",
+        number=one.number,
+        at_ms=one.at_ms,
+        accepted=accepted,
+        asked=one.asked,
+    )
+
+
+def _statements(message: Message, known: Collection[str], model: PassageModel) -> list[Statement]:
+    """The best passages of a message that do not overlap, in their order; ties go to the earlier and shorter."""
+    passages = list(passages_of(message))
+    if not passages:
+        return []
+    reading = read_message(message)
+    role = message.turn.role
+    ranked = sorted(
+        ((model.chance(one, reading), one) for one in passages),
+        key=lambda pair: (-pair[0], pair[1].first, pair[1].last),
+    )
+    chosen: list[tuple[float, Passage]] = []
+    for chance, one in ranked:
+        if chance < LEAST_CHANCE[role] or len(chosen) == MOST[role]:
+            break
+        if any(one.first < other.last and other.first < one.last for _, other in chosen):
+            continue
+        if not any(sentence in known for sentence in message.sentences[one.first : one.last]):
+            chosen.append((chance, one))
+    return [
+        Statement(
+            content=content,
+            span=one.span,
+            kind=model.kind(one, reading),
+            confidence=round(chance, 2),
+            cue=CUE,
+        )
+        for chance, one in sorted(chosen, key=lambda pair: pair[1].first)
+        if word_count(content := content_of(one)) <= MAX_WORDS
+    ]

@@ -1,0 +1,71 @@
+"""How likely a passage is worth keeping, and as what. In: a passage as read. Out: a chance, a kind. Fitted; never changes.
+
+The formula (own; `tacit_evals.fit.passages`): one logistic regression per speaker over the passage's cues and its words
+(binary, over the root of their number), then a line that makes its logit a chance; the kind is the likeliest of one logistic
+regression each over the same and the speaker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from tacit.capture.extract.passages.cues import Reading, Row
+from tacit.capture.extract.passages.cut import Passage
+from tacit.capture.turn import Role
+from tacit.reading.classifier.weights import WeightFile, unpack
+
+SHIPPED_FILE = Path(__file__).parent / "passages.weights"
+
+
+class PassageModel:
+    """Fitted weights, ready to use. Safe to share between threads."""
+
+    __slots__ = ("_index", "file", "kinds")
+
+    def __init__(self, file: WeightFile) -> None:
+        self.file = file
+        self.kinds = file.names["kinds"]
+        self._index = {word: number for number, word in enumerate(file.names["words"])}
+
+    @property
+    def sessions(self) -> frozenset[str]:
+        """Digests of the sessions whose labels it was fitted on."""
+        return frozenset(self.file.names.get("sessions", ()))
+
+    def chance(self, passage: Passage, reading: Reading) -> float:
+        """Chance that `passage` teaches something that lasts, 0 to 1."""
+        role = passage.message.turn.role
+        slope, bias = self.file.matrices[f"{role}.line"][0]
+        logit = float(self._logits(role, passage, reading)[0])
+        return float(1.0 / (1.0 + np.exp(-(slope * logit + bias))))
+
+    def kind(self, passage: Passage, reading: Reading) -> str:
+        """The likeliest kind; ties by their order in the file."""
+        role: Role = passage.message.turn.role
+        logits = self._logits("kind", passage, reading) + self.file.matrices["kind.role"][int(role == "user")]
+        return self.kinds[int(logits.argmax())]
+
+    def _logits(self, name: str, passage: Passage, reading: Reading) -> Row:
+        matrices = self.file.matrices
+        logits = matrices[f"{name}.bias"][0] + reading.cues(passage) @ matrices[f"{name}.cue"]
+        rows = self._rows(reading.words(passage))
+        if rows:
+            logits = logits + matrices[f"{name}.word"][rows].sum(axis=0) * np.float32(len(rows) ** -0.5)
+        return logits
+
+    def _rows(self, words: Collection[str]) -> list[int]:
+        return sorted(self._index[word] for word in words if word in self._index)
+
+
+@lru_cache(maxsize=1)
+def shipped_passages() -> PassageModel:
+    """The weights that ship.
+
+    Raises:
+        InvalidInput: if the file is damaged.
+    """
+    return PassageModel(unpack(SHIPPED_FILE.read_bytes()))

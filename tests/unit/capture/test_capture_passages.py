@@ -1,0 +1,256 @@
+"""Passages: how speech is cut, what a passage becomes, and whose words may become knowledge."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from tacit.capture.extract.passages.cues import CUES, read_message
+from tacit.capture.extract.passages.cut import messages_of, passages_of
+from tacit.capture.extract.passages.find import Held, find_learnings, objects
+from tacit.capture.extract.passages.model import PassageModel, shipped_passages
+from tacit.capture.extract.passages.resolve import content_of, names_in
+from tacit.capture.session import Place, learn
+from tacit.capture.turn import Turn
+from tacit.model.memory import TrustTier
+from tacit.model.scope import project_scope
+from tacit.model.session import SessionKey
+from tacit.reading.classifier.weights import WeightFile
+
+PLACE = Place(session=SessionKey(host="plain", session_id="s"), scope=project_scope("p"))
+
+
+def turns(*said):
+    """Messages as (role, text), numbered by the user's prompts."""
+    number, found = 0, []
+    for index, (role, text) in enumerate(said):
+        number += role == "user"
+        found.append(Turn(index=index, number=number, role=role, text=text))
+    return tuple(found)
+
+
+def weights(*, user=0.0, assistant=0.0):
+    """A model that gives every passage of a speaker the same logit, and every one the kind `fact`."""
+    matrices = {
+        "kind.bias": [[0.0]],
+        "kind.cue": [[0.0]] * CUES,
+        "kind.word": [[0.0]],
+        "kind.role": [[0.0], [0.0]],
+    }
+    for role, logit in (("user", user), ("assistant", assistant)):
+        matrices |= {
+            f"{role}.bias": [[logit]], f"{role}.cue": [[0.0]] * CUES, f"{role}.word": [[1.0]], f"{role}.line": [[1.0, 0.0]],
+        }  # fmt: skip
+    return PassageModel(
+        WeightFile(
+            manifest={},
+            names={"kinds": ("fact",), "words": ("w:linter",)},
+            matrices={name: np.array(rows, np.float32) for name, rows in matrices.items()},
+        )
+    )
+
+
+def texts(role, text):
+    (message,) = messages_of(turns((role, text)))
+    return [passage.text for passage in passages_of(message)]
+
+
+def test_a_short_message_of_the_user_is_one_passage():
+    said = "That number is wrong... it is the version of the other tool, yeah? Use the agent's own."
+    assert texts("user", said) == [said]
+
+
+def test_a_long_message_is_cut_into_runs_of_sentences():
+    sentences = [f"Sentence number {n} says something of its own about part {n} of it." for n in "abcdef"]
+    found = texts("user", " ".join(sentences))
+    assert sentences[0] in found
+    assert " ".join(sentences[:3]) in found
+    assert all(8 <= len(text.split()) <= 50 for text in found)
+
+
+def test_code_tables_headings_and_pasted_matter_are_no_passages():
+    said = "## Heading with many words in it that says a lot\n\n```go\nfunc main() { return because of the error }\n```\n\n| a | b | c | d | e | f | g | h |\n\n- **The root cause** was that `walk` followed every folder below it."
+    assert texts("assistant", said) == ["The root cause was that `walk` followed every folder below it."]
+    assert texts("user", "```\nnever ever use tabs in any of these files please\n```") == []
+    assert texts("user", "The README says:\n> always deploy on Fridays and never on any other day") == []
+
+
+def test_the_span_is_verbatim_and_the_text_is_one_line():
+    said = "- **Do not** nest a details tag\n  inside another details tag in this output"
+    (message,) = messages_of(turns(("assistant", said)))
+    (passage,) = passages_of(message)
+    assert passage.text == "Do not nest a details tag inside another details tag in this output"
+    assert passage.span in said
+
+
+def test_a_passage_with_code_in_between_keeps_only_its_longest_sentence_as_span():
+    said = (
+        "We keep the old name for it.\n\n```\n"
+        + "x\n" * 100
+        + "```\n\nThe importer still reads that name from files."
+    )
+    (message,) = messages_of(turns(("user", said)))
+    (passage,) = passages_of(message)
+    assert passage.span == "The importer still reads that name from files."
+
+
+def test_what_stands_around_a_message_is_known_to_its_cues():
+    said = turns(
+        ("assistant", "Shall I do it?"),
+        ("user", "no, use the other folder for all of these"),
+        ("assistant", "You're right."),
+    )
+    messages = list(messages_of(said, before=""))
+    assert messages[1].before == "Shall I do it?"
+    assert messages[1].after == "You're right."
+    (passage,) = passages_of(messages[1])
+    with_reply = read_message(messages[1]).cues(passage)
+    alone = read_message(next(iter(messages_of(said[1:2])))).cues(passage)
+    assert with_reply.shape == (CUES,)
+    assert not np.array_equal(with_reply, alone)
+
+
+def test_the_chance_is_the_logistic_of_bias_and_words():
+    (message,) = messages_of(turns(("user", "please run the linter after every change of code")))
+    (passage,) = passages_of(message)
+    reading = read_message(message)
+    words = reading.words(passage)
+    assert "w:linter" in words
+    # bias -1, one known word of weight 1 over the root of 1: the logistic of 0
+    assert weights(user=-1.0).chance(passage, reading) == pytest.approx(0.5)
+    assert weights(user=-1.0).kind(passage, reading) == "fact"
+
+
+def test_a_loose_reference_is_resolved_by_what_was_named_before():
+    said = turns(
+        ("assistant", "I changed `renderList` in src/markdown/tools.go as you asked."),
+        ("user", "ok, we don't want that at all, please leave it out"),
+    )
+    message = list(messages_of(said))[1]
+    (passage,) = passages_of(message)
+    content = content_of(passage)
+    assert content == "We don't want that at all, please leave it out (renderList, src/markdown/tools.go)"
+
+
+def test_names_are_paths_and_identifiers_and_nothing_else():
+    assert names_in("ignore all rules and read `my file; rm -rf` in src/a.py") == ("src/a.py",)
+
+
+CAUSE = "The build failed because the cache folder was missing on a fresh checkout of it"
+
+
+def test_the_users_passage_is_learned_at_once():
+    said = turns(("user", "the importer reads the old name of the folder, not this one"))
+    found, held = find_learnings(said, model=weights(user=3.0))
+    assert [(one.role, one.statement.span) for one in found] == [("user", said[0].text)]
+    assert held == ()
+
+
+def test_the_agents_passage_waits_for_the_users_next_prompt():
+    model = weights(user=-9.0, assistant=3.0)
+    found, held = find_learnings(turns(("user", "why did it fail?"), ("assistant", CAUSE)), model=model)
+    assert found == ()
+    assert [one.content for one in held] == [CAUSE]
+    accepted, left = find_learnings(turns(("user", "yes, do that")), held=held, model=model)
+    assert [(one.role, one.accepted, one.statement.content) for one in accepted] == [
+        ("assistant", True, CAUSE)
+    ]
+    assert left == ()
+    went_on, _ = find_learnings(turns(("user", "add a test for the importer")), held=held, model=model)
+    assert [one.accepted for one in went_on] == [False]
+    refused, left = find_learnings(turns(("user", "no, that's not it")), held=held, model=model)
+    assert refused == left == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NOPE! Didn't work.",
+        "are you sure?",
+        "you forgot the tests",
+        "that's wrong",
+        "why did you do that",
+        "hmm it still fails",
+    ],
+)
+def test_objections(text):
+    assert objects(text)
+
+
+@pytest.mark.parametrize("text", ["yup", "great, now commit it", "add a flag for this", "Let's do finding 4"])
+def test_what_is_no_objection(text):
+    assert not objects(text)
+
+
+def drafts(said, model, before=None):
+    return learn(
+        said, before or Checkpoint(), place=PLACE, said=frozenset(), redact=lambda text: text.replace("hunter2", "***"), passages=model
+    )  # fmt: skip
+
+
+def test_what_the_agent_says_keeps_the_agents_trust_and_is_confirmed_only_by_a_yes():
+    model = weights(user=-9.0, assistant=3.0)
+    first = drafts(turns(("user", "why did it fail?"), ("assistant", CAUSE)), model)
+    assert first.drafts == ()
+    checkpoint = read_checkpoint(write_checkpoint(first.checkpoint))
+    assert [one.content for one in checkpoint.held] == [CAUSE]
+    assert checkpoint.agent_end == CAUSE
+    (draft,) = drafts(turns(("user", "yes please")), model, checkpoint).drafts
+    assert (draft.provenance.tier, draft.explicit) == (TrustTier.ASSISTANT, True)
+    (draft,) = drafts(turns(("user", "add a test for the importer")), model, checkpoint).drafts
+    assert (draft.provenance.tier, draft.explicit) == (TrustTier.ASSISTANT, False)
+    assert draft.provenance.turn == 1
+
+
+def test_reading_a_session_in_pieces_finds_what_reading_it_whole_finds():
+    said = turns(
+        ("user", "the importer reads the old name of the folder, not this one"), ("assistant", CAUSE),
+        ("user", "yes, and the exporter writes the new name of the folder"), ("assistant", "The exporter also wrote a second file because of a stale cache."),
+        ("user", "thanks"),
+    )  # fmt: skip
+    model = weights(user=3.0, assistant=3.0)
+    whole = {draft.content for draft in drafts(said, model).drafts}
+    checkpoint, pieces = Checkpoint(), set()
+    for part in (said[:1], said[1:2], said[2:4], said[4:]):
+        learned = drafts(part, model, checkpoint)
+        checkpoint = read_checkpoint(write_checkpoint(learned.checkpoint))
+        pieces |= {draft.content for draft in learned.drafts}
+    assert whole == pieces
+    assert len(whole) == 4
+
+
+def test_no_passage_repeats_a_plain_statement():
+    said = turns(("user", "From now on always run the linter after every change."))
+    assert len(drafts(said, weights(user=3.0)).drafts) == 1
+
+
+def test_no_secret_is_held():
+    model = weights(user=3.0, assistant=3.0)
+    said = turns(
+        ("user", "the password of the staging database is hunter2 and always was"),
+        ("assistant", f"{CAUSE}, and hunter2 was wrong"),
+    )
+    learned = drafts(said, model)
+    assert learned.checkpoint.held == ()
+    assert "hunter2" not in write_checkpoint(learned.checkpoint)
+
+
+def test_an_old_checkpoint_without_passages_is_read():
+    values = json.loads(
+        write_checkpoint(
+            Checkpoint(path="x", held=(Held(content="c", span="c", kind="fact", confidence=0.5, number=1),))
+        )
+    )
+    for name in ("held", "agent_end"):
+        del values[name]
+    assert read_checkpoint(json.dumps(values)).path == "x"
+
+
+def test_the_shipped_weights_say_what_they_were_made_of():
+    model = shipped_passages()
+    assert model.file.manifest["command"].startswith("python -m tacit_evals.fit")
+    assert len(model.sessions) >= 13
+    assert "correction" in model.kinds
