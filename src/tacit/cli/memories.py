@@ -61,9 +61,10 @@ def describe_change(change: dict[str, Any]) -> str:
         case "merge":
             return f"known already {name} (stated {memory['frequency']} times) {what}"
         case "supersede":
-            return f"{stored}\n  replaces: {change['old_id']}"
+            return f"{stored}\n  replaces: {', '.join((change['old_id'], *change['further']))}; {change['reason']}"
         case "contradict":
-            return f"{stored}\n  contradicts: {change['other_id']} (`tacit show {change['other_id']}`)"
+            others = ", ".join((change["other_id"], *change["further"]))
+            return f"{stored}\n  contradicts: {others}; {change['reason']}\n  `tacit review` decides"
         case "skip":
             return f"not stored: {change['reason']}"
         case other:

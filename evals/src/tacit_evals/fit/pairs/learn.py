@@ -26,11 +26,11 @@ from tacit.capture.reconcile.judge import word_matches
 from tacit.capture.reconcile.model import OUTCOMES
 from tacit.ports.models import Embedder
 from tacit_evals.fit.logistic import Array
-from tacit_evals.fit.pairs.rows import Pair, history_pairs, made_pairs, pool_pairs
+from tacit_evals.fit.pairs.rows import Pair, dressed, history_pairs, made_pairs, pool_pairs
 
 FOLDS = 8
 ROUNDS, LEAVES, RATE, RIDGE, SHARE = 60, 8, 0.12, 5.0, 0.3
-WEIGHT = {"made": 1.0, "history": 0.7, "pools": 1.0}
+WEIGHT = {"made": 1.0, "dressed": 0.5, "history": 0.7, "pools": 1.0}
 RARE = 4.0
 """Weight of the few real pairs of which one superseded the other."""
 WRONGFUL = 0.03
@@ -43,6 +43,7 @@ DIGITS = 4
 def labelled_pairs(folders: Sequence[Path], embedder: Embedder) -> list[Pair]:
     """All pairs to fit on."""
     found = made_pairs()
+    found += dressed(found)
     for folder in folders:
         if (folder / "knowledge_history").is_dir():
             found += history_pairs(folder / "knowledge_history")
@@ -54,7 +55,8 @@ def labelled_pairs(folders: Sequence[Path], embedder: Embedder) -> list[Pair]:
 def rows_of(pairs: Sequence[Pair], embedder: Embedder) -> Array:
     """Numbers of every pair, shape (pairs, features)."""
     texts = sorted({text for pair in pairs for text in (pair.new, pair.old)})
-    vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+    # One by one: a vector must not depend on what else was embedded with it.
+    vectors = {text: embedder.embed([text])[0] for text in texts}
     matches = word_matches(embedder)
     return np.array(
         [

@@ -1,6 +1,7 @@
 """Pairs of statements with their outcome. In: written groups, dated changes of rule files, judged pools. Out: labelled pairs.
 
 - `made.txt`: statements written for this, each with what says the same, what ends it, what holds beside it.
+- the same pairs dressed up: with openings and reasons, as people write.
 - rule changes (`knowledge_history/`): weak labels. A removed line and the most alike line added in its place (overlap of words
   at least `LEAST_LIKE`): `same` where the content words are equal or one line holds all of the other's, `conflict` where values, polarity or a single word changed,
   unlabelled otherwise. Lines that were added together: `apart`.
@@ -15,7 +16,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
@@ -61,6 +62,37 @@ def made_pairs() -> list[Pair]:
                 by_mark[line[0]].append(line[2:])
         found += _of_group(by_mark, f"made {number}")
     return found
+
+
+_PREFIXES = (
+    "IMPORTANT: ", "Note: ", "Please ", "Remember: ", "As a rule, ", "In this project, ", "For the record: ", "Team decision: ",
+    "Just so you know, ", "By the way, ", "OK, ", "One more thing: ", "Convention: ", "We agreed: ",
+)  # fmt: skip
+_SUFFIXES = (
+    "because the build broke twice", "since it saves time", "otherwise the pipeline fails", "so that reviews stay easy",
+    "as agreed in the team meeting", "to keep things consistent", "because customers asked for it", "for legal reasons",
+    "since the other way caused an incident", "to avoid surprises", "this came up in the last review", "as the handbook says",
+    "for performance", "because of the audit", "which makes debugging easier", "and it works well for us",
+    "because the vendor recommends it", "so that newcomers find their way",
+)  # fmt: skip
+_DRESSED = 0.6
+
+
+def dressed(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs as people write them: with an opening, a reason, without backticks. Neither changes what becomes of them."""
+    chance = random.Random(_SEED)
+
+    def dress(text: str) -> str:
+        if chance.random() < _DRESSED:
+            text = f"{text.rstrip('.')}, {chance.choice(_SUFFIXES)}."
+        if chance.random() < _DRESSED / 2:
+            opening = chance.choice(_PREFIXES)
+            text = opening + (
+                text[:1].lower() + text[1:] if opening.endswith(", ") or opening == "Please " else text
+            )
+        return text.replace("`", "") if chance.random() < _DRESSED / 2 else text
+
+    return [replace(pair, new=dress(pair.new), old=dress(pair.old), source="dressed") for pair in pairs]
 
 
 def _of_group(said: dict[str, list[str]], group: str) -> Iterator[Pair]:
@@ -164,7 +196,7 @@ def pool_pairs(root: Path, embedder: Embedder) -> list[Pair]:
 
         found += [pair(texts[new], texts[old], "conflict") for new, old in raw.items() if old in texts]
         live = [name for name in texts if name not in over]
-        vectors = embedder.embed([texts[name] for name in live])
+        vectors = np.stack([embedder.embed([texts[name]])[0] for name in live])
         cosines = vectors @ vectors.T
         np.fill_diagonal(cosines, -1)
         near = {
