@@ -1,0 +1,303 @@
+"""Which injected memories were used. In: what was said and done, what was handed over. Out: a verdict for each, and counts.
+
+A memory counts as used when, after it was handed over, the agent says or does something of its own that stands in the memory: it
+cites it, touches a file it names, uses an identifier or a command of it, or repeats five of its words in a row. What was in the
+conversation before the injection, or what the user brought up, proves nothing: those cues are left out (the same session without the
+memory). As a second measure the same question is asked of memories of the same place that were not handed over. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Literal, cast
+
+from tacit.capture.transcripts.rows import fields_of, list_of
+from tacit.capture.turn import Turn
+from tacit.model.memory import Memory
+
+Cue = Literal["citation", "file", "identifier", "phrase", ""]
+PHRASE_WORDS = 5
+MAX_SEEN = 4000
+"""Most words of a session that are remembered, as digests of eight hexadecimal digits."""
+TOTALS = "usage/totals"
+_WORD = re.compile(r"[\w@./:-]*\w")
+_CODE = re.compile(r"`([^`\n]{3,80})`")
+_NAME = re.compile(r"[_./:@\d-]|[a-z][A-Z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A memory that was handed over; `at_ms` and `turn` say when, `surface` by what. `control` = it was not, for comparison."""
+
+    memory: Memory
+    at_ms: int = 0
+    turn: int = 0
+    surface: str = ""
+    tokens: int = 0
+    control: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether a memory was used after it was handed over, and by which cue; `before` = its cues were there already."""
+
+    memory_id: str
+    cue: Cue = ""
+    before: bool = False
+
+    @property
+    def used(self) -> bool:
+        """Whether it was used."""
+        return bool(self.cue)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUsage:
+    """What is known of one session so far: words seen (digests), memories judged used, memories counted."""
+
+    seen: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Counts over all sessions. A memory counts once a session.
+
+    Attributes:
+        shown, used: memories handed over, and those of them that were used.
+        before: of those not used, how many had their cues in the conversation already.
+        control_shown, control_used: the same question of memories that were not handed over.
+        tokens, tokens_used: tokens handed over, and of what was used.
+        sessions: sessions with an injection.
+        by_cue, by_surface: used ones by cue; used ones by surface.
+    """
+
+    shown: int = 0
+    used: int = 0
+    before: int = 0
+    control_shown: int = 0
+    control_used: int = 0
+    tokens: int = 0
+    tokens_used: int = 0
+    sessions: int = 0
+    by_cue: Mapping[str, int] = field(default_factory=dict[str, int])
+    by_surface: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def rate(self) -> float | None:
+        """Share of what was handed over that was used; None = nothing was."""
+        return self.used / self.shown if self.shown else None
+
+    @property
+    def baseline(self) -> float | None:
+        """Share of what was not handed over that looks used all the same; None = nothing to compare with."""
+        return self.control_used / self.control_shown if self.control_shown else None
+
+
+def usage_name(host: str, session_id: str) -> str:
+    """Name of the value that holds what is known of a session's usage."""
+    return f"usage/session/{host}/{session_id}"
+
+
+def judge(turns: Sequence[Turn], shown: Sequence[Shown], before: SessionUsage) -> tuple[Verdict, ...]:
+    """Judge every memory of `shown` by `turns`, which are new; `before` is what earlier turns held."""
+    return tuple(_judge(one, turns, frozenset(before.seen)) for one in shown)
+
+
+def go_on(
+    turns: Sequence[Turn], shown: Sequence[Shown], before: SessionUsage, totals: Totals
+) -> tuple[tuple[Verdict, ...], SessionUsage, Totals]:
+    """Verdicts of one reading, with what is known of the session and the counts after it."""
+    verdicts = judge(turns, [one for one in shown if one.memory.id not in before.used], before)
+    found = {verdict.memory_id: verdict for verdict in verdicts}
+    counted, used = set(before.counted), set(before.used)
+    for one in shown:
+        verdict = found.get(one.memory.id)
+        if one.memory.id not in counted:
+            counted.add(one.memory.id)
+            totals = _count(totals, one, verdict)
+        if verdict is not None and verdict.used and one.memory.id not in used:
+            used.add(one.memory.id)
+            totals = _count_use(totals, one, verdict)
+    if not before.counted and any(not one.control for one in shown):
+        totals = replace(totals, sessions=totals.sessions + 1)
+    words = dict.fromkeys(
+        (*before.seen, *(digest for turn in turns for digest in _digests(_everything(turn))))
+    )
+    after = SessionUsage(
+        seen=tuple(words)[-MAX_SEEN:], used=tuple(sorted(used)), counted=tuple(sorted(counted))
+    )
+    return tuple(verdict for verdict in verdicts if verdict.used), after, totals
+
+
+def _count(totals: Totals, one: Shown, verdict: Verdict | None) -> Totals:
+    if one.control:
+        return replace(totals, control_shown=totals.control_shown + 1)
+    before = verdict is not None and verdict.before and not verdict.used
+    return replace(
+        totals, shown=totals.shown + 1, tokens=totals.tokens + one.tokens, before=totals.before + int(before)
+    )
+
+
+def _count_use(totals: Totals, one: Shown, verdict: Verdict) -> Totals:
+    if one.control:
+        return replace(totals, control_used=totals.control_used + 1)
+    cues, surfaces = dict(totals.by_cue), dict(totals.by_surface)
+    cues[verdict.cue] = cues.get(verdict.cue, 0) + 1
+    surfaces[one.surface] = surfaces.get(one.surface, 0) + 1
+    return replace(
+        totals,
+        used=totals.used + 1,
+        tokens_used=totals.tokens_used + one.tokens,
+        by_cue=cues,
+        by_surface=surfaces,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cues:
+    """What only this memory would have brought up: its identifiers and commands, its files, its runs of five words."""
+
+    names: frozenset[str]
+    paths: frozenset[str]
+    phrases: frozenset[str]
+
+    @classmethod
+    def of(cls, memory: Memory) -> _Cues:
+        names = {entity.key.lower() for entity in memory.entities if entity.kind != "file"}
+        names.update(code.lower() for code in _CODE.findall(memory.content))
+        paths = {path.lower() for path in memory.files}
+        paths.update(entity.key.lower() for entity in memory.entities if entity.kind == "file")
+        words = _words(memory.content.lower())
+        runs = (words[i : i + PHRASE_WORDS] for i in range(len(words) - PHRASE_WORDS + 1))
+        # Words of up to four letters are mostly fillers; two longer ones make a run somebody's own.
+        phrases = {" ".join(run) for run in runs if sum(len(word) > 4 for word in run) >= 2}
+        telling = {name for name in names if _NAME.search(name) or " " in name or len(name) > 6}
+        return cls(names=frozenset(telling - paths), paths=frozenset(paths), phrases=frozenset(phrases))
+
+    def found_in(self, turn: Turn, known: set[str]) -> Cue:
+        """The first cue that stands in what the agent says and does, and was not in the conversation before."""
+        touched = {f"/{path.lower()}".replace("\\", "/") for use in turn.tools for path in use.paths}
+        for path in sorted(self.paths):
+            if not _known(path, known) and any(one.endswith(f"/{path}") for one in touched):
+                return "file"
+        words = f" {' '.join(_words(_own_words(turn)))} "
+        for name in sorted(self.names):
+            if f" {' '.join(_words(name))} " in words and not _known(name, known):
+                return "identifier"
+        for phrase in sorted(self.phrases):
+            if f" {phrase} " in words and not _known(phrase, known):
+                return "phrase"
+        return ""
+
+
+def _judge(one: Shown, turns: Sequence[Turn], seen: frozenset[str]) -> Verdict:
+    cues, known, before = _Cues.of(one.memory), set(seen), False
+    for turn in turns:
+        if turn.role == "assistant" and _is_after(turn, one):
+            cue = "citation" if one.memory.id in _own_words(turn) else cues.found_in(turn, known)
+            if cue:
+                return Verdict(memory_id=one.memory.id, cue=cue)
+        known.update(_digests(_everything(turn)))
+        before = before or any(_known(name, known) for name in (*cues.names, *cues.paths))
+    return Verdict(memory_id=one.memory.id, before=before)
+
+
+def _is_after(turn: Turn, one: Shown) -> bool:
+    if turn.at_ms and one.at_ms:
+        return turn.at_ms >= one.at_ms
+    return turn.number >= one.turn
+
+
+def _own_words(turn: Turn) -> str:
+    """What the agent says and runs, lower case."""
+    return "\n".join(
+        (turn.text, *(use.command for use in turn.tools), *(use.said for use in turn.tools))
+    ).lower()
+
+
+def _everything(turn: Turn) -> str:
+    paths = (path for use in turn.tools for path in use.paths)
+    return "\n".join(
+        (_own_words(turn), *(path.lower() for path in paths), *(use.error.lower() for use in turn.tools))
+    )
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _digest(word: str) -> str:
+    return hashlib.sha256(word.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def _digests(text: str) -> tuple[str, ...]:
+    """Digests of the words of a text, and of the last parts of its paths. Digests, because a word may be a secret."""
+    words = dict.fromkeys(word for word in _words(text) if len(word) > 2)
+    parts = dict.fromkeys(word.rsplit("/", 1)[-1] for word in words if "/" in word)
+    return tuple(_digest(word) for word in (*words, *parts))
+
+
+def _known(cue: str, known: set[str]) -> bool:
+    """Whether every word of a cue was in the conversation already."""
+    words = [word for word in _words(cue) if len(word) > 2]
+    return bool(words) and all(
+        _digest(word) in known or _digest(word.rsplit("/", 1)[-1]) in known for word in words
+    )
+
+
+def write_usage(usage: SessionUsage) -> str:
+    """As JSON."""
+    return json.dumps(asdict(usage), separators=(",", ":"))
+
+
+def read_usage(text: str | None) -> SessionUsage:
+    """From JSON; empty when there is none or it cannot be read."""
+    given = fields_of(_json(text))
+    return SessionUsage(**{name: _texts(given.get(name)) for name in ("seen", "used", "counted")})
+
+
+def write_totals(totals: Totals) -> str:
+    """As JSON."""
+    return json.dumps(
+        {name.name: getattr(totals, name.name) for name in fields(totals)}, separators=(",", ":")
+    )
+
+
+def read_totals(text: str | None) -> Totals:
+    """From JSON; zeros when there is none or it cannot be read."""
+    given = fields_of(_json(text))
+    numbers: dict[str, int] = {}
+    for name in (
+        "shown",
+        "used",
+        "before",
+        "control_shown",
+        "control_used",
+        "tokens",
+        "tokens_used",
+        "sessions",
+    ):
+        value = given.get(name)
+        numbers[name] = value if isinstance(value, int) else 0
+    return Totals(**numbers, by_cue=_counts(given.get("by_cue")), by_surface=_counts(given.get("by_surface")))
+
+
+def _json(text: str | None) -> object:
+    try:
+        return cast("object", json.loads(text or ""))
+    except ValueError:
+        return None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(one for one in list_of(value) if isinstance(one, str))
+
+
+def _counts(value: object) -> dict[str, int]:
+    return {name: count for name, count in fields_of(value).items() if isinstance(count, int)}

@@ -1,0 +1,165 @@
+"""Which injected memories were used: by what the agent does of its own afterwards, not by what was there already."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from samples import NOW_MS, PROJECT, memory
+from tacit.backends.fake import FakeStore
+from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.turn import ToolUse, Turn
+from tacit.capture.usage import (
+    TOTALS,
+    SessionUsage,
+    Shown,
+    Totals,
+    go_on,
+    judge,
+    read_totals,
+    read_usage,
+    write_totals,
+    write_usage,
+)
+from tacit.config.settings import CaptureSettings, PrivacySettings
+from tacit.model.changes import Add
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Entity
+from tacit.model.pack import Surface
+from tacit.model.session import Exposure, SessionKey, SessionState
+from tacit.ports.store import Handover, ProjectRecord
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.providers.tokens import FakeTokenCounter
+from tacit.safety.redact import Redactor
+
+LINT = memory(
+    "Run `make lint` before committing.", id="mem_lint", entities=(Entity(kind="command", key="make lint"),)
+)
+RETRY = memory("Retries live in the payment gateway adapter.", id="mem_retry", files=("src/net/retry.py",))
+NOTHING = SessionUsage()
+
+
+def turn(role, text="", *tools, number=1, at_ms=0):
+    return Turn(index=0, number=number, role=role, text=text, tools=tools, at_ms=at_ms)
+
+
+def bash(command):
+    return ToolUse(tool="bash", command=command, finished=True)
+
+
+def edit(path):
+    return ToolUse(tool="edit", paths=(path,), finished=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "done", "cue"),
+    [
+        (LINT, turn("assistant", "", bash("make lint && git commit")), "identifier"),
+        (LINT, turn("assistant", "As mem_lint says, first the checks."), "citation"),
+        (RETRY, turn("assistant", "", edit("/w/src/net/retry.py")), "file"),
+        (RETRY, turn("assistant", "They live in the payment gateway adapter, so I look there."), "phrase"),
+        (LINT, turn("assistant", "", bash("git commit")), ""),
+        (RETRY, turn("assistant", "", edit("/w/src/net/other.py")), ""),
+        (LINT, turn("user", "run make lint"), ""),
+    ],
+)
+def test_a_cue_of_the_agents_own_is_a_use(one, done, cue):
+    (verdict,) = judge([done], [Shown(memory=one)], NOTHING)
+    assert verdict.cue == cue
+
+
+def test_what_was_there_before_proves_nothing():
+    turns = [turn("user", "run make lint please"), turn("assistant", "", bash("make lint"))]
+    (verdict,) = judge(turns, [Shown(memory=LINT)], NOTHING)
+    assert (verdict.used, verdict.before) == (False, True)
+
+
+def test_what_came_before_the_injection_is_no_use():
+    done = turn("assistant", "", bash("make lint"), number=1, at_ms=1000)
+    again = turn("assistant", "", bash("make lint"), number=2, at_ms=3000)
+    (verdict,) = judge([done, again], [Shown(memory=LINT, at_ms=2000, turn=2)], NOTHING)
+    assert not verdict.used
+    (verdict,) = judge([again], [Shown(memory=LINT, at_ms=2000, turn=2)], NOTHING)
+    assert verdict.used
+
+
+def test_counts_by_hand():
+    """Two shown, one used; one control, used too: 1/2 against 1/1, and nothing is counted twice."""
+    control = memory(
+        "Deploy with `fly launch` only.", id="mem_fly", entities=(Entity(kind="command", key="fly launch"),)
+    )
+    shown = [
+        Shown(memory=LINT, surface="prompt", tokens=10),
+        Shown(memory=RETRY, surface="start", tokens=12),
+        Shown(memory=control, control=True),
+    ]
+    turns = [turn("assistant", "", bash("make lint"), bash("fly launch"))]
+    used, after, totals = go_on(turns, shown, NOTHING, Totals())
+    assert [verdict.memory_id for verdict in used] == ["mem_lint", "mem_fly"]
+    assert (totals.shown, totals.used, totals.tokens, totals.tokens_used) == (2, 1, 22, 10)
+    assert (totals.rate, totals.baseline, totals.sessions) == (0.5, 1.0, 1)
+    assert (totals.by_cue, totals.by_surface) == ({"identifier": 1}, {"prompt": 1})
+
+    used, later, again = go_on(turns, shown, after, totals)
+    assert used == ()
+    assert again == totals
+    used, _, more = go_on([turn("assistant", "", edit("src/net/retry.py"))], shown, later, again)
+    assert [verdict.memory_id for verdict in used] == ["mem_retry"]
+    assert (more.shown, more.used, more.sessions) == (2, 2, 1)
+
+
+def test_values_survive_storing_and_rubbish_is_nothing():
+    _, after, totals = go_on(
+        [turn("assistant", "", bash("make lint"))], [Shown(memory=LINT)], NOTHING, Totals()
+    )
+    assert read_usage(write_usage(after)) == after
+    assert read_totals(write_totals(totals)) == totals
+    assert read_usage("nonsense") == NOTHING
+    assert read_totals('{"shown": "x"}') == Totals()
+    assert "make" not in write_usage(after), "words are kept as digests: one may be a secret"
+
+
+def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
+    clock = FakeClock(now_ms=NOW_MS)
+    store = FakeStore(clock=clock)
+    scope = PROJECT
+    pipeline = CapturePipeline(
+        store=store,
+        embedder=FakeEmbedder(),
+        tokens=FakeTokenCounter(),
+        clock=clock,
+        redactor=Redactor(PrivacySettings()),
+        kinds=KindRegistry(),
+        settings=CaptureSettings(),
+        identify=lambda cwd: ProjectRecord(id=scope.project_id, name="shop", root=cwd),
+    )
+    store.apply([Add(memory=LINT), Add(memory=RETRY)])
+    key = SessionKey(host="claude-code", session_id="s1")
+    given = Exposure(
+        memory_id="mem_lint",
+        content_hash="x",
+        epoch=0,
+        turn=1,
+        surface=Surface.PROMPT,
+        tokens=9,
+        at_ms=NOW_MS,
+    )
+    store.save_session(SessionState(key=key, ledger=(given,)))
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make lint"}}
+    lines = [
+        {"type": "user", "message": {"role": "user", "content": "commit it"}, "cwd": "/w", "timestamp": "2026-01-01T10:00:00Z"},
+        {"type": "assistant", "message": {"role": "assistant", "content": [call]}, "timestamp": "2026-01-01T10:01:00Z"},
+        {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}},
+    ]  # fmt: skip
+    path = tmp_path / "s1.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    payload = json.dumps({"transcript_path": str(path), "cwd": "/w"})
+    for number in (1, 2):
+        store.hand_over(Handover(key=f"h{number}", session=key, payload=payload, at_ms=NOW_MS))
+        pipeline.capture_pending()
+    found = {m.id: m.use_count for m in store.get(["mem_lint", "mem_retry"], scope=store.scopes())}
+    assert found == {"mem_lint": 1, "mem_retry": 0}
+    totals = read_totals(store.get_value(TOTALS))
+    assert (totals.shown, totals.used, totals.control_shown, totals.control_used) == (1, 1, 1, 0)
