@@ -50,23 +50,12 @@ from tacit.capture.usage import (
     write_totals,
     write_usage,
 )
-from tacit.capture.usage import (
-    TOTALS,
-    Shown,
-    go_on,
-    read_totals,
-    read_usage,
-    usage_name,
-    write_totals,
-    write_usage,
-)
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
-from tacit.model.pack import Surface
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
@@ -79,8 +68,6 @@ from tacit.reading.situation import read_situation
 from tacit.safety.redact import Redacts
 from tacit.session.projects import identify_project
 
-CONTROLS = 20
-"""Memories that were not handed over, of which the same is asked, per reading of a session."""
 CONTROLS = 20
 """Memories that were not handed over, of which the same is asked, per reading of a session."""
 MAX_ATTEMPTS = 5
