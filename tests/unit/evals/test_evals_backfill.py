@@ -1,0 +1,56 @@
+"""The program that measures an import of transcripts, on made-up files and on the real ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shared_data import shared_data
+from tacit_evals.backfill import main
+
+
+def talk(path: Path, *prompts: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {"role": "user", "content": text, "timestamp": 1795168800000 + n} for n, text in enumerate(prompts)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_it_counts_and_a_second_run_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talk(tmp_path / "data" / "shop" / "a.jsonl", "Always use pnpm in this repository, never npm.", "thanks")
+    talk(tmp_path / "data" / "shop" / "b.jsonl", "Never commit directly to main.")
+    written = tmp_path / "out.json"
+    arguments = ["--data", str(tmp_path / "data"), "--embedder", "fake", "--json", str(written)]
+    assert main(arguments) == 0
+    told = json.loads(written.read_text())
+    assert (told["first"]["handovers"], told["first"]["prompts"], told["first"]["errors"]) == (2, 3, [])
+    assert (told["second"]["added"], told["second"]["prompts"]) == (0, 0)
+    assert not told["second_run_changed_something"]
+    assert {sample["content"] for sample in told["samples"]} >= {"Never commit directly to main"}
+    assert "Never commit directly to main" in capsys.readouterr().out
+
+
+def test_a_broken_file_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    talk(tmp_path / "data" / "a.jsonl", "Never commit directly to main.")
+    (tmp_path / "data" / "cut.json").write_text('{"messages": [')
+    assert main(["--data", str(tmp_path / "data"), "--embedder", "fake"]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.shared_data
+@pytest.mark.timeout(600)
+def test_all_real_transcripts_are_imported_twice_with_the_same_result(tmp_path: Path) -> None:
+    written = tmp_path / "out.json"
+    data = shared_data("transcripts")
+    assert main(["--data", str(data), "--embedder", "fake", "--json", str(written)]) == 0
+    told = json.loads(written.read_text())
+    assert told["first"]["handovers"] >= 155 + 64 + 243
+    assert told["first"]["errors"] == []
+    assert (told["second"]["added"], told["second"]["merged"], told["second"]["superseded"]) == (0, 0, 0)
+    assert len(told["samples"]) == 30
+    assert told["speed"]["jsonl"]["read_mb_s"] > 0
