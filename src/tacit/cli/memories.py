@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, Kind, MemoryId, ScopeText, When, given
+from tacit.cli.terminal.arguments import AsJson, AsOf, Here, Kind, MemoryId, ScopeText, When, given, moment_of
 
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 
@@ -89,6 +89,7 @@ def recall(
         str, typer.Option(help="Answer as this surface would: on_demand, prompt, start, ...")
     ] = "on_demand",
     budget: Annotated[int, typer.Option(min=0, help="Most tokens; 0 = the surface's own.")] = 0,
+    as_of: AsOf = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -99,7 +100,13 @@ def recall(
     wanted = " ".join(text).strip()
     if not wanted:
         raise typer.BadParameter("Say what to look for.")
-    asked = given(text=wanted, cwd=str(cwd.absolute()), surface=surface, budget_tokens=budget or None)
+    asked = given(
+        text=wanted,
+        cwd=str(cwd.absolute()),
+        surface=surface,
+        budget_tokens=budget or None,
+        as_of_ms=moment_of(as_of),
+    )
     answer = ask("POST", "/v1/recall", asked)
     if as_json:
         print_json(answer)
@@ -135,6 +142,7 @@ def list_(
     changes: Annotated[
         bool, typer.Option("--changes", help="What was written last and why, instead of what holds.")
     ] = False,
+    as_of: AsOf = "",
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many.")] = 50,
     cwd: Here = Path(),
     as_json: AsJson = False,
@@ -153,7 +161,8 @@ def list_(
     if unknown:
         raise InvalidInput(f"There is no status {unknown[0]!r}.", hint=f"Known: {', '.join(STATUSES)}.")
     folder = "" if everywhere else str(cwd.absolute())
-    answer = ask("GET", "/v1/memories", given(text=text, kind=kind, status=status, cwd=folder, limit=limit))
+    asked = given(text=text, kind=kind, status=status, cwd=folder, limit=limit, as_of_ms=moment_of(as_of))
+    answer = ask("GET", "/v1/memories", asked)
     if as_json:
         print_json(answer)
         return

@@ -173,3 +173,11 @@ def test_the_past_answers_a_question(tacit):
     assert NEW not in then.block.text
     assert NEW in now.block.text
     assert OLD not in now.block.text
+
+
+def test_a_day_in_the_past_shows_what_held_then(tacit):
+    remembered(tacit, OLD)
+    assert tacit("list", "--as-of", "2020-01-01", "--json").json["memories"] == []
+    assert "Nothing" in tacit("recall", "billing", "port", "--as-of", "2020-01-01").out
+    assert len(tacit("list", "--as-of", "2999-01-01", "--json").json["memories"]) == 1
+    assert tacit("list", "--as-of", "yesterday").code == 3

@@ -35,7 +35,36 @@ ScopeText = Annotated[
     typer.Option("--scope", help="universal, language:python, project:ID; the project when left out."),
 ]
 MemoryId = Annotated[str, typer.Argument(help="Id of a memory, or its beginning.", show_default=False)]
+AsOf = Annotated[
+    str,
+    typer.Option(
+        "--as-of", help="What was known and held at that day or time, such as 2026-11-21 or 2026-11-21T14:30."
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; do it.")]
+
+
+def moment_of(text: str) -> int | None:
+    """A day or time as milliseconds since the epoch, in the local zone where it names none; a day means its end. None = "".
+
+    Raises:
+        InvalidInput: if it is neither.
+    """
+    from datetime import datetime, timedelta
+
+    from tacit.errors import InvalidInput
+
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"{text!r} is no day.", hint="Write it as 2026-11-21, or with a time as 2026-11-21T14:30."
+        ) from error
+    if len(text) == len("2026-11-21"):
+        at += timedelta(days=1, milliseconds=-1)
+    return int(at.timestamp() * 1000)
 
 
 def given(**values: object) -> dict[str, object]:
