@@ -20,6 +20,10 @@ from tacit.ports.models import Embedder, TokenEmbedder
 
 Relation = Literal["same", "conflict", "unsure", "apart"]
 _SHOWN = 4
+FAR = 0.3
+"""Statements of a lesser cosine are about different things; the model was fitted on hardly any such pair."""
+MOST_READ = 12
+"""Most neighbours that the model reads, the nearest first: about a millisecond each."""
 
 _WHY: dict[Verdict, str] = {
     "same": "says the same as",
@@ -96,7 +100,11 @@ class PairJudge:
     ) -> tuple[Judgment, ...]:
         """See `Judge`."""
         judged = list(judge_by_rules(new, others, near=near, correction=correction))
-        open_ = [place for place, one in enumerate(judged) if one.relation == "apart"]
+        open_ = [
+            place
+            for place, one in enumerate(judged)
+            if one.relation == "apart" and not 0.0 < others[place][1] < FAR
+        ][:MOST_READ]
         if open_:
             model = self._model or shipped_model()
             rows = np.array(
