@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shared_data import shared_data
-from tacit_evals.backfill import main
+from tacit_evals.backfill.measure import main
 
 
 def talk(path: Path, *prompts: str) -> None:
