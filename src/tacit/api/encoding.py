@@ -55,8 +55,10 @@ def change_json(change: Change) -> Json:
             plain |= {"memory_id": change.memory_id, "at_ms": change.at_ms}
         case Supersede():
             plain |= {"memory": memory_json(change.memory), "old_id": change.old_id, "at_ms": change.at_ms}
+            plain |= {"further": list(change.further), "contested": list(change.contested)}
         case ContradictChange():
             plain |= {"memory": memory_json(change.memory), "other_id": change.other_id}
+            plain["further"] = list(change.further)
         case _:
             plain["memory"] = memory_json(change.memory)
     return plain

@@ -108,6 +108,12 @@ def test_a_supersession_is_taken_back_whole_and_that_can_be_taken_back(tacit):
     assert statuses(tacit) == {OLD: "superseded", NEW: "active"}
 
 
+def test_what_is_replaced_and_why_is_said_at_once(tacit):
+    old = remembered(tacit, OLD)["memory"]["id"]
+    said = tacit("remember", NEW)
+    assert f"replaces: {old}; gives another value than {old}: 8080 -> 9090" in said.out
+
+
 def test_both_statements_of_a_supersession_may_be_kept(tacit):
     remembered(tacit, OLD)
     remembered(tacit, NEW)
