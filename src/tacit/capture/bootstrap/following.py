@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
@@ -170,7 +170,11 @@ class _Run:
         wanted = {content_hash(draft.content): draft for draft in drafts}
         old = dict(before.items) if before else {}
         removed = self._owned([memory_id for key, memory_id in old.items() if key not in wanted], path)
-        added = {key: self.preparer.prepare(draft) for key, draft in wanted.items() if key not in old}
+        added = {
+            key: _within(source.breadth, self.preparer.prepare(draft))
+            for key, draft in wanted.items()
+            if key not in old
+        }
         items, keys = _plan(added, removed, source=source, at_ms=self.now_ms)
         after = _State(digest=digest)
 
@@ -202,6 +206,12 @@ class _Run:
         scope = ScopeFilter.of(project_scope(self.project.id))
         stored = self.store.get([key for key in ids if key and key not in elsewhere], scope=scope)
         return tuple(m for m in stored if m.status == "active" and m.provenance.source == path)
+
+
+def _within(breadth: float, prepared: Memory | Skip) -> Memory | Skip:
+    if isinstance(prepared, Skip) or prepared.trigger.breadth <= breadth:
+        return prepared
+    return replace(prepared, trigger=replace(prepared.trigger, breadth=breadth))
 
 
 def _plan(

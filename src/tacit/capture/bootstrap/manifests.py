@@ -23,6 +23,7 @@ _USUAL = (
     "release", "deploy", "migrate", "generate", "codegen", "clean", "install", "setup", "bench", "all",
 )  # fmt: skip
 """What people ask for most, first; other commands follow in the order of the file."""
+_SAY_NOTHING = ("default", "help")
 _MAKE_TARGET = re.compile(r"^(?P<name>[A-Za-z][\w./-]*)\s*:(?![=:])[^#\n]*(?:##\s*(?P<about>.+?)\s*)?$")
 _JUST_RECIPE = re.compile(r"^@?(?P<name>[a-z_][\w-]*)(?:\s+[^:=]*)?:(?!=)(?P<rest>[^#\n]*)$", re.IGNORECASE)
 _RECIPE = re.compile(r"^(?:\t|[ ]{2,})[@-]*(?P<command>\S.*)$")
@@ -118,7 +119,11 @@ def _recipes(text: str, opening: re.Pattern[str], runner: str) -> Iterator[tuple
     lines = text.split("\n")
     for number, line in enumerate(lines):
         target = opening.match(line)
-        if target is None or target["name"].startswith((".", "_")) or target["name"] in found:
+        if (
+            target is None
+            or target["name"].startswith((".", "_"))
+            or target["name"] in (*found, *_SAY_NOTHING)
+        ):
             continue
         above = lines[number - 1].strip() if number else ""
         about = target.groupdict().get("about") or (

@@ -22,6 +22,7 @@ from tacit.capture.wording import kind_of
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
+from tacit.model.trigger import GREATEST_BREADTH
 from tacit.reading.trigger import make_trigger
 
 RULE_FILES = (
@@ -40,6 +41,7 @@ DECISION_FOLDERS = (
 )  # fmt: skip
 HISTORY = ".git"
 _PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
+LEAST_BREADTH = 1.0
 MAX_BYTES = 400_000
 MAX_FILES = 200
 """Most files of one project; what lies behind them is not looked at."""
@@ -54,12 +56,14 @@ class Source:
         digest: changes when its content does.
         drafts: its statements; raises `InvalidPayload` where it makes no sense.
         as_they_are: its statements are read off, not phrased: two that differ in a word speak of two things.
+        breadth: most breadth of its statements. A session is not begun with what a manifest holds: it is found when asked for.
     """
 
     path: str
     digest: str
     drafts: Callable[[int], tuple[Draft, ...]]
     as_they_are: bool = False
+    breadth: float = GREATEST_BREADTH
 
 
 def find_rule_files(root: Path) -> tuple[Path, ...]:
@@ -85,7 +89,9 @@ def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
     def drafts(at_ms: int) -> tuple[Draft, ...]:
         return read_drafts(raw.decode("utf-8", "replace"), path, project_id=project_id, at_ms=at_ms)
 
-    return Source(path=path, digest=digest, drafts=drafts, as_they_are=path in MANIFESTS)
+    told_by_the_way = path in MANIFESTS or path in READMES or _is_decision(path)
+    breadth = LEAST_BREADTH if told_by_the_way else GREATEST_BREADTH
+    return Source(path=path, digest=digest, drafts=drafts, as_they_are=path in MANIFESTS, breadth=breadth)
 
 
 def history_source(root: Path, *, project_id: str) -> Source | None:
@@ -98,7 +104,9 @@ def history_source(root: Path, *, project_id: str) -> Source | None:
         lines = read_history(head)
         return tuple(_draft(line, (), HISTORY, project_id, at_ms) for line in lines)
 
-    return Source(path=HISTORY, digest=head.commit[:16], drafts=drafts, as_they_are=True)
+    return Source(
+        path=HISTORY, digest=head.commit[:16], drafts=drafts, as_they_are=True, breadth=LEAST_BREADTH
+    )
 
 
 def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[Draft, ...]:
@@ -109,7 +117,7 @@ def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[D
     """
     if path in MANIFESTS:
         return tuple(_draft(line, (), path, project_id, at_ms) for line in read_manifest(path, text))
-    if any(path.startswith(f"{folder}/") for folder in DECISION_FOLDERS):
+    if _is_decision(path):
         decided = read_decision(text)
         drafts = [_draft(line, (), path, project_id, at_ms) for line in decided]
         return tuple(replace(draft, kind="decision") for draft in drafts)
@@ -118,6 +126,10 @@ def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[D
         return tuple(_draft(line, (), path, project_id, at_ms) for line in told)
     rules = read_rules(text, rules_only=path in _PROSE)
     return tuple(_draft(line, rules.paths, path, project_id, at_ms) for line in rules.lines)
+
+
+def _is_decision(path: str) -> bool:
+    return any(path.startswith(f"{folder}/") for folder in DECISION_FOLDERS)
 
 
 def _within(root: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
