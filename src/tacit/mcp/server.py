@@ -263,8 +263,12 @@ def add(
 
 def _outcome(change: Change) -> str:
     match change:
-        case Add() | Supersede() | Contradict():
+        case Add():
             return f"Stored as {_named(change.memory)}."
+        case Supersede():
+            return f"Stored as {_named(change.memory)}; it replaces {change.old_id}: {change.reason}."
+        case Contradict():
+            return f"Stored as {_named(change.memory)}; the user will be asked about it: {change.reason}."
         case Merge():
             return f"Known already as {_named(change.memory)}."
         case Skip():

@@ -14,7 +14,7 @@ import numpy as np
 from tacit.capture.reconcile.compare import Verdict, compare, take_apart
 from tacit.capture.reconcile.features import WordMatches, pair_row
 from tacit.capture.reconcile.model import OUTCOMES, PairModel, shipped_model
-from tacit.capture.reconcile.words import parts_of
+from tacit.capture.reconcile.words import other_subject, parts_of
 from tacit.capture.wording import negated
 from tacit.ports.models import Embedder, TokenEmbedder
 
@@ -103,7 +103,9 @@ class PairJudge:
         open_ = [
             place
             for place, one in enumerate(judged)
-            if one.relation == "apart" and not 0.0 < others[place][1] < FAR
+            if one.relation == "apart"
+            and not 0.0 < others[place][1] < FAR
+            and not other_subject(new, others[place][0])
         ][:MOST_READ]
         if open_:
             model = self._model or shipped_model()

@@ -103,6 +103,11 @@ VAGUE = frozenset(
 """Words that many statements share whatever they are about."""
 
 
+_SUBJECT = 2
+"""Content words from the start among which a sentence names what it speaks of."""
+_IN_PLACE = 0.4
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """A statement taken apart for comparing: content words in order, values, where it holds."""
@@ -171,6 +176,26 @@ def _key(word: str) -> str:
     if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "ls":
         word = word[:-1]
     return word.rstrip("e") if len(word) > 3 else word
+
+
+def other_subject(new: str, old: str) -> bool:
+    """Whether both are one sentence said of two subjects: "the lexer is made by A in 3", "the parser is made by B in 5".
+
+    The same number of content words, at least two in five of them equal and in place; another word (no number) among the
+    first two, and a different exchange behind words that both share; nothing in the new one says that something changed.
+    """
+    a, b = parts_of(new), parts_of(old)
+    if len(a.order) != len(b.order) or STRONG_CHANGE.search(new):
+        return False
+    pairs = list(zip(a.order, b.order, strict=True))
+    differing = [place for place, (mine, theirs) in enumerate(pairs) if mine != theirs]
+    if not differing or differing[0] >= _SUBJECT or len(differing) > (1 - _IN_PLACE) * len(pairs):
+        return False
+    first, last = differing[0], differing[-1]
+    mine, theirs = pairs[first]
+    own = mine not in b.words and theirs not in a.words and not {mine, theirs} & (a.numbers | b.numbers)
+    several = len({pairs[place] for place in differing}) > 1
+    return own and several and len(differing) < last - first + 1
 
 
 def opposed(new: str, old: str) -> bool:
