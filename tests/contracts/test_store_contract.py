@@ -929,3 +929,12 @@ def test_one_statement_may_end_several_and_contradict_more(store: Store) -> None
     with pytest.raises(NotFound):
         store.apply([Contradict(memory=memory("mem_p"), other_id="mem_c", further=("mem_x",))])
     assert store.get(["mem_p"], scope=SEES_ALPHA) == ()
+
+
+def test_relations_are_taken_away_by_their_ends_and_type(store: Store) -> None:
+    store.apply([Add(memory=memory("mem_a", "One.")), Add(memory=memory("mem_b", "Two."))])
+    kept = Relation(source_id="mem_a", target_id="mem_b", type="updates")
+    gone = Relation(source_id="mem_a", target_id="mem_b", type="related_to", weight=0.5)
+    store.relate([kept, gone])
+    store.unrelate([gone, Relation(source_id="mem_b", target_id="mem_x", type="part_of")])
+    assert store.relations(["mem_a"], scope=SEES_ALPHA) == (kept,)

@@ -73,6 +73,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     _get("/v1/transcripts", ask.FindTranscripts, handlers.transcripts),
     _post("/v1/backfill", ask.Backfill, handlers.backfill),
     _get("/v1/status", ask.NoBody, handlers.status),
+    _get("/v1/stats", ask.NoBody, handlers.stats),
     _post("/v1/backup", ask.Backup, handlers.backup),
     _get("/v1/check", ask.NoBody, handlers.check),
     _post("/v1/reindex", ask.NoBody, handlers.reindex),

@@ -235,6 +235,11 @@ def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # n
     return Answer(body=encode(engine.status()))
 
 
+def stats(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+    """Counts of what is stored, and which injected memories were used."""
+    return Answer(body=encode(engine.care.statistics()))
+
+
 def backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer:  # noqa: ARG001
     """Write a consistent copy of the store to a new file."""
     engine.backup(Path(request.target))

@@ -144,6 +144,11 @@ class Service(Protocol):
         """The review queue and undo."""
         ...
 
+    @property
+    def care(self) -> Any:
+        """What looks after the store: `statistics()`."""
+        ...
+
     def rescan(self, *, dry_run: bool) -> Any:
         """Take secrets out of everything stored."""
         ...

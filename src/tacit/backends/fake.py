@@ -216,6 +216,14 @@ class FakeStore:
         self._tables = tables
 
     @_locked
+    def unrelate(self, relations: Iterable[Relation]) -> None:
+        """See the port."""
+        tables = self._tables.copied()
+        for one in relations:
+            tables.relations.pop((clean_text(one.source_id), clean_text(one.target_id), one.type), None)
+        self._tables = tables
+
+    @_locked
     def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
         """See the port. Ordered by source, target, type."""
         visible = set(clean_value(scope.scopes))

@@ -81,6 +81,7 @@ for _panel, _commands in (
         RUNNING,
         {
             "status": status.status,
+            "stats": status.stats,
             "mute": service.mute,
             "unmute": service.unmute,
             "serve": service.serve,

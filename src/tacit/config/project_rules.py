@@ -42,6 +42,8 @@ ALLOWED: Mapping[str, Bound] = {
     "privacy.incognito": "turn_on",
     "retention.traces": "lower",
     "retention.trace_days": "lower",
+    "retention.memories": "lower",
+    "retention.pending_fix_days": "lower",
     "project.share_preferences": "turn_off",
     "project.link": "subset",
     "statusline": "turn_off",

@@ -140,6 +140,10 @@ class MemoryStore(Protocol):
         """Add or re-weigh relations."""
         ...
 
+    def unrelate(self, relations: Iterable[Relation]) -> None:
+        """Take relations away, known by source, target and type; unknown ones are passed over."""
+        ...
+
     def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
         """Relations of which both ends are within `scope` and one end is in `memory_ids`."""
         ...

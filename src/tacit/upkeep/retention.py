@@ -5,6 +5,7 @@ Memories are never touched here: they stay until someone forgets them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tacit.config.settings import RetentionSettings
@@ -26,9 +27,16 @@ class Retained:
 
 
 def apply_retention(
-    store: Store, settings: RetentionSettings, *, clock: Clock, session_days: float = SESSION_DAYS
+    store: Store,
+    settings: RetentionSettings,
+    *,
+    clock: Clock,
+    session_days: float = SESSION_DAYS,
+    per_session: Sequence[Callable[[str, str], str]] = (),
 ) -> Retained:
     """Prune traces and age out session records; running it twice changes nothing more.
+
+    `per_session` name the values that are kept for a session (from its host and id); they go with it.
 
     Raises:
         StoreError: as the store.
@@ -39,4 +47,6 @@ def apply_retention(
     stale = [state.key for state in store.list_sessions(limit=_SESSIONS) if state.last_signal_at_ms < limit]
     for key in stale:
         store.delete_session(key)
+        for name in per_session:
+            store.put_value(name(key.host, key.session_id), None)
     return Retained(traces=traces, sessions=len(stale))

@@ -6,13 +6,41 @@ Never decides what is injected; never touches a memory that the user stated but 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.app.parts import Parts
+from tacit.capture.extract.pending import pending_name, read_pending, without_old, write_pending
+from tacit.capture.usage import TOTALS, Totals, read_totals, usage_name
 from tacit.model.scope import Scope
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, note_copy, rescan
-from tacit.upkeep.retention import apply_retention
+from tacit.upkeep.retention import DAY_MS, Retained, apply_retention
+from tacit.upkeep.rounds import Statistics, statistics, tend
+from tacit.upkeep.tending import Tended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkept:
+    """What one round of upkeep did: records that went, memories tended, pending failures given up."""
+
+    records: Retained
+    tended: Tended
+    pending: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreUse:
+    """What is stored and what it was good for.
+
+    `rate` = share of what was handed over that was used, `baseline` = the same share of what was not handed over; None =
+    nothing to tell by.
+    """
+
+    store: Statistics
+    impact: Totals
+    rate: float | None
+    baseline: float | None
 
 
 class Care:
@@ -49,6 +77,41 @@ class Care:
         self._parts.store.backup(target)
         note_copy(self._parts.store, target.absolute())
 
-    def upkeep(self) -> None:
-        """Let old traces and sessions go, as the retention settings say; memories stay until someone forgets them."""
-        apply_retention(self._parts.store, self._parts.settings.current().retention, clock=self._parts.clock)
+    def upkeep(self) -> Upkept:
+        """Let go what has had its time, as the retention settings say; what the user stated stays.
+
+        Running it again at once changes nothing more.
+
+        Raises:
+            StoreError: as the store; what was done before it stays done.
+        """
+        parts = self._parts
+        settings = parts.settings.current().retention
+        records = apply_retention(parts.store, settings, clock=parts.clock, per_session=(usage_name,))
+        tended = tend(parts.store, parts.kinds, settings, clock=parts.clock)
+        return Upkept(records=records, tended=tended, pending=self._age_pending(settings.pending_fix_days))
+
+    def _age_pending(self, days: float) -> int:
+        """Forget failures that nobody fixed for so long; returns how many."""
+        store, gone = self._parts.store, 0
+        before_ms = int(self._parts.clock.now_ms() - days * DAY_MS)
+        for scope in sorted(map(str, store.scopes().scopes)):
+            name = pending_name(scope)
+            pending = read_pending(store.get_value(name))
+            kept = without_old(pending, before_ms=before_ms)
+            if kept != pending:
+                gone += len(pending) - len(kept)
+                store.put_value(name, write_pending(kept))
+        return gone
+
+    def statistics(self) -> StoreUse:
+        """Counts of what is stored, and of what injections were good for."""
+        self._settle()
+        store = self._parts.store
+        totals = read_totals(store.get_value(TOTALS))
+        return StoreUse(
+            store=statistics(store, self._parts.kinds),
+            impact=totals,
+            rate=totals.rate,
+            baseline=totals.baseline,
+        )

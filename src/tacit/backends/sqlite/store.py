@@ -158,6 +158,11 @@ class SqliteStore:
         with self._database.write(durable=True) as connection:
             writing.relate(connection, relations)
 
+    def unrelate(self, relations: Iterable[Relation]) -> None:
+        """See the port."""
+        with self._database.write(durable=False) as connection:
+            writing.unrelate(connection, relations)
+
     def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
         """See the port. Ordered by source, target, type."""
         with self._database.read() as connection:

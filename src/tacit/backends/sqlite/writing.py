@@ -162,6 +162,15 @@ def put_vectors(
         _put_vector(connection, int(found[0]), row, vector)
 
 
+def unrelate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> None:
+    """Take relations away."""
+    connection.executemany(
+        "DELETE FROM relations WHERE type = ? AND source = (SELECT number FROM memories WHERE id = ?)"
+        " AND target = (SELECT number FROM memories WHERE id = ?)",
+        [(one.type, clean_text(one.source_id), clean_text(one.target_id)) for one in relations],
+    )
+
+
 def relate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> None:
     """Add or re-weigh relations.
 

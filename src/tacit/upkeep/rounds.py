@@ -1,0 +1,110 @@
+"""One round of upkeep over a store: every scope tended, orphaned relations gone, and counts of what is there.
+
+In: a store, kinds, settings, the time. Out: what was done, or counts. A second round at the same time changes nothing more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tacit.config.settings import RetentionSettings
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.scope import ScopeFilter
+from tacit.ports.clock import Clock
+from tacit.ports.store import MemoryFilter, Store
+from tacit.upkeep.tending import Tended, is_stated, orphans, plan
+
+_BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """What the store holds.
+
+    Attributes:
+        by_kind, by_status, by_scope: memories, most frequent first; by kind and by scope active ones only.
+        stated: active ones that upkeep never touches.
+        used: active ones that were used after an injection.
+        restated: active ones that were stated more than once.
+    """
+
+    by_kind: Mapping[str, int]
+    by_status: Mapping[str, int]
+    by_scope: Mapping[str, int]
+    stated: int
+    used: int
+    restated: int
+
+
+def tend(store: Store, kinds: KindRegistry, settings: RetentionSettings, *, clock: Clock) -> Tended:
+    """Tend every scope, each in one transaction.
+
+    Raises:
+        StoreError: as the store; scopes before it stay tended.
+    """
+    done = Tended()
+    for scope in sorted(store.scopes().scopes, key=str):
+        visible = ScopeFilter.of(scope)
+        memories = tuple(_all(store, MemoryFilter(), visible))
+        made = plan(
+            memories, kinds, now_ms=clock.now_ms(), fade=settings.fade_half_lives, most=settings.memories
+        )
+        if made.changes:
+            store.apply(made.changes)
+        done += made.tended
+    return replace(done, relations=_unrelate(store))
+
+
+def statistics(store: Store, kinds: KindRegistry) -> Statistics:
+    """Counts over the whole store."""
+    statuses: Counter[str] = Counter()
+    by_kind: Counter[str] = Counter()
+    by_scope: Counter[str] = Counter()
+    stated = used = restated = 0
+    for memory in _all(store, MemoryFilter(statuses=None), store.scopes()):
+        statuses[memory.status] += 1
+        if memory.status != "active":
+            continue
+        by_kind[memory.kind] += 1
+        by_scope[str(memory.scope)] += 1
+        stated += is_stated(memory, kinds)
+        used += memory.use_count > 0
+        restated += memory.frequency > 1
+    return Statistics(
+        by_kind=_ordered(by_kind),
+        by_status=_ordered(statuses),
+        by_scope=_ordered(by_scope),
+        stated=stated,
+        used=used,
+        restated=restated,
+    )
+
+
+def _unrelate(store: Store) -> int:
+    """Take away relations that lead to what is recalled no more."""
+    scope = store.scopes()
+    memories = {memory.id: memory for memory in _all(store, MemoryFilter(statuses=None), scope)}
+    ids = [name for name, memory in memories.items() if memory.status not in ("active", "quarantined")]
+    found = {
+        (relation.source_id, relation.target_id, relation.type): relation
+        for start in range(0, len(ids), _BATCH)
+        for relation in store.relations(ids[start : start + _BATCH], scope=scope)
+    }
+    gone = orphans(found.values(), memories)
+    if gone:
+        store.unrelate(gone)
+    return len(gone)
+
+
+def _all(store: Store, where: MemoryFilter, scope: ScopeFilter) -> Iterator[Memory]:
+    offset = 0
+    while batch := store.list_memories(where, scope=scope, limit=_BATCH, offset=offset):
+        yield from batch
+        offset += len(batch)
+
+
+def _ordered(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
