@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
@@ -26,6 +27,9 @@ from tacit.recall.need import NeedModel
 from tacit.recall.score.gate import Gate, GateModel, UsualPrompt
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.leaks import same_project
+
+if TYPE_CHECKING:
+    from tacit_evals.fit.situation import LabelledPrompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +88,6 @@ def fit_all(
         InvalidInput: if nothing is left to fit on.
     """
     # The fitters read the suites' pools, which know what is fitted: imported late.
-    from tacit_evals.fit.gate import ALPHA, FOREIGN, TOKENS, ask_all, fit_gate
     from tacit_evals.fit.need import fit_need
     from tacit_evals.fit.situation import labelled_prompts
     from tacit_evals.fit.usual import fit_usual
@@ -98,6 +101,7 @@ def fit_all(
             hint="Give --fit a folder with judged projects other than the evaluated ones.",
         )
     places = tuple(dirs)
+    prompts = [one for folder in places for one in labelled_prompts(folder, exclude=excluded)]
     situation, trigger = readers_without(places, excluded, embedder, date, command)
     apart = {
         one.name: readers_without(places, tuple(sorted({*excluded, one.name})), embedder) for one in projects
@@ -115,44 +119,56 @@ def fit_all(
         triggers=tuple((name, models[1]) for name, models in apart.items()),
         match=match_without(places, excluded, embedder, date, command),
         need=need,
-        usual=fit_usual(
-            [one for folder in places for one in labelled_prompts(folder, exclude=excluded)],
-            projects,
-            embedder=embedder,
-            date=date,
-            command=command,
-        ),
+        usual=fit_usual(prompts, projects, embedder=embedder, date=date, command=command),
     )
-    asked = [
-        row
-        for given in (True, False)
-        for row in ask_all(projects, embedder=embedder, settings=settings, given=given, fitted=learned)
-    ]
-    manifest = {
-        "what": "relevance of a short list, per surface",
-        "embedder": str(embedder.identity),
-        "projects": sorted(one.name for one in projects),
-        "rows": sum(len(row.candidates) for row in asked),
-        "alpha": ALPHA,
-        "foreign": FOREIGN,
-        "tokens": TOKENS,
-        "date": date,
-        "command": command,
-    }
-    gate = GateModel(surfaces={Surface.PROMPT: fit_gate(asked, exclude=excluded)}, manifest=manifest)
+    gate, rows = _gate_of(projects, prompts, learned, embedder=embedder, settings=settings)
+    manifest = {**gate.manifest, "date": date, "command": command}
     return replace(
         learned,
         situations=(),
         triggers=(),
-        gate=gate,
+        gate=replace(gate, manifest=manifest),
         left_out=excluded,
         rows=(
             ("situation", int(situation.file.manifest["rows"])),
             ("trigger", int(trigger.file.manifest["rows"])),
             ("need", sum(len(one.memories) for one in projects)),
-            ("gate", sum(len(row.candidates) for row in asked)),
+            ("gate", rows),
         ),
     )
+
+
+def _gate_of(
+    projects: Sequence[Project],
+    prompts: Sequence[LabelledPrompt],
+    learned: Fitted,
+    *,
+    embedder: Embedder,
+    settings: RecallSettings,
+) -> tuple[GateModel, int]:
+    """The gate fitted on the short lists that `learned` gives, and how many pairs they hold."""
+    from tacit_evals.fit.gate import ALPHA, FOREIGN, TOKENS, ask_all, fit_gate, strangers_of
+
+    strangers = strangers_of(prompts, projects)
+    asked = [
+        row
+        for given in (True, False)
+        for row in ask_all(
+            projects, embedder=embedder, settings=settings, given=given, fitted=learned, strangers=strangers
+        )
+    ]
+    pairs = sum(len(row.candidates) for row in asked)
+    manifest = {
+        "what": "relevance of a short list, per surface",
+        "embedder": str(embedder.identity),
+        "projects": sorted(one.name for one in projects),
+        "rows": pairs,
+        "strangers": len(strangers),
+        "alpha": ALPHA,
+        "foreign": FOREIGN,
+        "tokens": TOKENS,
+    }
+    return GateModel(surfaces={Surface.PROMPT: fit_gate(asked)}, manifest=manifest), pairs
 
 
 def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) -> tuple[Project, ...]:

@@ -34,17 +34,20 @@ from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.recall.score.gate.evidence import evidence_of
 from tacit.recall.score.gate.model import MANY, MOST, SurfaceModel
-from tacit_evals.data.judged import Project
+from tacit_evals.data.judged import Judgment, Project, Prompt
 from tacit_evals.fit.fitted import SHIPPED, Fitted
 from tacit_evals.fit.leaks import same_project
+from tacit_evals.fit.situation import LabelledPrompt
 from tacit_evals.suites.pool import Pool
 
 Array = NDArray[np.float64]
 ALPHA = 0.12
 """Bound on the expected rate of injections into prompts that deserve nothing."""
-FOREIGN = 0.02
-"""The same for prompts of another project, what applies everywhere aside. What is promised is 0.03; on a project that was left
-out the rate came out half as high again as on those that were fitted on (ADR 0018)."""
+FOREIGN = 0.025
+"""The same for prompts of another project, what applies everywhere aside. What is promised is 0.03: a project that was not fitted
+on differs from those that were."""
+STRANGERS = 90
+"""So many prompts of further projects, which nobody judged, are asked of every store besides."""
 TOKENS = 30.0
 """Bound on the expected tokens a prompt."""
 MOST_TOKENS = 400.0
@@ -119,8 +122,9 @@ def ask_all(
     settings: RecallSettings,
     given: bool,
     fitted: Fitted = SHIPPED,
+    strangers: Sequence[Prompt] = (),
 ) -> list[Asked]:
-    """Every prompt of every project asked of every project's store."""
+    """Every prompt of every project, and every one of `strangers`, asked of every project's store."""
     found: list[Asked] = []
     for project in projects:
         listener = Listener()
@@ -133,19 +137,19 @@ def ask_all(
         )
         try:
             generic = pool.generic()
-            for other in projects:
-                for prompt in other.prompts:
-                    start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms)
+            for other, prompts in [*((one.name, one.prompts) for one in projects), ("", strangers)]:
+                for prompt in prompts:
+                    start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms or project.prompts[-1].at_ms)
                     before = len(listener.heard)
-                    pool.prompt(prompt, start, pool_of=other.name)
+                    pool.prompt(prompt, start, pool_of=other)
                     query, candidates, home = (
                         listener.heard[-1] if len(listener.heard) > before else (None, (), None)
                     )
-                    crossed = other is not project
+                    crossed = other != project.name
                     found.append(
                         Asked(
                             store=project.name,
-                            prompt_of=other.name,
+                            prompt_of=other,
                             item=prompt.id,
                             query=query,
                             candidates=candidates,
@@ -162,6 +166,26 @@ def ask_all(
         finally:
             pool.close()
     return found
+
+
+def strangers_of(prompts: Sequence[LabelledPrompt], projects: Sequence[Project]) -> tuple[Prompt, ...]:
+    """`STRANGERS` of `prompts` that belong to none of `projects`, evenly spread over them."""
+    others = [
+        one for one in prompts if not any(same_project(one.project, project.name) for project in projects)
+    ]
+    return tuple(
+        Prompt(
+            id=f"stranger {number}",
+            session="",
+            turn=0,
+            at_ms=0,
+            text=one.text,
+            previous=one.previous_end,
+            files=tuple(one.files),
+            judgment=Judgment(),
+        )
+        for number, one in enumerate(others[:: max(1, -(-len(others) // STRANGERS))])
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
