@@ -403,10 +403,21 @@ class PrivacySettings(_Section):
 
 
 class RetentionSettings(_Section):
-    """How long records of what happened are kept. Memories are kept until someone forgets them."""
+    """How long records of what happened are kept, and what nobody stated. What you stated is kept until you forget it."""
 
     traces: int = Field(default=2000, ge=0, description="most traces kept")
     trace_days: float = Field(default=30.0, gt=0.0, description="days a trace is kept")
+    memories: int = Field(
+        default=20_000, ge=0, description="most memories of one scope that nobody stated; 0 = no limit"
+    )
+    fade_half_lives: float = Field(
+        default=6.0,
+        ge=0.0,
+        description="half-lives of its kind after which a memory goes that nobody stated or used; 0 = never",
+    )
+    pending_fix_days: float = Field(
+        default=45.0, gt=0.0, description="days that an unresolved failure waits for its fix"
+    )
 
 
 class KindSettings(_Section):
