@@ -43,7 +43,8 @@ MAX_TEXT = 100_000
 def clean_prompt(text: str) -> str:
     """The words of a user message, or "" when a program wrote it."""
     # A reminder may stand before a person's words; whatever else opens like a program's text is one throughout.
-    if machine_made(_REMINDER.sub("", text)) or _IN_TRANSCRIPTS.match(text):
+    bare = _REMINDER.sub("", text) if "<" in text else text
+    if machine_made(bare) or _IN_TRANSCRIPTS.match(text):
         return ""
     words = _clean(text)
     if plan := _PLAN.match(words):
@@ -58,7 +59,8 @@ def clean_reply(text: str) -> str:
 
 def _clean(text: str) -> str:
     short = text[:MAX_TEXT].replace("\x00", "").replace("\r\n", "\n")
-    return _WRAPPER.sub("", strip_blocks(short)).strip()
+    words = strip_blocks(short)
+    return (_WRAPPER.sub("", words) if "<" in words else words).strip()
 
 
 def refusal(error: str) -> tuple[bool, str]:

@@ -73,7 +73,7 @@ def read_conversations(path: Path) -> Iterator[Transcript]:
         return
     for one in found:
         if is_conversation(one):
-            yield _conversation(fields_of(one), _position(one))
+            yield _conversation(fields_of(one), _position(json.dumps(one, sort_keys=True)))
 
 
 def _by_line(text: str) -> Iterator[Transcript]:
@@ -85,19 +85,19 @@ def _by_line(text: str) -> Iterator[Transcript]:
             continue
         row = parse_json(line)
         if is_conversation(row):
-            yield _conversation(fields_of(row), _position(row))
+            yield _conversation(fields_of(row), _position(line))
         elif _is_message(row):
             messages.append(row)
         else:
             bad += row is None
     if messages:
-        yield _conversation({"messages": messages}, _position(messages), bad=bad)
+        yield _conversation({"messages": messages}, _position(text), bad=bad)
 
 
-def _position(value: object) -> Position:
+def _position(text: str) -> Position:
     """Stands for one conversation as it is now."""
-    told = json.dumps(value, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
-    return Position(offset=len(told), head=hashlib.sha256(told).hexdigest()[:16])
+    raw = text.encode("utf-8", "surrogatepass")
+    return Position(offset=len(raw), head=hashlib.sha256(raw).hexdigest()[:16])
 
 
 def _conversation(fields: Fields, end: Position, *, bad: int = 0) -> Transcript:

@@ -17,6 +17,7 @@ from tacit.capture.turn import Position, Transcript
 from tacit.errors import InvalidPayload
 
 _Fields = Mapping[str, object]
+_TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
 
 
@@ -49,14 +50,7 @@ def take_message(builder: TurnBuilder, message: _Fields) -> None:
     inner = message.get("message")
     if isinstance(inner, Mapping) and "content" in inner:  # Cursor wraps what was said once more
         message = {**message, **cast("_Fields", inner), "role": message.get("role")}
-    at_ms = next(
-        (
-            t
-            for name in ("at_ms", "timestamp", "time", "created_at", "meta")
-            if (t := _when(message.get(name)))
-        ),
-        0,
-    )
+    at_ms = next((t for name in _TIMES if name in message and (t := _when(message[name]))), 0)
     content = message.get("content", message.get("text"))
     match message.get("role"):
         case "user" | "human":
