@@ -531,6 +531,27 @@ def test_what_is_broken_is_named(tmp_path: Path, raw: bytes) -> None:
         sessions(path)
 
 
+def test_opencodes_database_is_known_by_its_tables(tmp_path: Path) -> None:
+    path = tmp_path / "copy-of-a-database"
+    db = sqlite3.connect(path)
+    db.executescript(
+        "CREATE TABLE session (id TEXT, directory TEXT, parent_id TEXT, time_updated INT);"
+        "CREATE TABLE message (id TEXT, session_id TEXT, time_created INT, data TEXT);"
+        "CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);"
+        "INSERT INTO session VALUES ('ses_1', '/work/app', NULL, 5), ('ses_2', '/work/app', 'ses_1', 6);"
+    )
+    for session in ("ses_1", "ses_2"):
+        db.execute("INSERT INTO message VALUES (?, ?, 1, ?)", (f"m{session}", session, '{"role": "user"}'))
+        part = json.dumps({"type": "text", "text": f"hello from {session}"})
+        db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (f"p{session}", f"m{session}", session, part))
+    db.commit()
+    db.close()
+    (session,) = sessions(path)
+    assert (session.host, session.session_id, session.transcript.cwd) == ("opencode", "ses_1", "/work/app")
+    assert said(session.transcript) == [("user", "hello from ses_1")]
+    assert [one.session_id for one in sessions(path, subagents=True)] == ["ses_1", "ses_2"]
+
+
 def test_another_database_is_none_of_opencodes(tmp_path: Path) -> None:
     path = tmp_path / "some.db"
     db = sqlite3.connect(path)

@@ -1,9 +1,9 @@
 """What `tacit import transcripts` makes of a folder: how fast, what it learns, and that a second run adds nothing.
 
 Run: `python -m tacit_evals.backfill --data DIR [--embedder fake] [--samples 30] [--json FILE]`. DIR is searched as the command
-searches it. Reading is timed alone and with extraction (everything but embedding and storing), in processor time, on JSON
-lines and on all files; then everything is imported twice into a throw-away home. Ends with 1 when a file could not be read
-or the second run changed anything.
+searches it. Reading is timed alone and with extraction (everything but embedding and storing), in processor time, on the
+hosts' own JSON lines, on all JSON lines and on all files; then everything is imported twice into a throw-away home. Ends
+with 1 when a file could not be read or the second run changed anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.capture.checkpoint import Checkpoint
-from tacit.capture.discover import TranscriptInfo, named_transcripts
+from tacit.capture.discover import HOSTS, TranscriptInfo, named_transcripts
 from tacit.capture.report import CaptureReport
 from tacit.capture.session import Place, learn
 from tacit.capture.transcripts.sessions import Session, read_sessions
@@ -124,7 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folders = sorted({path for path in given.data.iterdir() if path.is_dir()}) or [given.data]
     infos = [info for folder in folders for info in named_transcripts([folder], cwd=str(folder))]
     lines = [info for info in infos if info.path.suffix == ".jsonl"]
-    speeds = {"jsonl": time_reading(lines), "all": time_reading(infos)}
+    hosts = [info for info in lines if info.host in HOSTS]
+    speeds = {"hosts": time_reading(hosts), "jsonl": time_reading(lines), "all": time_reading(infos)}
     for name, speed in speeds.items():
         _say(f"{name}: {asdict(speed) if speed else 'nothing there'}")
     with tempfile.TemporaryDirectory(prefix="tacit-backfill-") as home:
