@@ -46,6 +46,8 @@ SPOOL_EVERY_S = 15.0
 UPKEEP_EVERY_S = 86_400.0
 UPKEEP_IDLE_S = 60.0
 PRERENDER_EVERY_S = 20.0
+PRERENDER_QUIET_S = 2.0
+"""What is not urgent waits so long for a moment without requests, and goes ahead without one after ten times its turn."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -227,7 +229,9 @@ class DaemonProcess:
                     kept_s = now
                     engine.upkeep()
                 asked_s = now - counters.idle_s
-                due = now - rendered_s > PRERENDER_EVERY_S and asked_s > rendered_s
+                waited_s = now - rendered_s
+                quiet = counters.idle_s > PRERENDER_QUIET_S or waited_s > 10 * PRERENDER_EVERY_S
+                due = waited_s > PRERENDER_EVERY_S and asked_s > rendered_s and quiet
                 if (due or engine.starts_stale) and self._claim.holds():
                     rendered_s = now
                     engine.prerender()
