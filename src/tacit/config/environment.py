@@ -7,7 +7,7 @@ part the levels. Variables of Tacit that are no settings (TACIT_HOME, TACIT_HOOK
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -55,6 +55,20 @@ def read_environment(environ: Mapping[str, str]) -> EnvironmentValues:
             at = cast(dict[str, object], below)
         at[parts[-1]] = environ[variable]
     return EnvironmentValues(values=nested, names=names)
+
+
+ARRAY_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+def one_thread_for_arrays(environ: MutableMapping[str, str] | None = None) -> None:
+    """Have numpy compute on the thread that asks, unless the user says otherwise; before numpy is loaded.
+
+    What a recall multiplies is too small to be shared out: on a busy machine waiting for the other threads took twenty times
+    as long as the work.
+    """
+    given = os.environ if environ is None else environ
+    for name in ARRAY_THREADS:
+        given.setdefault(name, "1")
 
 
 def secret(name: str, environ: Mapping[str, str] | None = None) -> str:

@@ -41,6 +41,9 @@ def main() -> int:
     if claimed is None:
         return 0
 
+    from tacit.config.environment import one_thread_for_arrays  # noqa: PLC0415
+
+    one_thread_for_arrays()
     from tacit.daemon.process import DaemonProcess  # noqa: PLC0415
 
     code = DaemonProcess(home, claimed, http_port=arguments.http_port, debug=arguments.debug).run()
