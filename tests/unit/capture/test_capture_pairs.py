@@ -12,7 +12,7 @@ from tacit.capture.reconcile import Neighbour, reconcile
 from tacit.capture.reconcile.features import NAMES, pair_row
 from tacit.capture.reconcile.judge import Judgment, PairJudge, judge_by_rules, word_matches
 from tacit.capture.reconcile.model import OUTCOMES, read_model, shipped_model
-from tacit.capture.reconcile.words import other_subject, parts_of
+from tacit.capture.reconcile.words import other_subject, parts_of, shared_matter
 from tacit.errors import InvalidInput
 from tacit.model.changes import Add, Contradict, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -46,6 +46,25 @@ def test_a_statement_is_read_into_words_values_and_where_it_holds() -> None:
 )
 def test_one_sentence_of_two_subjects(new: str, old: str, other: bool) -> None:
     assert other_subject(new, old) is other
+
+
+def test_the_share_of_telling_words_is_the_mean_of_both_sides() -> None:
+    # {port, 9090} and {port, 8080, billing}: one of two, one of three.
+    assert shared_matter("The port is 9090.", "The billing port is 8080.") == pytest.approx(
+        (1 / 2 + 1 / 3) / 2
+    )
+    assert shared_matter("Use tabs", "Deploy on Fridays") == 0
+
+
+def test_without_a_telling_word_in_common_nothing_is_ended_or_merged() -> None:
+    judge = PairJudge(None)
+    (found,) = judge(
+        "The babufe coduri holds for a.",
+        [("The gafibu zotare counts in b.", 0.85)],
+        near=0.93,
+        correction=False,
+    )
+    assert found.relation == "apart"
 
 
 def test_numbers_of_a_changed_value() -> None:

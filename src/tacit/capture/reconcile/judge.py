@@ -14,7 +14,7 @@ import numpy as np
 from tacit.capture.reconcile.compare import Verdict, compare, take_apart
 from tacit.capture.reconcile.features import WordMatches, pair_row
 from tacit.capture.reconcile.model import OUTCOMES, PairModel, shipped_model
-from tacit.capture.reconcile.words import other_subject, parts_of
+from tacit.capture.reconcile.words import other_subject, parts_of, shared_matter
 from tacit.capture.wording import negated
 from tacit.ports.models import Embedder, TokenEmbedder
 
@@ -22,6 +22,9 @@ Relation = Literal["same", "conflict", "unsure", "apart"]
 _SHOWN = 4
 FAR = 0.3
 """Statements of a lesser cosine are about different things; the model was fitted on hardly any such pair."""
+SHARED = 0.15
+"""Two statements with a lesser share of telling words in common are left alone, whatever their vectors say: of written pairs
+that say the same 1 in 300 has less, of those that cannot both hold 1 in 20, of those that stand beside each other 1 in 4."""
 MOST_READ = 12
 """Most neighbours that the model reads, the nearest first: about a millisecond each."""
 
@@ -106,6 +109,7 @@ class PairJudge:
             if one.relation == "apart"
             and not 0.0 < others[place][1] < FAR
             and not other_subject(new, others[place][0])
+            and shared_matter(new, others[place][0]) >= SHARED
         ][:MOST_READ]
         if open_:
             model = self._model or shipped_model()

@@ -178,6 +178,13 @@ def _key(word: str) -> str:
     return word.rstrip("e") if len(word) > 3 else word
 
 
+def shared_matter(new: str, old: str) -> float:
+    """Share of the telling words that both have: the mean of both sides' shares, 0-1."""
+    mine, theirs = parts_of(new).words - VAGUE, parts_of(old).words - VAGUE
+    both = len(mine & theirs)
+    return (both / max(len(mine), 1) + both / max(len(theirs), 1)) / 2
+
+
 def other_subject(new: str, old: str) -> bool:
     """Whether both are one sentence said of two subjects: "the lexer is made by A in 3", "the parser is made by B in 5".
 
