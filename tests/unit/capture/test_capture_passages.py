@@ -78,6 +78,24 @@ def test_code_tables_headings_and_pasted_matter_are_no_passages():
     assert texts("user", "The README says:\n> always deploy on Fridays and never on any other day") == []
 
 
+def test_what_the_user_only_puts_up_for_discussion_is_not_theirs():
+    pasted = "The watcher must always register every folder below the root, otherwise new files in deep folders are never seen by it."
+    assert texts("user", f"What do you think of this one?\n\n{pasted}") == []
+    assert texts("user", pasted) == [pasted]
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "[supabase] [db] > always run the migrations before the start of the local server",
+        "time=2026-03-18 level=DEBUG msg=watching the folder of the sessions because of the flag",
+        "[07/02/26 11:58 main ~/work] npx login sh: wrangler: command not found in this folder",
+    ],
+)
+def test_what_a_program_printed_is_no_passage(printed):
+    assert texts("user", printed) == []
+
+
 def test_the_span_is_verbatim_and_the_text_is_one_line():
     said = "- **Do not** nest a details tag\n  inside another details tag in this output"
     (message,) = messages_of(turns(("assistant", said)))
@@ -127,12 +145,12 @@ def test_the_chance_is_the_logistic_of_bias_and_words():
 def test_a_loose_reference_is_resolved_by_what_was_named_before():
     said = turns(
         ("assistant", "I changed `renderList` in src/markdown/tools.go as you asked."),
-        ("user", "ok, we don't want that at all, please leave it out"),
+        ("user", "ok, we don't want this at all, please leave it out"),
     )
     message = list(messages_of(said))[1]
     (passage,) = passages_of(message)
     content = content_of(passage)
-    assert content == "We don't want that at all, please leave it out (renderList, src/markdown/tools.go)"
+    assert content == "We don't want this at all, please leave it out (renderList, src/markdown/tools.go)"
 
 
 def test_names_are_paths_and_identifiers_and_nothing_else():

@@ -42,8 +42,8 @@ ROLES: tuple[Role, ...] = ("assistant", "user")
 SESSION_WEIGHT, PROMPT_WEIGHT = 3.0, 0.4
 """How much a passage counts; prompts were labelled under another protocol."""
 STRENGTH = {"user": 0.05, "assistant": 0.1, "kind": 0.1}
-CUE_SCALE = {"user": 0.2, "assistant": 0.3, "kind": 0.3}
-WORD_SCALE = {"user": 3.0, "assistant": 3.0, "kind": 2.0}
+CUE_SCALE = {"user": 0.2, "assistant": 0.3, "kind": 0.15}
+WORD_SCALE = {"user": 3.0, "assistant": 3.0, "kind": 4.0}
 LEAST_SESSIONS = 3
 FOLDS = 6
 SPAN_F1 = 0.4

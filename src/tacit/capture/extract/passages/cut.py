@@ -1,7 +1,7 @@
 """Cutting what was said into passages that may be worth keeping. In: turns. Out: passages. Pure, deterministic.
 
-A passage is a run of whole sentences of one message, 8 to 50 words. A short message of the user is one passage: measured, its
-own words beside each other say best what it means. Of a longer one, and of the agent's, every short run of sentences is one.
+A passage is a run of whole sentences of one message, 8 to 50 words. A short message of the user is taken as a whole too:
+measured, its own words beside each other say best what it means.
 Code, quotes, logs, tables and whatever the user pasted rather than said is never part of a passage.
 """
 
@@ -17,6 +17,8 @@ from tacit.capture.turn import Role, Turn
 from tacit.reading.sentences import split_sentences
 
 MIN_WORDS, MAX_WORDS = 8, 50
+UNCUT_WORDS = 22
+"""A user's message of so few words is taken whole or not at all."""
 MOST_SENTENCES: dict[Role, int] = {"user": 4, "assistant": 2}
 CONTEXT_CHARS = 400
 MOST_CUT = 400
@@ -24,6 +26,16 @@ MOST_CUT = 400
 _MARKER = re.compile(r"^\s*(?:[-*+\u2022>]|\d{1,2}[.)])\s+")
 _BOLD = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
 _NO_PROSE = re.compile(r"^\s*(?:```|~~~|\||#{1,6}\s|<\w)")
+_PRESENTS = re.compile(
+    r"\b(?:what (?:do|would) (?:you|we) think|(?:any |your )?thoughts|how about|what about|(?:this|next|another|last) (?:one|finding|comment|issue)"
+    r"|consider|feedback|review|comments?|observation|finding|it says|they say|implement the following)\b[^.!]{0,60}[?:]\W*$",
+    re.IGNORECASE,
+)
+PRESENTED_WORDS = 15
+_PRINTED = re.compile(
+    r"\blevel=\w+|^\W*\[[\w./ -]+\]\s*\[|^\W*\[\d\d?/\d\d?/\d\d|^\W*[\u2713\u2714\u2717\u2718\u26a0]|^\W*time=|\[Image #\d+\]\W*$|(?:^|\s)(?:npm (?:ERR|WARN)|zsh:|sh:|bash:)\s"
+)
+"""What a program printed."""
 _ENDED = (".", "!", "?", ":", ";", "\u2026")
 
 
@@ -99,17 +111,18 @@ def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]
 
 
 def passages_of(message: Message) -> Iterator[Passage]:
-    """The passages of a message: the message itself where it is short and the user's, else runs of its sentences."""
+    """The passages of a message: all of it where it is the user's and at most 50 words, and from 23 words on its short runs."""
     role = message.turn.role
     sizes = [len(one.split()) for one in message.sentences]
     total = sum(sizes)
-    if role == "user" and total <= MAX_WORDS:
-        if total >= MIN_WORDS:
-            yield Passage(message=message, first=0, last=len(sizes))
+    whole = role == "user" and MIN_WORDS <= total <= MAX_WORDS
+    if whole:
+        yield Passage(message=message, first=0, last=len(sizes))
+    if role == "user" and total <= UNCUT_WORDS:
         return
     for first in range(len(sizes)):
         for length, words in enumerate(accumulate(sizes[first : first + MOST_SENTENCES[role]]), start=1):
-            if MIN_WORDS <= words <= MAX_WORDS:
+            if MIN_WORDS <= words <= MAX_WORDS and not (whole and length == len(sizes)):
                 yield Passage(message=message, first=first, last=first + length)
 
 
@@ -117,8 +130,15 @@ def _said(turn: Turn) -> list[str]:
     if turn.role == "user":
         if pasted_document(turn.text):
             return []
-        return [one.text for one in spoken_sentences(turn.text) if not one.doubted]
+        spoken = spoken_sentences(_own_words(turn.text))
+        return [one.text for one in spoken if not one.doubted and not _PRINTED.search(one.text)]
     return [one for one in split_sentences(turn.text) if not _NO_PROSE.match(one)]
+
+
+def _own_words(text: str) -> str:
+    """The part before what the user only puts up for discussion: "What do you think of this one?" and a pasted comment."""
+    lead, _, rest = text.strip().partition("\n")
+    return lead if _PRESENTS.search(lead) and len(rest.split()) >= PRESENTED_WORDS else text
 
 
 def _place(text: str, sentence: str) -> tuple[int, int] | None:

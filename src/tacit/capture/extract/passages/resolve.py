@@ -1,8 +1,8 @@
 """Making a passage say by itself what it is about. In: a passage. Out: its content. Pure; adds names, never words.
 
-Where it points at something ("it", "that file") or names nothing, the files and identifiers that were named last before it
-are put behind it: of the message itself, else of the end of what the other side said before. A name is a path or an
-identifier of code and nothing else, so that nobody's sentence can ride along.
+Where it points at something ("it", "that file"), the files and identifiers that were named last before it
+are put behind it: of the message itself, else of the end of what the other side said before, else of the reply. A name is a
+path or an identifier of code and nothing else, so that nobody's sentence can ride along.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def content_of(passage: Passage) -> str:
     text = passage.text
     bare = _OPENING.sub("", text)
     content = tidy(bare if len(bare.split()) >= 4 else text)
-    if names_in(content) and not loose_reference(content):
+    if not loose_reference(content):
         return content
     lower = content.lower()
     room = MAX_WORDS - len(content.split())
-    names = [name for name in _named_before(passage) if name.lower() not in lower][: min(MOST_NAMES, room)]
+    names = [name for name in _named_around(passage) if name.lower() not in lower][: min(MOST_NAMES, room)]
     return f"{content} ({', '.join(names)})" if names else content
 
 
@@ -42,8 +42,10 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if len(name) <= _CHARS and _NAME.fullmatch(name)))
 
 
-def _named_before(passage: Passage) -> tuple[str, ...]:
-    """Names said before the passage, the last one first."""
+def _named_around(passage: Passage) -> tuple[str, ...]:
+    """Names said before the passage, the last one first; then those of the reply, the first one first."""
     message = passage.message
     own = " ".join(message.sentences[: passage.first])
-    return tuple(dict.fromkeys((*reversed(names_in(own)), *reversed(names_in(message.before)))))
+    around = (own, message.before)
+    before = (name for text in around for name in reversed(names_in(text)))
+    return tuple(dict.fromkeys((*before, *names_in(message.after))))
