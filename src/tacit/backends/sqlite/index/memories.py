@@ -28,6 +28,8 @@ Lengths = NDArray[np.uint16]
 """Words of a text, per position; what is longer counts as 65,535."""
 
 _WHOLE = 65_000
+_STEP = 8
+"""One in so many rows of a middling scope tells which products are among the greatest."""
 _SAMPLED = 4096
 _LARGE = 65_536
 """In a scope of more rows, a sample of them tells from which score on a row may be among the best."""
@@ -89,12 +91,10 @@ class MemoryRows:
         positions = self._likely(parts, want, usable) if self.rows.size > _LARGE else None
         if positions is None:
             best = self._products(parts, slice(None))
-            positions = np.flatnonzero(best if usable is None else (best > 0) & usable)
+            if usable is not None:
+                best[~usable] = 0
+            positions = _greatest(best, want)
             best = best[positions]
-            if 0 < want < len(best):
-                # Without the zeros: a partition among many equals takes twenty times as long.
-                kept = best >= np.partition(best, len(best) - want)[len(best) - want]
-                positions, best = positions[kept], best[kept]
         else:
             best = self._products(parts, positions)
         scores = best.astype(np.float32)
@@ -147,6 +147,17 @@ class MemoryRows:
             lives = (again >= 0) & rows.alive[behind]
             found[lives] = behind[lives]
         return found
+
+
+def _greatest(products: NDArray[np.uint16], want: int) -> Positions:
+    """Positions of the `want` greatest above 0 and of some more, all of those as good as the last one."""
+    sample = np.sort(products[::_STEP])
+    rank = len(sample) - (2 * want // _STEP + 8)
+    if want > 0 and rank >= 0 and sample[rank]:
+        positions = np.flatnonzero(products >= sample[rank])
+        if len(positions) >= want:
+            return positions
+    return np.flatnonzero(products)
 
 
 def _lookup(ascending: Numbers, numbers: Numbers) -> Positions:
