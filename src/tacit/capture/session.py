@@ -120,12 +120,7 @@ def learn(
         left=[redact(text) for text in open_loops(turns)],
         fixed=[redact(_fix_line(fix, place)) for fix in fixes],
     )
-    work = replace(
-        work,
-        commits=tuple(redact(text) for text in work.commits),
-        tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
-    )
-    work = replace(work, asked=_redacted_part(work.asked, _first_words(turns), redact))
+    work = _redacted_work(work, turns, redact)
     left = tuple(_redacted(failure, redact) for failure in failures)
     waiting, kept = open_after(pending, left, session)
     return Learned(
@@ -249,6 +244,15 @@ def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
 def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:
     """A part of a text without secrets: cut out of the whole, a secret may have lost what it is known by."""
     return lost_words(whole, redact(whole)).without(redact(part)) if part else ""
+
+
+def _redacted_work(work: SessionWork, turns: Sequence[Turn], redact: Callable[[str], str]) -> SessionWork:
+    return replace(
+        work,
+        asked=_redacted_part(work.asked, _first_words(turns), redact),
+        commits=tuple(redact(text) for text in work.commits),
+        tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
+    )
 
 
 def _gives_away(found: Found, redact: Callable[[str], str]) -> bool:
