@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.fit.pairs.learn import thresholds_of
+from tacit_evals.fit.pairs.learn import labelled_pairs, thresholds_of
 from tacit_evals.fit.pairs.rows import Pair, history_pairs, made_pairs, pool_pairs
 
 
@@ -52,3 +52,17 @@ def test_a_threshold_lets_no_more_than_its_share_pass():
     # 3 of 100 may pass: the quantile 0.97 of 0.5 ... 0.896 lies at the 97th value or above.
     assert found["conflict"] >= 0.5 + 96 / 250
     assert found["same"] == 0.45
+
+
+def test_judged_cases_are_never_fitted_on(data):
+    before = labelled_pairs([data], FakeEmbedder())
+    (data / "update").mkdir()
+    case = {
+        "id": "c",
+        "existing": [{"id": "m", "kind": "fact", "content": "Unheard of."}],
+        "new": {},
+        "outcome": {},
+    }
+    (data / "update" / "dev.jsonl").write_text(json.dumps(case), "utf-8")
+    assert labelled_pairs([data], FakeEmbedder()) == before
+    assert not any(pair.group == "getspecstory" for pair in before)

@@ -14,7 +14,7 @@ import numpy as np
 from tacit.capture.reconcile.compare import Verdict, compare, take_apart
 from tacit.capture.reconcile.features import WordMatches, pair_row
 from tacit.capture.reconcile.model import OUTCOMES, PairModel, shipped_model
-from tacit.capture.reconcile.words import other_subject, parts_of, shared_matter
+from tacit.capture.reconcile.words import Parts, other_subject, parts_of, shared_matter
 from tacit.capture.wording import negated
 from tacit.ports.models import Embedder, TokenEmbedder
 
@@ -166,10 +166,18 @@ def _by_chance(
 def _difference(new: str, old: str) -> str:
     """What one says and the other does not: `8080 -> 9090`; about what both speak."""
     a, b = parts_of(new), parts_of(old)
-    gone = [word for word in dict.fromkeys(b.order) if word not in a.words][:_SHOWN]
-    come = [word for word in dict.fromkeys(a.order) if word not in b.words][:_SHOWN]
-    both = [word for word in dict.fromkeys(a.order) if word in b.words][:_SHOWN]
+    gone = _shown(b, b.words - a.words)
+    come = _shown(a, a.words - b.words)
+    both = _shown(a, a.words & b.words)
     told = f"{' '.join(gone) or '-'} -> {' '.join(come) or '-'}" if gone or come else ""
     if negated(new) != negated(old):
         told = f"{told}, denied" if told else "denied"
     return f"{told}; both on {' '.join(both)}" if told and both else told
+
+
+def _shown(parts: Parts, words: frozenset[str]) -> list[str]:
+    """The first of `words`, as they were said."""
+    found = dict(
+        reversed([(key, raw) for key, raw in zip(parts.order, parts.said, strict=True) if key in words])
+    )
+    return [raw for _, raw in reversed(found.items())][:_SHOWN]

@@ -110,9 +110,10 @@ _IN_PLACE = 0.4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """A statement taken apart for comparing: content words in order, values, where it holds."""
+    """A statement taken apart for comparing: content words in order (and as they were said), values, where it holds."""
 
     order: tuple[str, ...]
+    said: tuple[str, ...]
     words: frozenset[str]
     numbers: frozenset[str]
     names: frozenset[str]
@@ -132,6 +133,7 @@ def parts_of(text: str) -> Parts:
     for span in _CODE.finditer(text):
         coded.update(match[0].lower().strip(".,:;") for match in _TOKEN.finditer(span[1]))
     order: list[str] = []
+    said: list[str] = []
     numbers: set[str] = set()
     names: set[str] = set()
     opening = True
@@ -143,9 +145,11 @@ def parts_of(text: str) -> Parts:
             value = number[1].replace(",", "").replace("_", "").rstrip(".:")
             numbers.add(value)
             order.append(value)
+            said.append(raw)
         elif low in _NUMBER_WORDS:
             numbers.add(_NUMBER_WORDS[low])
             order.append(_NUMBER_WORDS[low])
+            said.append(raw)
         elif low not in _STOP or low in coded:
             if (
                 low in coded
@@ -154,11 +158,12 @@ def parts_of(text: str) -> Parts:
             ):
                 names.add(_key(low))
             order.append(_key(low))
+            said.append(raw)
         opening = text[match.end() : match.end() + 2].startswith((". ", ": ", "; "))
     places = {word.strip("`.,") for found in _SCOPE.finditer(text) for word in found[1].lower().split()}
     scope = {_key(word) for word in places if word and word not in _STOP}
     return Parts(
-        order=tuple(order), words=frozenset(order), numbers=frozenset(numbers), names=frozenset(names),
+        order=tuple(order), said=tuple(said), words=frozenset(order), numbers=frozenset(numbers), names=frozenset(names),
         scope=frozenset(scope), text=text,
     )  # fmt: skip
 
