@@ -6,7 +6,8 @@ Cues are found once a sentence; a passage has what one of its sentences has. Use
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,7 @@ _SAID = (
     r"\b(?:instead|rather than|not just|only|except|no longer)\b",
     r"\b(?:convention|pattern|standard|rules?|style|consisten\w+|policy|workflow|by design|deliberate\w*|intentional\w*|house rules?|per (?:your|the))\b",
     r"\b(?:decided|going with|go with|agreed|keep|leave|drop|choose|chose|stick with)\b",
-    r"\b(?:option|finding|approach|step|phase|chunk|number) ?[\dA-D]\b",
+    r"\b(?:option|finding|approach|step|phase|chunk|number) ?[\da-d]\b",
     # Why, what went wrong, what repaired it.
     r"\b(?:because|since|so that|otherwise|due to|that'?s why|which is why|hence|therefore)\b",
     r"\b(?:caused by|root cause|the (?:issue|problem|bug|culprit|reason) (?:is|was)|turns out)\b",
@@ -74,7 +75,8 @@ _SAID = (
     r"\[image|https?://",
     r"(?:\berror:|exit code|command not found|\[\d\d/|\d\d:\d\d)",
 )
-_CUES = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _SAID)
+_CUES = tuple(re.compile(pattern) for pattern in _SAID)
+"""For text in lower case: half the time of patterns that ignore case."""
 _SHOUTED = re.compile(r"\b[A-Z]{3,}\b")
 _RIGHT = re.compile(
     r"\byou(?:'|\u2019)?re (?:absolutely |completely |quite )?(?:right|correct)|apolog|sorry|my mistake|good (?:catch|eye|point|call)"
@@ -99,6 +101,8 @@ class Reading:
     _rows: NDArray[np.float32]
     _words: tuple[frozenset[str], ...]
     _stems: tuple[frozenset[str], ...]
+    _counts: Mapping[str, int]
+    _sizes: tuple[int, ...]
     _around: tuple[float, ...]
     _before: frozenset[str]
     _after: frozenset[str]
@@ -107,18 +111,27 @@ class Reading:
         """Words `w:`, pairs `b:` and first words `f0:`, `f1:`."""
         return _union(self._words[passage.first : passage.last])
 
+    def sentence_words(self) -> tuple[frozenset[str], ...]:
+        """The words of every sentence; a passage has those of its sentences."""
+        return self._words
+
+    def _elsewhere(self, stems: frozenset[str], first: int, last: int) -> float:
+        """Share of `stems` that other sentences of the message have too."""
+        own = self._stems[first:last]
+        found = sum(self._counts[stem] > sum(stem in one for one in own) for stem in stems)
+        return found / len(stems) if stems else 0.0
+
     def cues(self, passage: Passage) -> Row:
         """`CUES` numbers, most of them 0 or 1."""
         first, last = passage.first, passage.last
         own = self._rows[first:last].max(axis=0)
-        stems = _union(self._stems[first:last])
-        others = _union((*self._stems[:first], *self._stems[last:]))
-        count = len(self.message.sentences)
-        words = sum(len(one.split()) for one in self.message.sentences[first:last])
+        stems = self._stems[first] if last - first == 1 else _union(self._stems[first:last])
+        count = len(self._sizes)
+        words = sum(self._sizes[first:last])
         place = (
             1.0, passage.whole, words < 12, words <= 25, words > 35, words / MAX_WORDS, last - first == 1, first == 0, last == count,
             first / count, min(count, 60) / 30, count <= 3, count - last < 4, _share(stems, self._before), _share(stems, self._after),
-            _share(stems, others),
+            self._elsewhere(stems, first, last),
         )  # fmt: skip
         return np.concatenate([own, np.array([*place, *self._around], np.float32)])
 
@@ -127,6 +140,7 @@ def read_message(message: Message) -> Reading:
     """Look at a message once for all its passages."""
     turn = message.turn
     reply = read_reply(message.after)
+    stems = tuple(frozenset(stems_of(one)) for one in message.sentences)
     around = (
         bool(_RIGHT.search(message.after)), bool(_CAUSE.search(message.after)), "?" in message.before[-150:], not message.before,
         not message.after, reply.accepts, reply.refuses or bool(_OBJECTS.match(message.after)), len(turn.text.split()) > 120,
@@ -135,7 +149,9 @@ def read_message(message: Message) -> Reading:
         message,
         np.array([_sentence(one) for one in message.sentences], np.float32).reshape(-1, _PER_SENTENCE),
         tuple(frozenset(prompt_words(one)) for one in message.sentences),
-        tuple(frozenset(stems_of(one)) for one in message.sentences),
+        stems,
+        Counter(stem for one in stems for stem in one),
+        tuple(len(one.split()) for one in message.sentences),
         tuple(float(one) for one in around),
         frozenset(stems_of(message.before)),
         frozenset(stems_of(message.after)),
@@ -143,7 +159,8 @@ def read_message(message: Message) -> Reading:
 
 
 def _sentence(text: str) -> tuple[float, ...]:
-    found = [float(cue.search(text) is not None) for cue in _CUES]
+    lower = text.lower()
+    found = [float(cue.search(lower) is not None) for cue in _CUES]
     more = (
         _SHOUTED.search(text) is not None, bool(find_paths(text)), bool(identifiers(text)), imperative(text), negated(text),
         loose_reference(text), leading_reference(text), rule_like(text),

@@ -21,8 +21,8 @@ UNCUT_WORDS = 22
 """A user's message of so few words is taken whole or not at all."""
 MOST_SENTENCES: dict[Role, int] = {"user": 4, "assistant": 2}
 CONTEXT_CHARS = 400
-MOST_CUT = 400
-"""Sentences of one message that are looked at."""
+MOST_CUT = 120
+"""Sentences of one message that are looked at: the last ones, where an agent's long work comes to its end."""
 _MARKER = re.compile(r"^\s*(?:[-*+\u2022>]|\d{1,2}[.)])\s+")
 _BOLD = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
 _NO_PROSE = re.compile(r"^\s*(?:```|~~~|\||#{1,6}\s|<\w)")
@@ -97,7 +97,7 @@ def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]
     for place, turn in enumerate(turns):
         other: Role = "assistant" if turn.role == "user" else "user"
         after = next((one.text for one in turns[place + 1 :] if one.role == other), "")
-        raw = _said(turn)[:MOST_CUT]
+        raw = _said(turn)[-MOST_CUT:]
         sentences = tuple(_BOLD.sub("", _MARKER.sub("", one)).strip() for one in raw)
         kept = [(plain, one) for plain, one in zip(sentences, raw, strict=True) if plain]
         yield Message(

@@ -21,7 +21,7 @@ from tacit.capture.wording import word_count
 from tacit.reading.prompts.proposals import read_reply
 
 LEAST_CHANCE: dict[Role, float] = {"user": 0.25, "assistant": 0.33}
-"""A passage with a smaller chance is not kept. Chosen on sessions left out (docs/adr/0015-passages-worth-keeping.md)."""
+"""A passage with a smaller chance is not kept. Chosen on sessions left out (docs/adr/0020-passages-worth-keeping.md)."""
 MOST: dict[Role, int] = {"user": 1, "assistant": 1}
 """Passages kept of one message."""
 CUE = "passage"
@@ -144,7 +144,7 @@ def _statements(message: Message, known: Collection[str], model: PassageModel) -
     reading = read_message(message)
     role = message.turn.role
     ranked = sorted(
-        ((model.chance(one, reading), one) for one in passages),
+        zip(model.chances(passages, reading), passages, strict=True),
         key=lambda pair: (-pair[0], pair[1].first, pair[1].last),
     )
     chosen: list[tuple[float, Passage]] = []

@@ -7,7 +7,7 @@ regression each over the same and the speaker.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -38,10 +38,24 @@ class PassageModel:
 
     def chance(self, passage: Passage, reading: Reading) -> float:
         """Chance that `passage` teaches something that lasts, 0 to 1."""
-        role = passage.message.turn.role
-        slope, bias = self.file.matrices[f"{role}.line"][0]
-        logit = float(self._logits(role, passage, reading)[0])
-        return float(1.0 / (1.0 + np.exp(-(slope * logit + bias))))
+        return self.chances((passage,), reading)[0]
+
+    def chances(self, passages: Sequence[Passage], reading: Reading) -> list[float]:
+        """The same for several passages of one message."""
+        if not passages:
+            return []
+        role = reading.message.turn.role
+        matrices = self.file.matrices
+        slope, bias = matrices[f"{role}.line"][0]
+        weights = matrices[f"{role}.word"][:, 0]
+        known = [frozenset(self._rows(words)) for words in reading.sentence_words()]
+        cues = np.array([reading.cues(one) for one in passages])
+        logits = (cues @ matrices[f"{role}.cue"])[:, 0] + matrices[f"{role}.bias"][0, 0]
+        for at, one in enumerate(passages):
+            rows = sorted({row for own in known[one.first : one.last] for row in own})
+            if rows:
+                logits[at] += weights[rows].sum() * np.float32(len(rows) ** -0.5)
+        return (1.0 / (1.0 + np.exp(-(slope * logits + bias)))).tolist()
 
     def kind(self, passage: Passage, reading: Reading) -> str:
         """The likeliest kind; ties by their order in the file."""
