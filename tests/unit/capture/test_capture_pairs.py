@@ -14,7 +14,7 @@ from tacit.capture.reconcile.judge import Judgment, PairJudge, judge_by_rules, w
 from tacit.capture.reconcile.model import OUTCOMES, read_model, shipped_model
 from tacit.capture.reconcile.words import other_subject, parts_of, shared_matter
 from tacit.errors import InvalidInput
-from tacit.model.changes import Add, Contradict, Supersede
+from tacit.model.changes import Add, Contradict, Merge, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
 
@@ -182,6 +182,16 @@ def test_what_is_undated_was_said_before_it_was_stored() -> None:
     assert isinstance(decide(memory("e f", at=20), undated, judge=judged(CONFLICT)), Supersede)
     assert isinstance(decide(memory("e f", at=10), undated, judge=judged(CONFLICT)), Contradict)
     assert isinstance(decide(memory("e f", at=0), undated, judge=judged(CONFLICT)), Contradict)
+
+
+def test_a_fix_keeps_its_error() -> None:
+    same = Judgment(relation="same", verdict="different", why="says the same as", chance=0.9)
+    fix = replace(memory("e f", kind="error_pattern"), error_signature="no module shop")
+    said = memory("a b", key="mem_a", at=1)
+    assert isinstance(decide(fix, said, judge=judged(same)), Add)
+    known = replace(said, error_signature="no module shop")
+    assert isinstance(decide(fix, known, judge=judged(same)), Merge)
+    assert isinstance(decide(memory("e f"), known, judge=judged(same)), Merge)
 
 
 def test_moments_do_not_end_one_another() -> None:

@@ -114,9 +114,12 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
 
 
 def _other_error(memory: Memory, stored: Memory) -> bool:
-    """Two errors that say different things have each their own fix, however alike the sentences are."""
+    """Two errors that say different things have each their own fix, however alike the sentences are.
+
+    So has an error beside a statement that names none: merged into it, the fix would not be found by its error any more.
+    """
     mine, theirs = memory.error_signature, stored.error_signature
-    return bool(mine and theirs) and mine != theirs
+    return bool(mine) and mine != theirs
 
 
 def _conflicts(memory: Memory, stored: Memory, judgment: Judgment) -> bool:
