@@ -51,6 +51,7 @@ class Learning:
             redactor=parts.redactor,
             kinds=parts.kinds,
             settings=parts.settings.current().capture,
+            session_of=sessions.load,
         )
 
     def after(self, signal: Signal, handled: Handled) -> None:

@@ -58,7 +58,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
-from tacit.model.session import SessionKey
+from tacit.model.session import SessionKey, SessionState
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.steps import Step, no_step
@@ -100,10 +100,13 @@ class CapturePipeline:
         settings: CaptureSettings,
         identify: Callable[[str], ProjectRecord] = identify_project,
         step: Step = no_step,
+        session_of: Callable[[SessionKey], SessionState | None] | None = None,
         passages: PassageModel | None = None,
     ) -> None:
         self._store = store
         self._step = step
+        # The live record: the store has it a moment later, and what was handed over last would be missing.
+        self._session_of = session_of or store.load_session
         self._clock = clock
         self._settings = settings
         self._identify = identify
@@ -291,6 +294,7 @@ class CapturePipeline:
             redact=redact,
             pending=pending,
             passages=self._passages,
+            given=self._given(key, scope),
         )
         self._step("session learned")
         items = self._prepared(self._wanted(learned.drafts))
@@ -319,11 +323,20 @@ class CapturePipeline:
         self._store.add_use(used)
         return changes
 
+    def _given(self, key: SessionKey, scope: Scope) -> tuple[str, ...]:
+        """What was put into the session's context by us, or by the host from a rule file that is known here."""
+        state = self._session_of(key)
+        if state is None:
+            return ()
+        ids = tuple(dict.fromkeys(one.memory_id for one in state.ledger))
+        shown = self._store.get(ids, scope=ScopeFilter.of(scope, UNIVERSAL))
+        return (*(memory.content for memory in shown), *(block.text for block in state.blocks))
+
     def _usage(
         self, key: SessionKey, scope: Scope, turns: Sequence[Turn], values: dict[str, str | None]
     ) -> tuple[str, ...]:
         """Ids of the memories that the session has used since it was read last; what is known of it goes into `values`."""
-        state = self._store.load_session(key)
+        state = self._session_of(key)
         given = {one.memory_id: one for one in reversed(state.ledger) if one.surface is not Surface.HOST} if state else {}
         if not given or not turns:
             return ()

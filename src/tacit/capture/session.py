@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from tacit.capture.checkpoint import Checkpoint
 from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
+from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.fixes import Failure, Fix, find_fixes
 from tacit.capture.extract.passages.cut import CONTEXT_CHARS
 from tacit.capture.extract.passages.find import Held, Learning, find_learnings
@@ -77,6 +78,7 @@ def learn(
     redact: Callable[[str], str],
     pending: Sequence[Pending] = (),
     passages: PassageModel | None = None,
+    given: Sequence[str] = (),
 ) -> Learned:
     """Extract everything from `turns`, which must be new.
 
@@ -88,8 +90,14 @@ def learn(
         redact: takes secrets out of what the checkpoint carries.
         pending: failures of the place that wait for their fix, whatever session they are of.
         passages: weights that tell a passage worth keeping; None = what ships.
+        given: what was put into the session's context; a passage that repeats it is nobody's own.
     """
-    statements = [found for found in find_statements(turns) if not _gives_away(found, redact)]
+    echoes = Echoes(given)
+    statements = [
+        found
+        for found in find_statements(turns)
+        if not _gives_away(found, redact) and not echoes.of_user(found.statement.span)
+    ]
     session = str(place.session)
     fixes, failures = find_fixes(turns, open_before(pending, before.failures, session))
     fixes = tuple(_redacted_fix(fix, redact) for fix in fixes)
@@ -109,6 +117,7 @@ def learn(
         learning_draft(one, place)
         for one in learnings
         if content_hash(one.statement.content) not in said
+        and not _echoed(one, echoes)
         and not _bares(turns, one.role, one.number, one.statement.content, redact)
     )
     drafts.extend(fix_draft(fix, place) for fix in fixes)
@@ -237,15 +246,6 @@ def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
     )
 
 
-def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
-    return replace(fix, failure=_redacted(fix.failure, redact), corrected=redact(fix.corrected))
-
-
-def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:
-    """A part of a text without secrets: cut out of the whole, a secret may have lost what it is known by."""
-    return lost_words(whole, redact(whole)).without(redact(part)) if part else ""
-
-
 def _redacted_work(work: SessionWork, turns: Sequence[Turn], redact: Callable[[str], str]) -> SessionWork:
     return replace(
         work,
@@ -253,6 +253,15 @@ def _redacted_work(work: SessionWork, turns: Sequence[Turn], redact: Callable[[s
         commits=tuple(redact(text) for text in work.commits),
         tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
     )
+
+
+def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
+    return replace(fix, failure=_redacted(fix.failure, redact), corrected=redact(fix.corrected))
+
+
+def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:
+    """A part of a text without secrets: cut out of the whole, a secret may have lost what it is known by."""
+    return lost_words(whole, redact(whole)).without(redact(part)) if part else ""
 
 
 def _gives_away(found: Found, redact: Callable[[str], str]) -> bool:
@@ -283,6 +292,13 @@ def _holdable(held: Sequence[Held], turns: Sequence[Turn], redact: Callable[[str
 def _agent_end(turns: Sequence[Turn], redact: Callable[[str], str]) -> str:
     whole = next((turn.text for turn in reversed(turns) if turn.role == "assistant"), "")
     return _redacted_part(whole[-CONTEXT_CHARS:], whole, redact)
+
+
+def _echoed(learning: Learning, echoes: Echoes) -> bool:
+    said = learning.statement
+    if learning.role == "user":
+        return echoes.of_user(said.span) or echoes.of_user(said.content)
+    return echoes.of_agent(said.content, said.span)
 
 
 def _first_words(turns: Sequence[Turn]) -> str:

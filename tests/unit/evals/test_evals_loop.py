@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shared_data import shared_data
-from tacit.providers.embedding import FakeEmbedder
+from tacit.config.settings import EmbedderSettings
+from tacit.providers.embedding import FakeEmbedder, make_embedder
 from tacit_evals.data.sessions import Exchange, RecordedSession, load_sessions
 from tacit_evals.suites.writing.loop import RULES, busiest, replay_sessions
 
@@ -39,7 +40,7 @@ def sessions(count):
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_twenty_made_up_sessions_teach_nothing_of_our_own():
-    replay = replay_sessions(sessions(20), embedder=FakeEmbedder())
+    replay = replay_sessions(sessions(20), embedder=make_embedder(EmbedderSettings()))
     assert replay.injected >= 20, "injection was on"
     assert replay.captured >= 2, "what the user said was learned"
     assert [(memory.content, why) for memory, why in replay.ours] == []
@@ -59,6 +60,8 @@ def test_a_short_replay_teaches_nothing_of_our_own():
 def test_twenty_real_sessions_teach_nothing_of_our_own():
     folder = shared_data("transcripts", "normalized")
     found = [session for file in sorted(folder.glob("*.jsonl")) for session in load_sessions(file)]
-    replay = replay_sessions(busiest(found, 20), embedder=FakeEmbedder())
+    replay = replay_sessions(
+        busiest(found, 20), embedder=make_embedder(EmbedderSettings(cache_entries=100_000))
+    )
     assert replay.injected >= 20
     assert [(memory.content, why) for memory, why in replay.ours] == []

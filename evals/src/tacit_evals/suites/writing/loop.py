@@ -2,7 +2,8 @@
 
 A store is given rules that nobody says in the sessions. Then each session is replayed with injection on, and the transcript is
 written as a host writes it and as agents and users treat it: the block in a reminder and as an attachment, the agent quoting it in
-its answer and in a commit, a tool printing it, the user quoting it back. What is captured must rest on the user's own words.
+its answer and in a commit, a tool printing it, the user quoting it back. What is captured must rest on what user and agent said of
+their own in that session.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def _replay(engine: Engine, session: RecordedSession, project: Path, number: int
     human: list[str] = []
     for exchange in session.exchanges[:MOST_PROMPTS]:
         block = send("UserPromptSubmit", prompt=exchange.prompt)
-        human.append(exchange.prompt)
+        human += [exchange.prompt, exchange.answer]
         lines += [_said("user", exchange.prompt), _injected("UserPromptSubmit", block, blocks)]
         lines += list(_echoes(blocks, exchange.answer, len(lines)))
         send("Stop", last_assistant_message=exchange.answer[-2000:])
@@ -212,7 +213,7 @@ def _numbered(line: dict[str, object], number: int, session: str, project: Path)
 
 
 def _not_said(memory: Memory, old: Memory | None, human: Sequence[str], blocks: Sequence[str]) -> str:
-    """Why the evidence of a new or changed memory is not the user's own words; "" = it is."""
+    """Why the evidence of a new or changed memory is not what user and agent said of their own; "" = it is."""
     if memory.kind in ("digest", "todo"):
         evidence = [
             line.partition(": ")[2]

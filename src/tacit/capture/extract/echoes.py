@@ -1,0 +1,58 @@
+"""Whether a passage repeats what the session was given. In: texts that were put into context. Out: yes or no. Pure.
+
+An agent that reads "always run the linter" from us and says it again has taught us nothing, whoever nods at it afterwards. A user
+who pastes it back, or quotes it, has not said it anew either; but who changes a word of it corrects it, and is heard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SHINGLE = 3
+MOST = 0.5
+"""From this share of its runs of three words on, an agent's passage is an echo."""
+QUOTED = 0.6
+"""The same for a passage of the user that quotes; one that does not is an echo only word by word."""
+_QUOTE = re.compile(r"[\"“”«»]|^\s*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
+_WORD = re.compile(r"\w+")
+
+
+class Echoes:
+    """What a session was given, as runs of three words. Falsy when it was given nothing."""
+
+    __slots__ = ("_runs", "_texts")
+
+    def __init__(self, given: Iterable[str] = ()) -> None:
+        words = [_words(text) for text in given]
+        self._texts = tuple(f" {' '.join(one)} " for one in words if one)
+        self._runs = frozenset(run for one in words for run in _runs_of(one))
+
+    def __bool__(self) -> bool:
+        return bool(self._texts)
+
+    def of_agent(self, *passages: str) -> bool:
+        """Whether any of the agent's `passages` is mostly made of what was given."""
+        return bool(self) and any(self._share(_words(passage)) >= MOST for passage in passages)
+
+    def of_user(self, passage: str) -> bool:
+        """Whether the user's `passage` is what was given, word by word, or quotes it."""
+        share = self._share(_words(passage)) if self else 0.0
+        return share == 1.0 or (share >= QUOTED and bool(_QUOTE.search(passage)))
+
+    def _share(self, words: list[str]) -> float:
+        """Share of the runs of three words that were given; of a shorter passage 1 or 0."""
+        if not words:
+            return 0.0
+        runs = _runs_of(words)
+        if not runs:
+            return float(any(f" {' '.join(words)} " in text for text in self._texts))
+        return sum(run in self._runs for run in runs) / len(runs)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _runs_of(words: list[str]) -> list[tuple[str, ...]]:
+    return [tuple(words[i : i + SHINGLE]) for i in range(len(words) - SHINGLE + 1)]
