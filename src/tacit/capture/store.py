@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from tacit.capture.reconcile import Neighbour, reconcile
 from tacit.capture.reconcile.judge import Judge, PairJudge, word_matches
-from tacit.errors import EmbedderMismatch, ProviderError
+from tacit.capture.relate import infer_relations, same_exchange
+from tacit.errors import EmbedderMismatch, ProviderError, StoreError
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.steps import Step, no_step
@@ -24,6 +26,8 @@ from tacit.ports.store import MemoryFilter, Store
 
 _CANDIDATES = 16
 _TRIES = 5
+_RELATED = 8
+_NOTES = ("digest", "todo")
 
 Item = Memory | Change
 """A memory to reconcile, or a change that is decided already."""
@@ -117,6 +121,7 @@ class Keeper:
                     self._step("changes decided")
                     write(outcome)
                     self._step("changes stored")
+                    self._relate(changes)
                     return changes
             # A merge needs the vector of the stored words: make it without the lock, then look again.
             vectors.fill(texts)
@@ -128,6 +133,29 @@ class Keeper:
             self._store.apply(
                 write.changes, vectors=write.vectors, identity=write.identity, values=dict(write.values)
             )
+
+    def _relate(self, changes: Sequence[Change]) -> None:
+        """Relate what was stored to what was there. Derived: where it cannot be done, relations are missing and nothing else."""
+        stored = [one.memory for one in changes if isinstance(one, Add | Supersede | Contradict)]
+        fresh = [memory for memory in stored if _relatable(memory)]
+        relations: dict[tuple[str, str, str], Relation] = {}
+        with suppress(StoreError):
+            for memory in fresh:
+                for relation in infer_relations(memory, self._others(memory, fresh)):
+                    relations.setdefault((relation.source_id, relation.target_id, relation.type), relation)
+            if relations:
+                self._store.relate(relations.values())
+
+    def _others(self, memory: Memory, fresh: Sequence[Memory]) -> list[tuple[Memory, float]]:
+        """Memories of the same exchange, and those that name what `memory` names, with the share they have in common."""
+        shares = {other.id: 0.0 for other in fresh if same_exchange(memory, other)}
+        scope = ScopeFilter.of(memory.scope, UNIVERSAL)
+        if memory.entities:
+            hits = self._store.search.entity(memory.entities, scope=scope, limit=_RELATED).hits
+            shares.update({hit.memory_id: hit.score for hit in hits})
+        shares.pop(memory.id, None)
+        found = self._store.get(sorted(shares), scope=scope)
+        return [(other, shares[other.id]) for other in found if _relatable(other)]
 
     def _decide(self, items: Sequence[Item], vectors: _VectorCache) -> tuple[Change, ...]:
         """Later items see what earlier ones of the batch changed."""
@@ -189,6 +217,10 @@ class Keeper:
                 cosine = float(vector @ theirs)
             near.append(Neighbour(memory=other, cosine=cosine))
         return near
+
+
+def _relatable(memory: Memory) -> bool:
+    return memory.status == "active" and memory.kind not in _NOTES
 
 
 def _carried(item: Item) -> Memory | None:
