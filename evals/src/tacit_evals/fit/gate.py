@@ -373,12 +373,17 @@ def _least(logits: Sequence[float], slope: float, offset: float, *, alpha: float
 
 
 def few_gain(
-    parts: Sequence[tuple[SurfaceModel, Sequence[Asked]]], *, slope: float, offset: float, alpha: float
+    parts: Sequence[tuple[SurfaceModel, Sequence[Asked]]],
+    *,
+    slope: float,
+    offset: float,
+    threshold: float,
+    alpha: float,
 ) -> float:
     """How much a list of n gains over one of `MANY`: mean of (t(MANY) - t(n)) / ln(MANY / n) over `FEWS`, t in log odds.
 
-    t(n) is the threshold that keeps the bound of wrongful injections on lists of n, cut from those of the prompts in the
-    order of a hash; t(MANY) the one on the lists as they are.
+    t(MANY) is the threshold; t(n) the one that keeps the bound of wrongful injections on lists of n, cut from those of the
+    prompts in the order of a hash. A store of a few memories is not asked for what strangers get of a large one.
     """
 
     def least(size: int) -> float:
@@ -389,15 +394,13 @@ def few_gain(
         ]
         return _log_odds(controlled_threshold(lists, slope=slope, offset=offset, alpha=alpha))
 
-    whole = least(0)
+    whole = _log_odds(threshold)
     found = [(whole - least(n)) / float(np.log(MANY / n)) for n in FEWS]
     return round(max(float(np.mean(found)), 0.0), DECIMALS)
 
 
 def _cut(one: Asked, size: int) -> list[Asked]:
-    """The list of `one` in lists of `size`, without what the start pack holds; 0 = as it is."""
-    if not size:
-        return [one]
+    """The list of `one` in lists of `size`, without what the start pack holds."""
     names = sorted(
         (candidate for candidate in one.candidates if candidate.memory.id not in one.start),
         key=lambda candidate: sha256(f"{one.item} {candidate.memory.id}".encode()).digest(),
@@ -432,7 +435,7 @@ def fit_gate(
     inner = [found for model, rows in parts for found in predict(model, rows)]
     slope, offset = platt(inner)
     threshold = bounded_threshold(inner, slope=slope, offset=offset, alpha=alpha)
-    few = few_gain(parts, slope=slope, offset=offset, alpha=alpha)
+    few = few_gain(parts, slope=slope, offset=offset, threshold=threshold, alpha=alpha)
     return replace(final, slope=slope, offset=offset, threshold=threshold, few=few)
 
 
