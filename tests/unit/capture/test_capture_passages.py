@@ -10,7 +10,7 @@ import pytest
 from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tacit.capture.extract.passages.cues import CUES, read_message
 from tacit.capture.extract.passages.cut import messages_of, passages_of
-from tacit.capture.extract.passages.find import Held, find_learnings, objects
+from tacit.capture.extract.passages.find import Held, find_learnings, objects, passing
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.capture.extract.passages.resolve import content_of, names_in
 from tacit.capture.session import Place, learn
@@ -203,6 +203,31 @@ def test_what_is_no_objection(text):
     assert not objects(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what time is it in Lisbon at noon in this place here?",
+        "now go ahead and create that task for the exporter",
+        "run the migrations on the staging database please",
+    ],
+)
+def test_what_is_asked_for_the_moment_teaches_nothing(text):
+    assert passing(text)
+    assert find_learnings(turns(("user", text)), model=weights(user=3.0))[0] == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "are you sure? the folder has no changes",
+        "the importer reads your old folder",
+        "we prefer short names",
+    ],
+)
+def test_what_says_how_things_are_or_shall_be(text):
+    assert not passing(text)
+
+
 def drafts(said, model, before=None):
     return learn(
         said, before or Checkpoint(), place=PLACE, said=frozenset(), redact=lambda text: text.replace("hunter2", "***"), passages=model
@@ -226,7 +251,7 @@ def test_what_the_agent_says_keeps_the_agents_trust_and_is_confirmed_only_by_a_y
 def test_reading_a_session_in_pieces_finds_what_reading_it_whole_finds():
     said = turns(
         ("user", "the importer reads the old name of the folder, not this one"), ("assistant", CAUSE),
-        ("user", "yes, and the exporter writes the new name of the folder"), ("assistant", "The exporter also wrote a second file because of a stale cache."),
+        ("user", "yes, and the exporter should write the new name of the folder"), ("assistant", "The exporter also wrote a second file because of a stale cache."),
         ("user", "thanks"),
     )  # fmt: skip
     model = weights(user=3.0, assistant=3.0)

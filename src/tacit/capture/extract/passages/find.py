@@ -35,6 +35,26 @@ _OBJECTS = re.compile(
 )
 
 
+_STANDS = re.compile(
+    r"\b(?:should|must|never|always|not|instead|only|want|wrong|rather|sure|dont|didnt|doesnt|isnt)\b|n'?t\b",
+    re.IGNORECASE,
+)
+_MAY_STAND = re.compile(
+    r"\b(?:should\w*|no|without|wanted|prefer|like|needs?|because|since|cause|keep|leave|why|rules?|convention|pattern|default|version"
+    r"|already|your?|too|than|so|when|if|cant|wasnt)\b",
+    re.IGNORECASE,
+)
+_TODAY = re.compile(
+    r"\b(?:today|tonight|for now|right now|at the moment|just this once|temporar(?:y|ily))\b", re.IGNORECASE
+)
+_ALWAYS = re.compile(r"\b(?:always|never|from now on|every|each)\b", re.IGNORECASE)
+_FOR_NOW = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|and|so|now|hmm+|yes|yup|k)\W+)*(?:what|how|where|which|who|when|does|do|is|are|can|could|tell me|explain"
+    r"|look|take a look|check|show|read|run|try|go|continue|proceed|commit|push|let'?s)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
     """An agent's passage that waits for the user's next prompt."""
@@ -122,6 +142,15 @@ def objects(text: str) -> bool:
     return read_reply(text).refuses or bool(_OBJECTS.search(text[:300]))
 
 
+def passing(text: str) -> bool:
+    """Whether words of the user ask or order something for the moment: nothing in them says how things are or shall be."""
+    if _TODAY.search(text) and not _ALWAYS.search(text):
+        return True
+    if _STANDS.search(text):
+        return False
+    return bool(_FOR_NOW.search(text)) or not _MAY_STAND.search(text)
+
+
 def _confirmed(one: Held, *, accepted: bool) -> Learning:
     statement = Statement(
         content=one.content, span=one.span, kind=one.kind, confidence=one.confidence, cue=CUE
@@ -151,6 +180,8 @@ def _statements(message: Message, known: Collection[str], model: PassageModel) -
     for chance, one in ranked:
         if chance < LEAST_CHANCE[role] or len(chosen) == MOST[role]:
             break
+        if role == "user" and passing(one.text):
+            continue
         if any(one.first < other.last and other.first < one.last for _, other in chosen):
             continue
         if not any(sentence in known for sentence in message.sentences[one.first : one.last]):
