@@ -22,6 +22,7 @@ from tacit_evals.fit.marks import FILE as MARKS_FILE
 from tacit_evals.fit.marks import marks_file
 from tacit_evals.fit.need import written
 from tacit_evals.fit.pairs.learn import fit_pairs
+from tacit_evals.fit.passages import passages_file
 from tacit_evals.suites.running import shipped_settings
 
 PACKAGE = Path(tacit.__file__).parent
@@ -37,6 +38,7 @@ FILES = {
 """What is fitted together, below the package or another root."""
 FURTHER = {
     "pairs": "capture/reconcile/pairs.json",
+    "passages": "capture/extract/passages/passages.weights",
     "marks": MARKS_FILE,
 }
 """What is fitted besides, each by itself."""
@@ -85,6 +87,9 @@ def main() -> int:
     )
     pairs = fit_pairs(arguments.data, embedder, date=arguments.date, command=COMMAND)
     made = files_of(fitted) | {FURTHER["pairs"]: pairs.encode()}
+    passages = passages_file(arguments.data, embedder=embedder, date=arguments.date, command=COMMAND)
+    if passages is not None:
+        made[FURTHER["passages"]] = passages
     made[FURTHER["marks"]] = marks_file(
         arguments.data, embedder=embedder, fitted=fitted, date=arguments.date, command=COMMAND
     ).encode()
