@@ -55,40 +55,34 @@ USUAL_HOME = 2.5
 
 def evidence_of(query: Query, candidates: Sequence[Candidate], *, home: float | None = None) -> Row:
     """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`); `home` is None where it is not known."""
+    # One by one: for a list as short as this, setting up arrays takes longer than the numbers.
     if not candidates:
         return np.zeros((0, len(EVIDENCE)))
-    table = np.array([_numbers(candidate) for candidate in candidates])
-    if query.situation.accepted:
-        table[:, 2:] = QUIET
-    intent, breadth, character, cosine = table.T
-    return np.stack(
-        [
-            np.log((intent + SURE) / (1 + SURE - intent)),
-            breadth / GREATEST_BREADTH,
-            character * CHARACTER_SCALE,
-            cosine,
-            rarest_shared(query.raw_text, [candidate.memory.content for candidate in candidates]),
-            np.full(len(candidates), USUAL_HOME if home is None else home),
-        ],
-        axis=1,
-    )
+    rare = rarest_shared(query.raw_text, [candidate.memory.content for candidate in candidates])
+    near = USUAL_HOME if home is None else home
+    rows: list[tuple[float, ...]] = []
+    for candidate, rarity in zip(candidates, rare, strict=True):
+        scores = dict(candidate.scores)
+        intent = scores.get("intent", 0.0)
+        character, cosine = (
+            QUIET if query.situation.accepted else (scores.get("character", 0.0), candidate.apart)
+        )
+        logit = math.log((intent + SURE) / (1 + SURE - intent))
+        breadth = candidate.memory.trigger.breadth / GREATEST_BREADTH
+        rows.append((logit, breadth, character * CHARACTER_SCALE, cosine, rarity, near))
+    return np.array(rows)
 
 
-def rarest_shared(text: str, contents: Sequence[str]) -> Row:
+def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
     """How rare, among `contents`, the rarest word of `text` is that each of them holds; 0 where they share none."""
     words = {stem for stem in stem_list(text[:PROMPT_CHARS]) if len(stem) >= LEAST_CHARS}
-    found = np.zeros(len(contents))
+    found = [0.0] * len(contents)
     lowered = [content.lower() for content in contents]
     longest = math.log(max(len(contents), LEAST_LIST) + 1)
     for word in words:
         holding = [at for at, content in enumerate(lowered) if word in content]
         if holding:
             rarity = longest - math.log(len(holding) + 0.5)
-            found[holding] = np.maximum(found[holding], rarity)
+            for at in holding:
+                found[at] = max(found[at], rarity)
     return found
-
-
-def _numbers(candidate: Candidate) -> tuple[float, float, float, float]:
-    scores = dict(candidate.scores)
-    breadth = candidate.memory.trigger.breadth
-    return scores.get("intent", 0.0), breadth, scores.get("character", 0.0), candidate.apart

@@ -55,6 +55,7 @@ Chosen so that 540 and 1,240 memories, most of them rules of other projects, han
 """
 WORTH_REASONS = 0.1
 """Below it nobody asks why a candidate scored what it did."""
+WORTH_GAIN = 0.2
 _REASONS = 3
 
 
@@ -157,19 +158,20 @@ class GateModel:
         gains = model.gains(evidence_of(query, candidates, home=home))
         values = model.relevance(gains, among=among).tolist()
         share = share_of_few(len(candidates))
-        return tuple(
-            _governing(
-                _told(query, candidate, value * _age(candidate, kinds), row), candidate, kinds, share=share
-            )
-            for candidate, value, row in zip(candidates, values, gains, strict=True)
-        )
+        judged: list[tuple[float, tuple[str, ...]]] = []
+        for candidate, value, row in zip(candidates, values, gains.tolist(), strict=True):
+            one = _told(query, candidate, value * _age(candidate, kinds), row)
+            judged.append(_governing(one, candidate, kinds, share=share) if share else one)
+        return tuple(judged)
 
     def thresholds(self) -> dict[str, float]:
         """See `Gate`."""
         return {surface.value: model.threshold for surface, model in self.surfaces.items()}
 
 
-def _told(query: Query, candidate: Candidate, value: float, gains: Row) -> tuple[float, tuple[str, ...]]:
+def _told(
+    query: Query, candidate: Candidate, value: float, gains: Sequence[float]
+) -> tuple[float, tuple[str, ...]]:
     trigger = candidate.memory.trigger
     if trigger.maker == "user":
         now = max(
@@ -199,9 +201,9 @@ def _age(candidate: Candidate, kinds: KindRegistry) -> float:
     return (candidate.score("recent") or 0.0) if kinds.get(candidate.memory.kind).episodic else 1.0
 
 
-def _reasons(gains: Row) -> tuple[str, ...]:
-    best = sorted(((-gain, name) for gain, name in zip(gains.tolist(), EVIDENCE, strict=True) if gain > 0.2))
-    return tuple(f"{name.replace('_', ' ')} +{-gain:.1f}" for gain, name in best[:_REASONS])
+def _reasons(gains: Sequence[float]) -> tuple[str, ...]:
+    best = sorted([(-gain, name) for gain, name in zip(gains, EVIDENCE, strict=True) if gain > WORTH_GAIN])
+    return tuple([f"{name} +{-gain:.1f}" for gain, name in best[:_REASONS]])
 
 
 def gate_from(data: Mapping[str, Any]) -> GateModel:
