@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from threading import Lock
@@ -14,6 +15,7 @@ from tacit.reading.languages import language_of
 from tacit.session.projects import identify_project, relative_path
 
 CACHE_MS = 60_000
+REAL_MS = 2_000.0
 MAX_CACHED = 256
 LANGUAGE_SHARE = 0.1
 
@@ -26,7 +28,24 @@ class Projects:
         self._clock = clock
         self._lock = Lock()
         self._found: dict[str, tuple[int, ProjectRecord]] = {}
+        self._real: dict[str, tuple[float, str]] = {}
         self._languages: dict[str, tuple[str, ...]] = {}
+
+    def real_folder(self, cwd: str) -> str:
+        """The folder that `cwd` leads to, looked up once for a burst of events; "" for none."""
+        if not cwd:
+            return ""
+        now = self._clock.monotonic_ms()
+        with self._lock:
+            known = self._real.get(cwd)
+            if known and now - known[0] < REAL_MS:
+                return known[1]
+        real = os.path.realpath(cwd)
+        with self._lock:
+            if len(self._real) >= MAX_CACHED:
+                self._real.clear()
+            self._real[cwd] = (now, real)
+        return real
 
     def of(self, cwd: str) -> ProjectRecord | None:
         """The project around `cwd`; None for no folder at all."""

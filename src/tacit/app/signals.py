@@ -7,7 +7,6 @@ In: a signal and what its host can do. Out: a `Delivery`. One signal of a sessio
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -118,7 +117,7 @@ class SignalHandler:
         When its session is busy beyond the deadline it gets silence, and is handled later without injection, so that no
         turn, failure or statement is lost.
         """
-        signal = _of_its_agent(_at_its_real_folder(signal))
+        signal = _of_its_agent(self._at_its_real_folder(signal))
         ends = self._clock.monotonic_ms() + deadline_ms
 
         def remaining() -> float:
@@ -436,18 +435,17 @@ class SignalHandler:
             silence=reason,
         )
 
+    def _at_its_real_folder(self, signal: Signal) -> Signal:
+        """A folder reached through a link is the folder it leads to; the project's root is resolved the same way."""
+        real = self._projects.real_folder(signal.cwd)
+        return signal if real == signal.cwd else replace(signal, cwd=real)
+
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
 
 
 def _silent() -> Delivery:
     return Delivery(block=Block(surface=Surface.PROMPT))
-
-
-def _at_its_real_folder(signal: Signal) -> Signal:
-    """A folder reached through a link is the folder it leads to; the project's root is resolved the same way."""
-    real = os.path.realpath(signal.cwd) if signal.cwd else ""
-    return signal if real == signal.cwd else replace(signal, cwd=real)
 
 
 def _of_its_agent(signal: Signal) -> Signal:

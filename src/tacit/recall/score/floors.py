@@ -23,6 +23,7 @@ from tacit.recall.score.typed import TASK_TYPES, similarity_of, task_of, type_of
 _REST = "*"
 REAL_HITS = ("lexical", "entity", "error")
 """Spaces whose find stands for itself where no cosine was measured."""
+_NO_FLOORS = Floors()
 
 
 def reach_floors(
@@ -31,7 +32,7 @@ def reach_floors(
     """Keep what reaches every floor; what is certain passes the threshold of its surface too."""
     floors = settings.floors
     kinds = _kinds(query, settings)
-    if query.surface is Surface.ON_DEMAND or (not kinds and floors == Floors()):
+    if query.surface is Surface.ON_DEMAND or (not kinds and floors == _NO_FLOORS):
         return Outcome(kept=tuple(scored))
     searched = query.surface not in (Surface.START, Surface.COMPACTION)
     best = max((similarity_of(query, c) for c in scored), default=0.0)
