@@ -10,11 +10,12 @@ import pytest
 from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tacit.capture.extract.passages.cues import CUES, read_message
 from tacit.capture.extract.passages.cut import messages_of, passages_of
-from tacit.capture.extract.passages.find import Held, find_learnings, objects, passing
+from tacit.capture.extract.passages.find import ASKING, Held, find_learnings, objects, passing
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.capture.extract.passages.resolve import content_of, names_in
 from tacit.capture.session import Place, learn
 from tacit.capture.turn import Turn
+from tacit.config.settings import CaptureSettings
 from tacit.model.memory import TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
@@ -209,6 +210,14 @@ def test_what_is_no_objection(text):
         "what time is it in Lisbon at noon in this place here?",
         "now go ahead and create that task for the exporter",
         "run the migrations on the staging database please",
+        "ask the agent of the client for the current document and print it",
+        "Morning! Today I want to get the exporter of the shop ready",
+        "tell me about the settings file of the editor. should that one be in the repository?",
+        "think carefully about the way the importer reads its files and explain it",
+        "why do we get this message when the exporter starts up for the first time?",
+        '"success": false, "error": "Unexpected error: the folder is not there and should be"',
+        "[server] the local database should never be started before the folder exists",
+        "\U0001f4a1 you should search all your sessions from now on at this very address",
     ],
 )
 def test_what_is_asked_for_the_moment_teaches_nothing(text):
@@ -222,10 +231,22 @@ def test_what_is_asked_for_the_moment_teaches_nothing(text):
         "are you sure? the folder has no changes",
         "the importer reads your old folder",
         "we prefer short names",
+        "did you switch back to the main folder?",
+        "why are you editing files in the main folder, not the other one?",
+        "tell me the plan for the branches first, you should always do so",
+        "what, that doesnt work, it isnt the folder of the exporter",
     ],
 )
 def test_what_says_how_things_are_or_shall_be(text):
     assert not passing(text)
+
+
+def test_words_that_ask_something_are_never_held_for_sure():
+    said = "the importer should read the new name of the folder, no? it reads the old one"
+    (asking,) = find_learnings(turns(("user", said)), model=weights(user=3.0))[0]
+    (telling,) = find_learnings(turns(("user", said.replace("?", "."))), model=weights(user=3.0))[0]
+    assert asking.statement.confidence == ASKING < CaptureSettings().auto_accept
+    assert telling.statement.confidence == pytest.approx(0.95)  # the logistic of 3
 
 
 def drafts(said, model, before=None):

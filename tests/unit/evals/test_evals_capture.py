@@ -84,23 +84,29 @@ def test_what_matches_is_counted_once_and_by_strength(sessions):
             ),
             Captured(content="Login failed because of a stale cache", kind="fact", turns=frozenset({0})),
         ),
-        review=(Captured(content="x", kind="fact", turns=frozenset()),),
+        review=(
+            Captured(content="x", kind="fact", turns=frozenset()),
+            Captured(content="Login failed because of a stale cache", kind="fact", turns=frozenset({2})),
+        ),
     )
     judged = judge(session, kept, embedder=FakeEmbedder())
-    assert judged.found == {"s1#0"}
-    # right, kept, found of strength 2, of how many, found, of how many, right kinds, sessions
-    assert judged.counts == [2, 3, 1, 1, 1, 2, 1, 1]
-    assert judged.waiting == 1
+    assert judged.found == {"s1#0", "s1#1"}
+    assert judged.found_active == {"s1#0"}
+    # right, kept, found of strength 2, of how many, found, of how many, right kinds, sessions; active: right, kept, found of strength 2
+    assert judged.counts == [3, 5, 1, 1, 2, 2, 1, 1, 2, 3, 1]
+    assert judged.waiting == 2
 
 
 def test_intervals_of_equal_sessions_have_no_width():
-    counts = [[1, 2, 1, 4, 1, 5, 1, 1]] * 4
+    counts = [[1, 2, 1, 4, 1, 5, 1, 1, 1, 1, 0]] * 4
     import numpy as np
 
     found = intervals_of(np.array(counts, np.float64))
     assert found["precision"] == (0.5, 0.5)
     assert found["recall_strength2"] == (0.25, 0.25)
     assert found["junk_per_session"] == (1.0, 1.0)
+    assert found["active_precision"] == (1.0, 1.0)
+    assert found["active_recall_strength2"] == (0.0, 0.0)
 
 
 def test_the_real_write_path_captures_a_session(sessions):

@@ -4,8 +4,9 @@ precision         share of what was kept that matches a gold item of any strengt
 recall_strength2  share of the gold items of strength 2 that something kept matches; recall_all: of all items
 kind_accuracy     of what matches, the share with the kind of the item it is most like
 junk_per_session  kept statements that match nothing, a session
+active_precision, active_recall_strength2: the same of what is active at once, without what waits for review
 
-Intervals: bootstrap over sessions. What was put up for review counts apart.
+Intervals: bootstrap over sessions. Kept is what is active or waits for review.
 """
 
 from __future__ import annotations
@@ -30,31 +31,45 @@ from tacit_evals.suites.typed_patterns import by_typed_patterns
 
 COLUMNS = (
     "precision", "recall_strength2", "recall_all", "kind_accuracy", "junk_per_session", "kept_per_session",
-    "waiting_per_session",
+    "waiting_per_session", "active_precision", "active_recall_strength2",
 )  # fmt: skip
-FIGURES = ("precision", "recall_strength2", "recall_all", "kind_accuracy", "junk_per_session")
+FIGURES = (
+    "precision", "recall_strength2", "recall_all", "kind_accuracy", "junk_per_session", "active_precision", "active_recall_strength2",
+)  # fmt: skip
 TYPED = "typed seed's patterns"
 LISTED = ("cause", "session", "turns", "kind", "confidence", "words", "gold says")
 MOST_LISTED = 400
 SHOWN_CHARS = 300
-_COLUMNS = ("right", "kept", "found2", "needed2", "found", "needed", "kind_right", "sessions")
+_COLUMNS = (
+    "right", "kept", "found2", "needed2", "found", "needed", "kind_right", "sessions", "active_right", "active", "active_found2",
+)  # fmt: skip
 Counts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What was kept of one session, with the gold item each is most like, if any."""
+    """What was kept of one session, with the gold item each is most like, if any.
+
+    Attributes:
+        kept: what is active, then what waits for review.
+        matched: the gold item of each of them.
+        found: ids of the gold items that something kept matches.
+        found_active: those that something active matches.
+        waiting: how many of `kept` wait.
+    """
 
     session: LabelledSession
     kept: tuple[Captured, ...]
     matched: tuple[Learning | None, ...]
     found: frozenset[str]
+    found_active: frozenset[str]
     waiting: int = 0
 
     @property
     def counts(self) -> list[int]:
         """In the order of the counted columns."""
         gold = self.session.gold
+        active = len(self.kept) - self.waiting
         strong = [one for one in gold if one.strength >= NEEDED]
         pairs = [(one, item) for one, item in zip(self.kept, self.matched, strict=True) if item is not None]
         return [
@@ -66,6 +81,9 @@ class Judged:
             len(gold),
             sum(one.kind == item.kind for one, item in pairs),
             1,
+            sum(item is not None for item in self.matched[:active]),
+            active,
+            sum(one.id in self.found_active for one in strong),
         ]
 
 
@@ -114,12 +132,13 @@ class _Weights:
 
 def judge(session: LabelledSession, kept: Kept, *, embedder: Embedder) -> Judged:
     """Match what was kept with the session's gold."""
-    gold, learned = session.gold, kept.learnings
+    gold, learned = session.gold, (*kept.learnings, *kept.review)
     texts = [*(one.content for one in learned), *(one.content for one in gold)]
     vectors = embedder.embed(texts) if texts else np.zeros((0, 1), np.float32)
     cosines = vectors[: len(learned)] @ vectors[len(learned) :].T
     matched: list[Learning | None] = []
     found: set[str] = set()
+    found_active: set[str] = set()
     for row, one in enumerate(learned):
         like = [
             (likeness(one.content, span=item.span, gold=item.content, cosine=float(cosines[row, at])), item)
@@ -128,6 +147,8 @@ def judge(session: LabelledSession, kept: Kept, *, embedder: Embedder) -> Judged
         ]
         right = [(score, item) for score, item in like if score >= 1.0]
         found.update(item.id for _, item in right)
+        if row < len(kept.learnings):
+            found_active.update(item.id for _, item in right)
         best = max(right, key=lambda pair: (pair[0], pair[1].strength, pair[1].id), default=None)
         matched.append(best[1] if best else None)
     return Judged(
@@ -135,6 +156,7 @@ def judge(session: LabelledSession, kept: Kept, *, embedder: Embedder) -> Judged
         kept=learned,
         matched=tuple(matched),
         found=frozenset(found),
+        found_active=frozenset(found_active),
         waiting=len(kept.review),
     )
 
@@ -175,13 +197,16 @@ def _card(
 
 def _figures(sums: Array) -> Figures:
     """Figures of summed counts; None = nothing to measure."""
-    right, kept, found2, needed2, found, needed, kind_right, sessions = map(float, sums)
+    right, kept, found2, needed2, found, needed, kind_right, sessions, *rest = map(float, sums)
+    active_right, active, active_found2 = rest
     return {
         "precision": right / kept if kept else None,
         "recall_strength2": found2 / needed2 if needed2 else None,
         "recall_all": found / needed if needed else None,
         "kind_accuracy": kind_right / right if right else None,
         "junk_per_session": (kept - right) / sessions if sessions else None,
+        "active_precision": active_right / active if active else None,
+        "active_recall_strength2": active_found2 / needed2 if needed2 else None,
     }
 
 
