@@ -27,6 +27,7 @@ from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
 from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
+from tacit.session.answering import when_answered
 
 _LOG = logging.getLogger(__name__)
 
@@ -83,10 +84,13 @@ class Learning:
             except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already
                 _LOG.error("capture failed: %s", type(error).__name__, extra={"detail": str(error)})
 
-        with self._lock:
-            future = (on or self._jobs).submit(run)
-            self._running.add(future)
-        future.add_done_callback(self._running.discard)
+        def submit() -> None:
+            with self._lock:
+                future = (on or self._jobs).submit(run)
+                self._running.add(future)
+            future.add_done_callback(self._running.discard)
+
+        when_answered(submit)
 
     def _meet(self, project: ProjectRecord, settings: CaptureSettings) -> None:
         """Make a project known, and follow the rule files of the folder in which it was set up with `init`.

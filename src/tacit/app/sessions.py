@@ -21,6 +21,7 @@ from tacit.errors import NotFound
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
+from tacit.session.answering import when_answered
 
 MAX_LIVE = 500
 BEHIND_S = 0.1
@@ -161,7 +162,10 @@ class LiveSessions:
                 if not self._waiting[key]:
                     del self._waiting[key]
 
-        self._last = self._writer.submit(run)
+        def submit() -> None:
+            self._last = self._writer.submit(run)
+
+        when_answered(submit)
 
     def flush(self, *, timeout_s: float = 10.0) -> None:
         """Wait until everything handed to the writer is in the store."""

@@ -29,6 +29,7 @@ from tacit.daemon.server import (
     text_headers,
     too_large,
 )
+from tacit.session.answering import answering
 
 HEAD = f"POST {HOOK_PATH}".encode()
 HEAD_S = 1.0
@@ -134,7 +135,8 @@ class Door:
         if head != HEAD:
             self._hand_over(connection)
             return
-        with connection, contextlib.suppress(OSError):
+        # The client waits for the end of the connection; what follows an answer begins after that.
+        with answering(), connection, contextlib.suppress(OSError):
             asked = _read(connection)
             if asked is not None:
                 connection.sendall(self._reply(asked))
