@@ -25,6 +25,7 @@ _IMPERATIVES = (
 )
 IMPERATIVES = frozenset(_IMPERATIVES.split())
 """Base forms that open an instruction."""
+_FIRST_WORD = re.compile(r"[a-z]+")
 
 _NEGATED = re.compile(
     r"\b(?:never|don'?t|do not|does not|doesn'?t|must ?n[o']t|should ?n[o']t|shouldn'?t|mustn'?t|can ?not|can'?t"
@@ -124,7 +125,8 @@ def kind_of(content: str, *, rule: bool = False) -> str:
 def imperative(content: str) -> bool:
     """Whether the statement opens with an instruction, also behind a label or a condition."""
     bodies = [content, content.split(": ", 1)[-1], content.split(", ", 1)[-1]]
-    return any((words := re.findall(r"[a-z]+", body.lower())) and words[0] in IMPERATIVES for body in bodies)
+    firsts = (_FIRST_WORD.search(body.lower()) for body in dict.fromkeys(bodies))
+    return any(first is not None and first[0] in IMPERATIVES for first in firsts)
 
 
 def rule_like(content: str) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from tacit.capture.extract.passages import marks
 from tacit.capture.extract.passages.cues import CUES, read_message
 from tacit.capture.extract.passages.cut import messages_of, passages_of
 from tacit.capture.extract.passages.find import ASKING, Held, find_learnings, objects, passing
@@ -52,6 +56,31 @@ def weights(*, user=0.0, assistant=0.0):
             matrices={name: np.array(rows, np.float32) for name, rows in matrices.items()},
         )
     )
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            """you did n't why are not right doesn't work are you sure previously sorry good catch do n't should have make sure
+            would like rather than no longer house rules going with option 2 so that due to that's why root cause the bug was
+            turns out not found follow-up not yet next steps tests pass what do you think right away we're API exit code 1 error:
+            [12/ ? : ... - \u2014 ( `x` "y" https://a.b now, wrong. hallucinated, \u2705 1""".split()
+        ),
+        max_size=12,
+    )
+)
+def test_cues_found_word_by_word_are_those_of_the_sentence(words):
+    sentence = " ".join(words)
+    found = marks.marks_of(sentence)
+    for bit, (_, pattern) in enumerate(marks._SAID):
+        assert bool(found >> bit & 1) == bool(re.search(pattern, sentence.lower())), pattern
+    assert found < 1 << marks.MARKS <= 1 << 63
+
+
+def test_a_message_of_more_than_eighty_sentences_was_pasted():
+    sentences = [f"The part number {n} of this must always be there." for n in range(81)]
+    assert texts("user", "\n\n".join(sentences)) == []
+    assert texts("user", "\n\n".join(sentences[:80])) != []
 
 
 def texts(role, text):

@@ -80,7 +80,10 @@ class WordRows:
 
     def of(self, text: str) -> list[int]:
         """Rows of the known words of `text`, ascending, without repeats."""
-        stems = stems_of(shortened(text))
+        return self.of_stems(stems_of(shortened(text)))
+
+    def of_stems(self, stems: Sequence[str]) -> list[int]:
+        """The same for the stems of a text."""
         words, pairs = self._words, self._pairs
         found = {words[word] for word in stems if word in words}
         found.update([pairs[a][b] for a, b in pairwise(stems) if a in pairs and b in pairs[a]])

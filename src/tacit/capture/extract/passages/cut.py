@@ -23,6 +23,8 @@ MOST_SENTENCES: dict[Role, int] = {"user": 4, "assistant": 2}
 CONTEXT_CHARS = 400
 MOST_CUT = 120
 """Sentences of one message that are looked at: the last ones, where an agent's long work comes to its end."""
+MOST_SPOKEN = 80
+"""A user's message of more sentences was pasted."""
 _MARKER = re.compile(r"^\s*(?:[-*+\u2022>]|\d{1,2}[.)])\s+")
 _BOLD = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
 _NO_PROSE = re.compile(r"^\s*(?:```|~~~|\||#{1,6}\s|<\w)")
@@ -131,6 +133,8 @@ def _said(turn: Turn) -> list[str]:
         if pasted_document(turn.text):
             return []
         spoken = spoken_sentences(_own_words(turn.text))
+        if len(spoken) > MOST_SPOKEN:
+            return []
         return [one.text for one in spoken if not one.doubted and not _PRINTED.search(one.text)]
     return [one for one in split_sentences(turn.text) if not _NO_PROSE.match(one)]
 

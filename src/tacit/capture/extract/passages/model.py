@@ -7,7 +7,7 @@ regression each over the same and the speaker.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import numpy as np
 from tacit.capture.extract.passages.cues import Reading, Row
 from tacit.capture.extract.passages.cut import Passage
 from tacit.capture.turn import Role
+from tacit.reading.classifier.features import WordRows
 from tacit.reading.classifier.weights import WeightFile, unpack
 
 SHIPPED_FILE = Path(__file__).parent / "passages.weights"
@@ -24,12 +25,12 @@ SHIPPED_FILE = Path(__file__).parent / "passages.weights"
 class PassageModel:
     """Fitted weights, ready to use. Safe to share between threads."""
 
-    __slots__ = ("_index", "file", "kinds")
+    __slots__ = ("_words", "file", "kinds")
 
     def __init__(self, file: WeightFile) -> None:
         self.file = file
         self.kinds = file.names["kinds"]
-        self._index = {word: number for number, word in enumerate(file.names["words"])}
+        self._words = WordRows(file.names["words"])
 
     @property
     def sessions(self) -> frozenset[str]:
@@ -48,8 +49,8 @@ class PassageModel:
         matrices = self.file.matrices
         slope, bias = matrices[f"{role}.line"][0]
         weights = matrices[f"{role}.word"][:, 0]
-        known = [frozenset(self._rows(words)) for words in reading.sentence_words()]
-        cues = np.array([reading.cues(one) for one in passages])
+        known = [frozenset(self._words.of_stems(one)) for one in reading.stems]
+        cues = reading.table(passages)
         logits = (cues @ matrices[f"{role}.cue"])[:, 0] + matrices[f"{role}.bias"][0, 0]
         for at, one in enumerate(passages):
             rows = sorted({row for own in known[one.first : one.last] for row in own})
@@ -66,13 +67,12 @@ class PassageModel:
     def _logits(self, name: str, passage: Passage, reading: Reading) -> Row:
         matrices = self.file.matrices
         logits = matrices[f"{name}.bias"][0] + reading.cues(passage) @ matrices[f"{name}.cue"]
-        rows = self._rows(reading.words(passage))
+        rows = sorted(
+            {row for one in reading.stems[passage.first : passage.last] for row in self._words.of_stems(one)}
+        )
         if rows:
             logits = logits + matrices[f"{name}.word"][rows].sum(axis=0) * np.float32(len(rows) ** -0.5)
         return logits
-
-    def _rows(self, words: Collection[str]) -> list[int]:
-        return sorted(self._index[word] for word in words if word in self._index)
 
 
 @lru_cache(maxsize=1)
