@@ -189,7 +189,7 @@ class RecallSettings(_Section):
     candidates_per_space: int = Field(
         default=32, ge=1, le=1000, description="most candidates one space proposes"
     )
-    shortlist: int = Field(default=14, ge=1, le=1000, description="most candidates that are scored")
+    shortlist: int = Field(default=12, ge=1, le=1000, description="most candidates that are scored")
     max_items: int = Field(default=8, ge=1, le=200, description="most memories in one prompt pack")
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are handed over unasked; empty = all of them"

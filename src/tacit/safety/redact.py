@@ -27,8 +27,12 @@ _WITH_WORD = {
     word: tuple(place for place, shape in enumerate(_ALL) if word in shape.keywords)
     for word in dict.fromkeys(word for shape in _ALL for word in shape.keywords)
 }
-_WORDS = tuple(_WITH_WORD)
-"""Every keyword once: most texts hold none of them."""
+"""Every keyword once, with the shapes that it may announce: most texts hold few of them."""
+_SHORT = tuple(word for word in _WITH_WORD if len(word) < 3)
+_BY_GRAM = {
+    gram: tuple(word for word in _WITH_WORD if word[:3] == gram)
+    for gram in {word[:3] for word in _WITH_WORD if len(word) >= 3}
+}
 _MOST_PASSES = 12
 DENY_PIECE_CHARS = 20_000
 """The user's own patterns look at a longer text piece by piece, cut at white space: their cost may grow with its square."""
@@ -161,7 +165,9 @@ class Redactor:
 
     def _secrets(self, text: str, found: Counter[str]) -> str:
         lower = text.lower()
-        held = {place for word in _WORDS if word in lower for place in _WITH_WORD[word]}
+        grams = {lower[at : at + 3] for at in range(len(lower) - 2)}
+        likely = [word for gram in grams & _BY_GRAM.keys() for word in _BY_GRAM[gram]]
+        held = {place for word in (*_SHORT, *likely) if word in lower for place in _WITH_WORD[word]}
         for place in sorted(held):
             text = self._apply(_ALL[place], text, found)
         return text

@@ -208,5 +208,5 @@ def test_a_rule_that_governs_what_is_coming_needs_no_more_where_there_are_few() 
 
     assert judged()[0] == (0.9, ("governs what is coming",))
     assert all(value < 0.5 for value, _ in judged()[1:])
-    assert judged(*[weak] * 6)[0][0] == pytest.approx(0.9 * (14 - 9) / 10)
+    assert judged(*[weak] * 6)[0][0] == pytest.approx(0.9 * (12 - 9) / 8)
     assert judged(*[weak] * 17)[0][0] == judged(*[weak] * 17)[1][0]

@@ -9,7 +9,7 @@ each standardised evidence kept within -10 and 10. Logistic regression with a ri
 on predictions for projects that the weights were not fitted on. The threshold is chosen on those same predictions by
 conformal risk control (Angelopoulos et al., 2024); both are made in `tacit_evals.fit.gate`.
 
-n is the length of the list, `MANY` at most. The best of fourteen memories that nobody needs scores higher than the best of two, so
+n is the length of the list, `MANY` at most. The best of twelve memories that nobody needs scores higher than the best of two, so
 that a bound on wrongful injections asks for less in a store of two: `few` says by how much, and one threshold serves both. N is the number of memories in scope, at least `USUAL_STORE`: the best of
 ten thousand score higher still, and no prompt needs more of them for that.
 
@@ -43,7 +43,7 @@ MOST = 10.0
 TOLD = 0.5
 GOVERNS = 0.8
 FEW = 4
-MANY = 14
+MANY = 12
 """From so many candidates on a list is as long as those that the threshold was fitted on."""
 USUAL_STORE = 140
 """Memories in the scopes that the models were fitted on."""
