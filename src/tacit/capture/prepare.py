@@ -12,7 +12,7 @@ from tacit.capture.relate import link_entities
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory, Provenance, Validity
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
@@ -81,7 +81,9 @@ class Preparer:
         )
 
     def _doubted(self, draft: Draft) -> bool:
-        return not draft.explicit and draft.confidence < self.accept_from
+        # A yes to what the agent proposed is no yes to every sentence of it.
+        stated = draft.explicit and draft.provenance.tier is not TrustTier.ASSISTANT
+        return not stated and draft.confidence < self.accept_from
 
     def redact(self, text: str, scope: Scope) -> str:
         """`text` without secrets and personal data, as the settings of `scope` say."""
