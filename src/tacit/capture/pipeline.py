@@ -337,7 +337,11 @@ class CapturePipeline:
     ) -> tuple[str, ...]:
         """Ids of the memories that the session has used since it was read last; what is known of it goes into `values`."""
         state = self._session_of(key)
-        given = {one.memory_id: one for one in reversed(state.ledger) if one.surface is not Surface.HOST} if state else {}
+        given = (
+            {one.memory_id: one for one in reversed(state.ledger) if one.surface is not Surface.HOST}
+            if state
+            else {}
+        )
         if not given or not turns:
             return ()
         visible = ScopeFilter.of(scope, UNIVERSAL)
@@ -347,7 +351,9 @@ class CapturePipeline:
             for one in (given[memory.id],)
         ]
         others = self._store.list_memories(MemoryFilter(), scope=visible, limit=CONTROLS + len(given))
-        controls = [memory for memory in others if memory.id not in given and memory.kind not in ("digest", "todo")]
+        controls = [
+            memory for memory in others if memory.id not in given and memory.kind not in ("digest", "todo")
+        ]
         first = min(one.at_ms for one in given.values())
         shown += [Shown(memory=memory, at_ms=first, control=True) for memory in controls[:CONTROLS]]
         name = usage_name(key.host, key.session_id)

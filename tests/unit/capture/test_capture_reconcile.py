@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.capture.reconcile.compare import compare
 from tacit.capture.reconcile import MAX_EVIDENCE, Neighbour, reconcile
+from tacit.capture.reconcile.compare import compare
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, project_scope

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer
+from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.config.home import Home
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.model.changes import Add, Change, Contradict, Draft, Merge, Skip, Supersede
