@@ -21,6 +21,7 @@ from tacit.app.signals import Handled
 from tacit.capture.bootstrap import RulesImport
 from tacit.capture.discover import TranscriptInfo, find_transcripts, kept_transcripts, named_transcripts
 from tacit.capture.pipeline import CapturePipeline, CaptureReport
+from tacit.capture.transcript import TranscriptSource
 from tacit.config.settings import CaptureSettings
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -67,6 +68,8 @@ class Learning:
                     self._submit(lambda: self._meet(project, settings.capture))
             case PromptSubmitted() if not signal.machine and settings.capture.explicit:
                 self._submit(lambda: self._explicit(signal, handled), on=self._statements)
+            case MessageEnded(messages=said) if said and settings.capture.at_session_end:
+                self._submit(lambda: self._log_capture(self.capture_said(signal, handled)))
             case MessageEnded() | SessionEnded() if settings.capture.at_session_end and not signal.agent_id:
                 self._hand_over(signal, handled)
             case _:
@@ -147,6 +150,14 @@ class Learning:
 
     def _log_capture(self, report: CaptureReport) -> None:
         _LOG.info("captured", extra={"detail": str(report)})
+
+    def capture_said(self, signal: MessageEnded, handled: Handled) -> CaptureReport:
+        """Learn from a conversation that came along whole; its words are never written down as they are."""
+        key = handled.state.key
+        source = TranscriptSource(
+            host=key.host, session_id=key.session_id, cwd=signal.cwd or handled.state.cwd, messages=json.loads(signal.messages)
+        )  # fmt: skip
+        return self.capture.capture_said(source)
 
     def capture_pending(self) -> CaptureReport:
         """Learn from every transcript that waits."""

@@ -20,6 +20,7 @@ from tacit.config.kinds import kind_registry
 from tacit.config.reload import SettingsWatcher
 from tacit.errors import StoreCorrupt
 from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.ports.clock import Clock
@@ -41,7 +42,9 @@ class Hosts(Mapping[str, Host]):
     """Host adapters by name: the built-in ones, and those that other packages register as entry points."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Host] = {host.name: host for host in (ClaudeCode(), OpenCode(), Plain())}
+        self._known: dict[str, Host] = {
+            host.name: host for host in (ClaudeCode(), OpenCode(), Plain(), Library())
+        }
 
     def __getitem__(self, name: str) -> Host:
         if name not in self._known:

@@ -219,6 +219,14 @@ class CapturePipeline:
             report += CaptureReport(handovers=1, failed=1) if failed else report_of(changes, handovers=1)
         return report
 
+    def capture_said(self, source: TranscriptSource) -> CaptureReport:
+        """Capture what is new in a conversation whose messages are at hand; what was captured before adds nothing.
+
+        Raises:
+            InvalidPayload: if they are no list of messages.
+        """
+        return report_of(self._capture_source(source, self._keeper.apply), handovers=1)
+
     def backfill(
         self,
         infos: Sequence[TranscriptInfo],

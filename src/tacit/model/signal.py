@@ -104,10 +104,14 @@ class SubagentStarted(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnded(_Common):
-    """The agent finished a message (a turn); `text` is its end. Nothing may be injected."""
+    """The agent finished a message (a turn); `text` is its end. Nothing may be injected.
+
+    `messages` is the conversation so far as JSON, where a host hands it over because there is no file of it.
+    """
 
     text: str = ""
     final: bool = False
+    messages: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
