@@ -1,7 +1,7 @@
 """Values to JSON text and back. In: frozen values, or text written by an earlier version. Out: the other one.
 
-Adapters are built at first use, because building them costs more than opening the store. Never changes a value, except
-that unstorable characters are replaced as `tacit.backends.text` says.
+Never changes a value, except that unstorable characters are replaced as `tacit.backends.text` says. What a later version
+has added to a value is left out when it is read; what an earlier one did not know takes its default.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+import msgspec
 
 from tacit.backends.text import clean_value
 from tacit.errors import StoreCorrupt
@@ -22,19 +21,21 @@ from tacit.model.memory import Memory
 _T = TypeVar("_T")
 
 
+_write = msgspec.json.Encoder().encode
+
+
 @lru_cache(maxsize=8)
-def _adapter(kind: type[_T]) -> TypeAdapter[_T]:
-    return TypeAdapter(kind)
+def _reader(kind: type[_T]) -> msgspec.json.Decoder[_T]:
+    return msgspec.json.Decoder(kind)
 
 
 def encode(value: object) -> str:
     """Write a value as JSON; strings inside are cleaned when they need it."""
-    adapter = _adapter(type(value))
     try:
-        text = adapter.dump_json(value).decode()
-    except (PydanticSerializationError, UnicodeEncodeError):
-        return adapter.dump_json(clean_value(value)).decode()
-    return adapter.dump_json(clean_value(value)).decode() if "\\u0000" in text else text
+        text = _write(value).decode()
+    except UnicodeEncodeError:
+        return _write(clean_value(value)).decode()
+    return _write(clean_value(value)).decode() if "\\u0000" in text else text
 
 
 def decode(kind: type[_T], text: str) -> _T:
@@ -44,10 +45,10 @@ def decode(kind: type[_T], text: str) -> _T:
         StoreCorrupt: if the text does not hold such a value.
     """
     try:
-        return _adapter(kind).validate_json(text)
-    except ValidationError as error:
+        return _reader(kind).decode(text)
+    except msgspec.DecodeError as error:
         raise StoreCorrupt(
-            f"A stored {kind.__name__} cannot be read: {error.error_count()} values are wrong.",
+            f"A stored {kind.__name__} cannot be read: {error}.",
             hint="`tacit doctor` examines the store.",
         ) from error
 
