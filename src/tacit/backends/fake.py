@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.backends.changes import check_outcome, check_vectors, not_resolved, plan_changes
 from tacit.backends.fake_search import FakeSearch
-from tacit.backends.fake_tables import FakeTables, passes, rewritten
+from tacit.backends.fake_tables import FakeTables, fits, in_order, passes, rewritten, shown
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change
@@ -31,7 +31,7 @@ from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, StoreStats
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Shown, StoreStats, TraceFilter
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -151,9 +151,12 @@ class FakeStore:
         visible = set(clean_value(scope.scopes))
         known = self._tables.known(where.as_of_ms)
         found = [memory for memory in known if memory.scope in visible and passes(memory, where)]
-        found.sort(key=lambda memory: (-memory.created_at_ms, memory.id))
         start = max(offset, 0)
-        return tuple(found[start : start + max(limit, 0)])
+        return tuple(in_order(found, where)[start : start + max(limit, 0)])
+
+    def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
+        """See the port."""
+        return len(self.list_memories(where, scope=scope, limit=len(self._tables.versions)))
 
     @_locked
     def count_active(self, *, scope: ScopeFilter) -> int:
@@ -318,6 +321,20 @@ class FakeStore:
             if wanted in (None, trace.session) and surface in (None, trace.surface)
         ]
         return tuple(found[: max(limit, 0)])
+
+    @_locked
+    def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
+        """See the port."""
+        found = [trace for trace in self._tables.newest_traces() if fits(trace, where)]
+        return tuple(found[: max(limit, 0)])
+
+    @_locked
+    def exposures(
+        self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
+    ) -> tuple[Shown, ...]:
+        """See the port."""
+        found = shown(self._tables.exposures, session=clean_value(session), memory_id=memory_id)
+        return tuple(found[max(offset, 0) :][: max(limit, 0)])
 
     @_locked
     def save_trace(self, trace: Trace) -> None:

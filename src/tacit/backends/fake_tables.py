@@ -6,7 +6,7 @@ Plain dictionaries of frozen values. Knows no locks and no clock: `fake.py` deci
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -18,7 +18,7 @@ from tacit.model.memory import Memory, Relation
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Shown, TraceFilter
 
 _T = TypeVar("_T")
 
@@ -95,7 +95,61 @@ def passes(memory: Memory, where: MemoryFilter) -> bool:
         and (where.statuses is None or memory.status in where.statuses)
         and (where.source is None or memory.provenance.source == clean_text(where.source))
         and (where.text is None or clean_text(where.text).casefold() in memory.content.casefold())
+        and (where.tiers is None or memory.provenance.tier in where.tiers)
+        and (where.pinned is None or memory.pinned == where.pinned)
+        and (
+            where.after is None
+            or (-memory.created_at_ms, memory.id) > (-where.after[0], clean_text(where.after[1]))
+        )
     )
+
+
+def in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
+    """`memories` as `where` orders them."""
+
+    def first(memory: Memory) -> float:
+        match where.order:
+            case "created":
+                return 0.0
+            case "updated":
+                return memory.updated_at_ms
+            case "importance":
+                return memory.importance
+            case "used":
+                return memory.use_count
+
+    return sorted(memories, key=lambda memory: (-first(memory), -memory.created_at_ms, memory.id))
+
+
+def fits(trace: Trace, where: TraceFilter) -> bool:
+    """Whether `trace` is what `where` asks for."""
+    return (
+        (where.sessions is None or trace.session in {clean_text(one) for one in where.sessions})
+        and where.surface in (None, trace.surface)
+        and (where.injected is None or bool(trace.injected) == where.injected)
+        and (where.text is None or clean_text(where.text).casefold() in trace.text.casefold())
+        and (where.since_ms is None or trace.at_ms >= where.since_ms)
+        and (where.until_ms is None or trace.at_ms < where.until_ms)
+        and (where.after is None or (trace.at_ms, trace.id) < (where.after[0], clean_text(where.after[1])))
+    )
+
+
+def shown(
+    exposures: Iterable[tuple[SessionKey, Exposure]], *, session: SessionKey | None, memory_id: str | None
+) -> list[Shown]:
+    """The exposures of a session, of a memory, or all, newest first."""
+    found = [
+        Shown(session=key, exposure=one)
+        for key, one in exposures
+        if session in (None, key) and memory_id in (None, one.memory_id)
+    ]
+
+    def order(one: Shown) -> tuple[object, ...]:
+        key, at = one.session, one.exposure
+        place = (key.host, key.session_id, at.memory_id, at.surface.value, at.content_hash)
+        return (-at.at_ms, *place, at.epoch, at.turn, at.tokens)
+
+    return sorted(found, key=order)
 
 
 def rewritten(tables: FakeTables, clean: Callable[[str, str], str]) -> dict[str, int]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from tacit.model.changes import Change
-from tacit.model.memory import Memory, MemoryStatus, Relation
+from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
-from tacit.model.session import SessionKey, SessionState
+from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
@@ -27,6 +27,42 @@ class MemoryFilter:
     source: str | None = None
     text: str | None = None
     as_of_ms: int | None = None
+    tiers: tuple[TrustTier, ...] | None = None
+    pinned: bool | None = None
+    after: tuple[int, str] | None = None
+    """(created_at_ms, id) of a memory: only those that come after it, newest first."""
+    order: Literal["created", "updated", "importance", "used"] = "created"
+    """The greatest of it first; ties by the time of creation, newest first, then by id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFilter:
+    """Which traces to find. None = any.
+
+    Attributes:
+        sessions: `host/id` of each.
+        surface: the surface asked for.
+        injected: whether something was handed over.
+        text: words of the text asked with, as they stand there, whatever their case.
+        since_ms, until_ms: half open, from <= t < to.
+        after: (at_ms, id) of a trace; only those that come after it, newest first.
+    """
+
+    sessions: tuple[str, ...] | None = None
+    surface: Surface | None = None
+    injected: bool | None = None
+    text: str | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    after: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One exposure as it is stored, with its session."""
+
+    session: SessionKey
+    exposure: Exposure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +147,11 @@ class MemoryStore(Protocol):
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
     ) -> tuple[Memory, ...]:
-        """Memories newest first (created_at_ms, then id), within `scope`."""
+        """Memories newest first (created_at_ms, then id) unless `where` orders them otherwise, within `scope`."""
+        ...
+
+    def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
+        """How many memories `list_memories` would give without a limit."""
         ...
 
     def count_active(self, *, scope: ScopeFilter) -> int:
@@ -188,6 +228,16 @@ class SessionStore(Protocol):
         self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
     ) -> tuple[Trace, ...]:
         """Newest first."""
+        ...
+
+    def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
+        """Newest first (at_ms, then id), those that `where` asks for."""
+        ...
+
+    def exposures(
+        self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
+    ) -> tuple[Shown, ...]:
+        """What was handed over, newest first; ties by session, memory and surface. Also of sessions that are gone."""
         ...
 
     def get_trace(self, trace_id: str) -> Trace:

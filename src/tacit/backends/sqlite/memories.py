@@ -72,30 +72,58 @@ def list_memories(
     """See the port."""
     if limit <= 0:
         return ()
-    scopes = visible_numbers(connection, scope)
-    values: dict[str, object] = {"scopes": scopes, "limit": limit, "offset": max(offset, 0)}
-    if where.as_of_ms is None:
-        tests = [_IN_SCOPE, *_filters(where, values, past=False)]
-        rows = connection.execute(
-            f"SELECT body, use_count FROM memories WHERE {' AND '.join(tests)}"
-            " ORDER BY created_at_ms DESC, id LIMIT :limit OFFSET :offset",
-            values,
-        )
-        return tuple(decode_memory(row[0], row[1]) for row in rows)
-    values["as_of"] = where.as_of_ms
-    tests = [_IN_SCOPE, *_filters(where, values, past=True)]
+    table, tests, values = _asked(connection, where, scope)
+    values |= {"limit": limit, "offset": max(offset, 0)}
+    past = where.as_of_ms is not None
+    created, name = _column("created_at_ms", past=past), _column("id", past=past)
+    first = _ORDERS[where.order][past]
+    order = f"{created} DESC, {name}" if not first else f"{first} DESC, {created} DESC, {name}"
+    columns = "body, NULL" if past else "body, use_count"
     rows = connection.execute(
-        "SELECT body FROM versions AS v WHERE recorded_at_ms <= :as_of AND NOT EXISTS ("
+        f"SELECT {columns} FROM {table} WHERE {' AND '.join(tests)} ORDER BY {order} LIMIT :limit OFFSET :offset",
+        values,
+    )
+    if past:
+        return tuple(decode(Memory, row[0]) for row in rows)
+    return tuple(decode_memory(row[0], row[1]) for row in rows)
+
+
+def count_memories(connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter) -> int:
+    """See the port."""
+    table, tests, values = _asked(connection, where, scope)
+    row = connection.execute(f"SELECT count(*) FROM {table} WHERE {' AND '.join(tests)}", values).fetchone()
+    return int(row[0])
+
+
+_ORDERS: dict[str, tuple[str, str]] = {
+    "created": ("", ""),
+    "updated": ("json_extract(body, '$.updated_at_ms')", "json_extract(body, '$.updated_at_ms')"),
+    "importance": ("importance", "json_extract(body, '$.importance')"),
+    "used": ("use_count", "json_extract(body, '$.use_count')"),
+}
+"""What a list is ordered by before the time of creation: of the present, of the past."""
+
+
+def _column(name: str, *, past: bool) -> str:
+    return f"json_extract(body, '$.{name}')" if past else name
+
+
+def _asked(
+    connection: sqlite3.Connection, where: MemoryFilter, scope: ScopeFilter
+) -> tuple[str, list[str], dict[str, object]]:
+    """Table, conditions and values of a list."""
+    values: dict[str, object] = {"scopes": visible_numbers(connection, scope)}
+    if where.as_of_ms is None:
+        return "memories", [_IN_SCOPE, *_filters(where, values, past=False)], values
+    values["as_of"] = where.as_of_ms
+    known = (
+        "recorded_at_ms <= :as_of AND NOT EXISTS ("
         " SELECT 1 FROM versions AS w WHERE w.memory = v.memory AND w.version > v.version"
         " AND w.recorded_at_ms <= :as_of)"
         " AND json_extract(body, '$.validity.valid_from_ms') <= :as_of"
         " AND coalesce(json_extract(body, '$.validity.valid_to_ms') > :as_of, 1)"
-        f" AND {' AND '.join(tests)}"
-        " ORDER BY json_extract(body, '$.created_at_ms') DESC, json_extract(body, '$.id')"
-        " LIMIT :limit OFFSET :offset",
-        values,
     )
-    return tuple(decode(Memory, row[0]) for row in rows)
+    return "versions AS v", [known, _IN_SCOPE, *_filters(where, values, past=True)], values
 
 
 def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> list[str]:
@@ -115,6 +143,17 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
     if where.text is not None:
         values["text"] = clean_text(where.text).casefold()
         tests.append("text_holds(json_extract(body, '$.content'), :text)")
+    if where.tiers is not None:
+        values["tiers"] = json_list([int(tier) for tier in where.tiers])
+        tests.append("json_extract(body, '$.provenance.tier') IN (SELECT value FROM json_each(:tiers))")
+    if where.pinned is not None:
+        values["pinned"] = int(where.pinned)
+        column = "json_extract(body, '$.pinned')" if past else "pinned"
+        tests.append(f"{column} = :pinned")
+    if where.after is not None:
+        values |= {"after_ms": where.after[0], "after_id": clean_text(where.after[1])}
+        created, name = _column("created_at_ms", past=past), _column("id", past=past)
+        tests.append(f"({created} < :after_ms OR ({created} = :after_ms AND {name} > :after_id))")
     return tests
 
 

@@ -9,12 +9,13 @@ import sqlite3
 import threading
 from collections import OrderedDict
 
-from tacit.backends.sqlite.codec import decode, encode
+from tacit.backends.sqlite.codec import decode, encode, json_list
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
+from tacit.ports.store import Shown, TraceFilter
 
 _REMEMBERED_LEDGERS = 256
 
@@ -122,6 +123,73 @@ def list_traces(
         (*values, max(limit, 0)),
     )
     return tuple(decode(Trace, row[0]) for row in rows)
+
+
+def find_traces(connection: sqlite3.Connection, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
+    """See the port."""
+    tests: list[str] = ["1"]
+    values: list[object] = []
+
+    def test(words: str, *given: object) -> None:
+        tests.append(words)
+        values.extend(given)
+
+    if where.sessions is not None:
+        test(
+            "session IN (SELECT value FROM json_each(?))", json_list([clean_text(s) for s in where.sessions])
+        )
+    if where.surface is not None:
+        test("surface = ?", where.surface.value)
+    if where.injected is not None:
+        test("(json_array_length(body, '$.injected') > 0) = ?", int(where.injected))
+    if where.text is not None:
+        test("text_holds(json_extract(body, '$.text'), ?)", clean_text(where.text).casefold())
+    if where.since_ms is not None:
+        test("at_ms >= ?", where.since_ms)
+    if where.until_ms is not None:
+        test("at_ms < ?", where.until_ms)
+    if where.after is not None:
+        test("(at_ms, id) < (?, ?)", where.after[0], clean_text(where.after[1]))
+    rows = connection.execute(
+        f"SELECT body FROM traces WHERE {' AND '.join(tests)} ORDER BY at_ms DESC, id DESC LIMIT ?",
+        (*values, max(limit, 0)),
+    )
+    return tuple(decode(Trace, row[0]) for row in rows)
+
+
+def exposures(
+    connection: sqlite3.Connection,
+    *,
+    session: SessionKey | None,
+    memory_id: str | None,
+    limit: int,
+    offset: int,
+) -> tuple[Shown, ...]:
+    """See the port."""
+    tests: list[str] = ["1"]
+    values: list[object] = []
+    if session is not None:
+        tests.append("host = ? AND session_id = ?")
+        values.extend(_columns(session))
+    if memory_id is not None:
+        tests.append("memory_id = ?")
+        values.append(clean_text(memory_id))
+    rows = connection.execute(
+        "SELECT host, session_id, memory_id, content_hash, epoch, turn, surface, tokens, at_ms FROM exposures"
+        f" WHERE {' AND '.join(tests)} ORDER BY at_ms DESC, host, session_id, memory_id, surface, content_hash, epoch,"
+        " turn, tokens LIMIT ? OFFSET ?",
+        (*values, max(limit, 0), max(offset, 0)),
+    )
+    return tuple(
+        Shown(
+            session=SessionKey(host=row[0], session_id=row[1]),
+            exposure=Exposure(
+                memory_id=row[2], content_hash=row[3], epoch=row[4], turn=row[5], surface=Surface(row[6]),
+                tokens=row[7], at_ms=row[8],
+            ),
+        )
+        for row in rows
+    )  # fmt: skip
 
 
 def get_trace(connection: sqlite3.Connection, trace_id: str) -> Trace:

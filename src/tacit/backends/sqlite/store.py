@@ -32,7 +32,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, StoreStats
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Shown, StoreStats, TraceFilter
 
 
 def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> SqliteStore:
@@ -126,6 +126,11 @@ class SqliteStore:
         """See the port."""
         with self._database.read() as connection:
             return memories.list_memories(connection, where, scope=scope, limit=limit, offset=offset)
+
+    def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
+        """See the port."""
+        with self._database.read() as connection:
+            return memories.count_memories(connection, where, scope=scope)
 
     def count_active(self, *, scope: ScopeFilter) -> int:
         """See the port."""
@@ -227,6 +232,20 @@ class SqliteStore:
         """See the port."""
         with self._database.read() as connection:
             return sessions.list_traces(connection, session=session, surface=surface, limit=limit)
+
+    def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return sessions.find_traces(connection, where, limit=limit)
+
+    def exposures(
+        self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
+    ) -> tuple[Shown, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return sessions.exposures(
+                connection, session=session, memory_id=memory_id, limit=limit, offset=offset
+            )
 
     def save_trace(self, trace: Trace) -> None:
         """See the port."""

@@ -1,0 +1,143 @@
+"""What the pages ask of a store: lists in an order, counts, traces by what came of them, exposures. Both stores alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tacit.backends.fake import FakeStore
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.config.home import Home
+from tacit.model.changes import Add
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.pack import Surface
+from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
+from tacit.model.session import Exposure, SessionKey, SessionState
+from tacit.model.situation import Situation
+from tacit.model.trace import Trace
+from tacit.ports.store import MemoryFilter, Shown, Store, TraceFilter
+from tacit.providers.clock import FakeClock
+
+NOW = 1_700_000_000_000
+SEEN = ScopeFilter.of(UNIVERSAL, project_scope("p"))
+KEY = SessionKey(host="h", session_id="s")
+
+
+@pytest.fixture(params=["fake", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    clock = FakeClock(NOW)
+    if request.param == "fake":
+        yield FakeStore(clock=clock)
+        return
+    home = Home(tmp_path)
+    home.ensure()
+    made = open_sqlite_store(home, clock=clock)
+    yield made
+    made.close()
+
+
+def memory(name: str, at: int, **more) -> Memory:
+    tier = more.pop("tier", TrustTier.USER)
+    values = {
+        "id": name, "kind": "fact", "content": f"Statement {name}.", "scope": UNIVERSAL,
+        "provenance": Provenance(tier=tier, source="cli"), "validity": Validity(valid_from_ms=NOW + at),
+        "created_at_ms": NOW + at, "updated_at_ms": NOW + at,
+    }  # fmt: skip
+    return Memory(**{**values, **more})
+
+
+def listed(store: Store, **where) -> list[str]:
+    found = MemoryFilter(**where)
+    names = [one.id for one in store.list_memories(found, scope=SEEN, limit=100)]
+    assert store.count_memories(found, scope=SEEN) == len(names)
+    return names
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    store.apply([
+        Add(memory=memory("mem_1", 1, importance=0.9, pinned=True)),
+        Add(memory=memory("mem_2", 2, importance=0.1, tier=TrustTier.ASSISTANT, updated_at_ms=NOW + 9)),
+        Add(memory=memory("mem_3", 2, importance=0.9, scope=project_scope("p"))),
+        Add(memory=memory("mem_4", 3, importance=0.2, status="quarantined")),
+        Add(memory=memory("mem_5", 3, scope=project_scope("other"))),
+    ])  # fmt: skip
+    store.add_use(["mem_2"])
+    return store
+
+
+def test_memories_are_ordered_filtered_and_counted(filled):
+    assert listed(filled) == ["mem_2", "mem_3", "mem_1"]
+    assert listed(filled, statuses=None) == ["mem_4", "mem_2", "mem_3", "mem_1"]
+    assert listed(filled, order="updated") == ["mem_2", "mem_3", "mem_1"]
+    assert listed(filled, order="importance") == ["mem_3", "mem_1", "mem_2"]
+    assert listed(filled, order="used") == ["mem_2", "mem_3", "mem_1"]
+    assert listed(filled, tiers=(TrustTier.ASSISTANT, TrustTier.TOOL)) == ["mem_2"]
+    assert listed(filled, pinned=True) == ["mem_1"]
+    assert listed(filled, pinned=False) == ["mem_2", "mem_3"]
+    assert listed(filled, text="STATEMENT mem_3") == ["mem_3"]
+
+
+def test_a_list_goes_on_after_a_memory_even_when_others_were_added_before_it(filled):
+    assert listed(filled, after=(NOW + 2, "mem_2")) == ["mem_3", "mem_1"]
+    filled.apply([Add(memory=memory("mem_9", 50))])
+    assert listed(filled, after=(NOW + 2, "mem_2")) == ["mem_3", "mem_1"]
+    assert listed(filled, after=(NOW + 1, "mem_1")) == []
+    later = filled.list_memories(
+        MemoryFilter(as_of_ms=NOW + 10**6, after=(NOW + 2, "mem_3"), pinned=True), scope=SEEN, limit=5
+    )
+    assert [one.id for one in later] == ["mem_1"]
+
+
+def trace(name: str, at: int, **more) -> Trace:
+    values = {
+        "id": name, "session": "h/s", "turn": 1, "epoch": 0, "surface": Surface.PROMPT, "at_ms": NOW + at,
+        "preset": "focused", "text": "Add a Flag", "situation": Situation(), "stages": (), "injected": ("mem_1",),
+    }  # fmt: skip
+    return Trace(**{**values, **more})
+
+
+def test_traces_are_found_by_what_came_of_them(store):
+    made = [
+        trace("trc_1", 1),
+        trace("trc_2", 2, injected=(), silence="nothing near"),
+        trace("trc_3", 2, session="", surface=Surface.START, text="other"),
+    ]
+    store.save_session(SessionState(key=KEY), traces=made)
+
+    def found(**where) -> list[str]:
+        return [one.id for one in store.find_traces(TraceFilter(**where), limit=10)]
+
+    assert found() == ["trc_3", "trc_2", "trc_1"]
+    assert found(injected=True) == ["trc_3", "trc_1"]
+    assert found(injected=False) == ["trc_2"]
+    assert found(sessions=("h/s",), text="a flag") == ["trc_2", "trc_1"]
+    assert found(sessions=()) == []
+    assert found(surface=Surface.START) == ["trc_3"]
+    assert found(since_ms=NOW + 2) == ["trc_3", "trc_2"]
+    assert found(until_ms=NOW + 2) == ["trc_1"]
+    assert found(after=(NOW + 2, "trc_3")) == ["trc_2", "trc_1"]
+    assert store.find_traces(TraceFilter(), limit=0) == ()
+
+
+def test_exposures_are_told_newest_first_and_outlive_their_session(store):
+    def exposed(name: str, at: int) -> Exposure:
+        return Exposure(
+            memory_id=name, content_hash="h", epoch=0, turn=1, surface=Surface.PROMPT, tokens=3, at_ms=NOW + at
+        )  # fmt: skip
+
+    one, two, three = exposed("mem_1", 1), exposed("mem_2", 5), exposed("mem_1", 5)
+    other = replace(KEY, session_id="t")
+    store.save_session(SessionState(key=KEY, ledger=(one, two)))
+    store.save_session(SessionState(key=other, ledger=(three,)))
+    store.delete_session(other)
+    assert [s.exposure for s in store.exposures(limit=9)] == [two, three, one]
+    assert store.exposures(session=KEY, limit=9) == (
+        Shown(session=KEY, exposure=two),
+        Shown(session=KEY, exposure=one),
+    )
+    assert [s.session for s in store.exposures(memory_id="mem_1", limit=9)] == [other, KEY]
+    assert [s.exposure for s in store.exposures(limit=1, offset=1)] == [three]
