@@ -11,13 +11,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.app.asking.answers import Answer, Asking
-from tacit.app.asking.past import pipeline_of
-from tacit.app.care.care import Care
-from tacit.app.care.review import Review
+from tacit.app.care.later import LaterWriting
 from tacit.app.learning import Learning
-from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.prerender import StartBlocks
 from tacit.app.projects import Projects
@@ -25,13 +23,7 @@ from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler
 from tacit.app.stats import InjectionStats, stats_of, status_of
-from tacit.app.tuning import TuneReport, tune
 from tacit.app.values import Delivery, EngineStatus, Recalled
-from tacit.app.vouching import prompts_of, said_by_user
-from tacit.capture.backfill import EVERYTHING, Wanted
-from tacit.capture.bootstrap import RulesImport
-from tacit.capture.discover import TranscriptInfo
-from tacit.capture.pipeline import CaptureReport
 from tacit.config.home import Home
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
@@ -55,8 +47,16 @@ from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.recall.render import rendering
 from tacit.recall.replay import Replayed, replay
-from tacit.upkeep.reindex import reindex
-from tacit.upkeep.rescan import Rescan
+
+if TYPE_CHECKING:  # see `LaterWriting`
+    from tacit.app.care.care import Care
+    from tacit.app.care.review import Review
+    from tacit.app.tuning import TuneReport
+    from tacit.capture.backfill import Wanted
+    from tacit.capture.bootstrap import RulesImport
+    from tacit.capture.discover import TranscriptInfo
+    from tacit.capture.pipeline import CaptureReport
+    from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)
 RECALL_THREADS = 4
@@ -70,38 +70,40 @@ class Engine:
         self._store = parts.store
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
         self._projects = Projects(store=parts.store, clock=parts.clock)
-        self._sessions = LiveSessions(
-            store=parts.store, clean=parts.redactor.of_session, on_error=_log_failure
-        )
+        clean = parts.redactor.of_session
+        self._sessions = LiveSessions(store=parts.store, clean=clean, on_error=_log_failure)
         self._pipeline = RecallPipeline(
-            store=parts.store,
-            embedder=parts.embedder,
-            tokens=parts.estimate,
-            kinds=parts.kinds,
-            executor=self._executor if parts.remote_embedder else None,
-            reranker=parts.reranker,
-            sparse=parts.sparse,
-        )
+            store=parts.store, embedder=parts.embedder, tokens=parts.estimate, kinds=parts.kinds,
+            executor=self._executor if parts.remote_embedder else None, reranker=parts.reranker, sparse=parts.sparse,
+        )  # fmt: skip
         self._asking = Asking(
-            parts=parts,
-            projects=self._projects,
-            sessions=self._sessions,
-            pipeline=self._pipeline,
+            parts=parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline,
             settings_at=self._settings_at,
+        )  # fmt: skip
+        self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
+        self._writing = LaterWriting(
+            parts, projects=self._projects, sessions=self._sessions, settle=self.flush, changed=self._starts.drop
+        )  # fmt: skip
+        self._learning = Learning(
+            parts=parts, projects=self._projects, sessions=self._sessions, writing=self._writing
         )
-        self._learning = Learning(parts=parts, projects=self._projects, sessions=self._sessions)
-        self._memories = Memories(parts=parts, projects=self._projects, capture=self._learning.capture)
         self._signals = SignalHandler(
             store=parts.store, sessions=self._sessions, projects=self._projects, pipeline=self._pipeline,
             redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
         )  # fmt: skip
-        self.care = Care(parts, settle=self.flush)
         # Asking a value whether it fits a protocol takes longer than most hooks have to say.
-        self._replaying = {
-            name: host for name, host in parts.hosts.items() if isinstance(host, ReplayingHost)
-        }
-        self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
-        self.review = Review(parts, memories=self._memories, show=self.show, changed=self._starts.drop)
+        hosts = parts.hosts.items()
+        self._replaying = {name: host for name, host in hosts if isinstance(host, ReplayingHost)}
+
+    @property
+    def care(self) -> Care:
+        """Looks after what is stored."""
+        return self._writing().care
+
+    @property
+    def review(self) -> Review:
+        """The review queue and undo."""
+        return self._writing().review
 
     @property
     def home(self) -> Home:
@@ -189,6 +191,7 @@ class Engine:
         """
         settings = self._settings_at(cwd)
         situation = self._pipeline.read(text) if text.strip() else Situation()
+        budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
         query = Query(
             surface=surface,
             text=text[:4000],
@@ -196,9 +199,7 @@ class Engine:
             situation=situation,
             scope=self.visible(cwd),
             at_ms=as_of_ms if as_of_ms is not None else self._parts.clock.now_ms(),
-            budget_tokens=budget_for(settings.recall.budgets, surface)
-            if budget_tokens is None
-            else budget_tokens,
+            budget_tokens=budget,
             entities=find_entities(text[:4000]),
         )
         clean = self._parts.redactor.cleaner(settings)
@@ -210,7 +211,7 @@ class Engine:
             notes=situation.why,
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
-        pipeline = self._pipeline if as_of_ms is None else pipeline_of(self._parts, query, as_of_ms)
+        pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
         delivered, trace = pipeline.run(query, settings=settings.recall, context=context, trace_id=trace_id)
         if store_trace and not settings.privacy.incognito:
             self._store.save_trace(clean_trace(trace, clean))
@@ -257,7 +258,7 @@ class Engine:
     def tune(self, *, bound: float, apply: bool = False) -> TuneReport:
         """Fit the threshold of prompts to this store, without labels; written into the settings with `apply` only."""
         self._sessions.flush()
-        return tune(self._parts, self._pipeline, bound=bound, apply=apply)
+        return self._writing().tune(self._pipeline, bound=bound, apply=apply)
 
     def injection_stats(self, *, session: str | None = None) -> InjectionStats | None:
         """Counts of the newest recall of `session` (`host/id`), of any when None; None before the first."""
@@ -307,19 +308,15 @@ class Engine:
                 "Nothing is stored here: privacy.incognito is on.",
                 hint="Only the user's own commands store now.",
             )
-        if user_words and tier < TrustTier.USER and self._said_lately(content, user_words, cwd, session):
+        quoted = (content, user_words, self._projects.of(cwd), session)
+        if user_words and tier < TrustTier.USER and self._writing().said_lately(*quoted):
             tier = TrustTier.USER
             scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
             when = parse_when(when, maker="agent") if isinstance(when, str) and when.strip() else when
-        return self._memories.remember(
+        return self._writing().memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
             pinned=pinned, files=files,
         )  # fmt: skip
-
-    def _said_lately(self, content: str, words: str, cwd: str, session: SessionKey | None) -> bool:
-        self._sessions.flush()
-        prompts = prompts_of(self._store, self._projects.of(cwd), session, now_ms=self._parts.clock.now_ms())
-        return said_by_user(content, words, prompts)
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0
@@ -329,9 +326,8 @@ class Engine:
         Raises:
             UnknownKind: if nothing is found because a kind asked for does not exist.
         """
-        found = self._store.list_memories(
-            where, scope=scope or self._store.scopes(), limit=limit, offset=offset
-        )
+        scope = scope or self._store.scopes()
+        found = self._store.list_memories(where, scope=scope, limit=limit, offset=offset)
         if not found:  # a memory may outlive the kind that someone took out of the configuration
             for kind in where.kinds or ():
                 self._parts.kinds.get(kind)
@@ -361,7 +357,7 @@ class Engine:
         pinned: bool | None = None,
     ) -> Memory:
         """Change a memory; what is None stays. Editing confirms it."""
-        changed = self._memories.edit(
+        changed = self._writing().memories.edit(
             self.show(id_or_prefix), content=content, kind=kind, when=when, scope=scope,
             importance=importance, pinned=pinned,
         )  # fmt: skip
@@ -370,13 +366,13 @@ class Engine:
 
     def forget(self, id_or_prefix: str, *, reason: str = "forgotten") -> Memory:
         """Stop recalling a memory and return what it was."""
-        forgotten = self._memories.forget(self.show(id_or_prefix), reason=reason)
+        forgotten = self._writing().memories.forget(self.show(id_or_prefix), reason=reason)
         self._starts.drop()
         return forgotten
 
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful."""
-        self._memories.feedback(self.show(memory_id), useful=useful)
+        self._writing().memories.feedback(self.show(memory_id), useful=useful)
 
     # --- projects and learning -----------------------------------------------------------------------------------
 
@@ -400,10 +396,10 @@ class Engine:
 
     def backfill(
         self, infos: Sequence[TranscriptInfo], *,
-        progress: Callable[[int, int], None] | None = None, wanted: Wanted = EVERYTHING,
+        progress: Callable[[int, int], None] | None = None, wanted: Wanted | None = None,
     ) -> CaptureReport:  # fmt: skip
         """Learn from past transcripts; resumable, and a second time it learns nothing more."""
-        return self._learning.capture.backfill(infos, progress=progress, wanted=wanted)
+        return self._writing().capture.backfill(infos, progress=progress, wanted=wanted)
 
     def hand_over(self, handover: Handover) -> bool:
         """Keep a transcript for capture, durably; False when it is known already."""
@@ -415,7 +411,7 @@ class Engine:
 
     def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Renew the vectors of another embedder; returns how many were renewed."""
-        return reindex(self._store, self._parts.embedder, progress=progress)
+        return self.care.reindex(progress=progress)
 
     # --- sessions ------------------------------------------------------------------------------------------------
 
@@ -475,12 +471,13 @@ class Engine:
         return done
 
     def warm(self) -> None:
-        """Load the model and the readers' weights, so that the first prompt need not wait for them."""
+        """Load the model, the readers' weights and the write side, so that no prompt need wait for them."""
         self._parts.embedder.embed(["warm"])
         matches = token_matches_of(self._parts.embedder)
         if matches is not None:
             matches("warm", ["warm"])
         self._pipeline.warm()
+        self._writing()
 
     def flush(self) -> None:
         """Wait until what is written behind the answers, and what capture has begun, is in the store."""

@@ -13,14 +13,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
+from typing import TYPE_CHECKING
 
+from tacit.app.care.later import LaterWriting
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import BEHIND_S, LiveSessions
 from tacit.app.signals import Handled
-from tacit.capture.bootstrap import RulesImport
-from tacit.capture.discover import TranscriptInfo, find_transcripts, kept_transcripts, named_transcripts
-from tacit.capture.pipeline import CapturePipeline, CaptureReport
 from tacit.capture.transcript import TranscriptSource
 from tacit.config.settings import CaptureSettings
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
@@ -30,13 +29,20 @@ from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
 from tacit.session.answering import when_answered
 
+if TYPE_CHECKING:  # see `LaterWriting`
+    from tacit.capture.bootstrap import RulesImport
+    from tacit.capture.discover import TranscriptInfo
+    from tacit.capture.pipeline import CapturePipeline, CaptureReport
+
 _LOG = logging.getLogger(__name__)
 
 
 class Learning:
     """The write side of the engine."""
 
-    def __init__(self, *, parts: Parts, projects: Projects, sessions: LiveSessions) -> None:
+    def __init__(
+        self, *, parts: Parts, projects: Projects, sessions: LiveSessions, writing: LaterWriting
+    ) -> None:
         self._parts = parts
         self._projects = projects
         self._sessions = sessions
@@ -45,16 +51,12 @@ class Learning:
         self._statements = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-statements")
         self._lock = Lock()
         self._running: set[Future[None]] = set()
-        self.capture = CapturePipeline(
-            store=parts.store,
-            embedder=parts.embedder,
-            tokens=parts.tokens,
-            clock=parts.clock,
-            redactor=parts.redactor,
-            kinds=parts.kinds,
-            settings=parts.settings.current().capture,
-            session_of=sessions.load,
-        )
+        self._writing = writing
+
+    @property
+    def capture(self) -> CapturePipeline:
+        """The write path."""
+        return self._writing().capture
 
     def after(self, signal: Signal, handled: Handled) -> None:
         """Do what `signal` leaves to do once it is answered. Keeps a transcript durably before it returns."""
@@ -129,6 +131,8 @@ class Learning:
                 self._sessions.save(ledger.expose_host_rules(newest, stored, at_ms=now))
 
     def _hand_over(self, signal: MessageEnded | SessionEnded, handled: Handled) -> None:
+        from tacit.capture.discover import kept_transcripts  # noqa: PLC0415 - see the imports
+
         kept = kept_transcripts(self._parts.user_home, signal.session.host)
         path = signal.transcript_path or (str(kept) if kept else "")
         if not path:
@@ -186,6 +190,8 @@ class Learning:
         Raises:
             NotFound: if one of `paths` does not exist.
         """
+        from tacit.capture.discover import find_transcripts, named_transcripts  # noqa: PLC0415 - see the imports
+
         root = project.root if project else ""
         if paths:
             return named_transcripts(paths, cwd=root, host=host, since_ms=since_ms)

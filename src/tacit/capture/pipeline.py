@@ -232,12 +232,13 @@ class CapturePipeline:
         infos: Sequence[TranscriptInfo],
         progress: Callable[[int, int], None] | None = None,
         *,
-        wanted: Wanted = EVERYTHING,
+        wanted: Wanted | None = None,
     ) -> CaptureReport:
         """Capture past transcripts, each session in its own transaction; what was captured before adds nothing.
 
         `progress` is called with (files done, files in all).
         """
+        wanted = wanted or EVERYTHING
         run = Backfill(since=self._since, unread=self._unread, capture=self._capture_past)
         subagents = wanted.subagents or self._settings.subagents
         return run.run(infos, wanted=replace(wanted, subagents=subagents), progress=progress)

@@ -71,6 +71,10 @@ class Care:
             reindex(self._parts.store, self._parts.embedder)
         return done
 
+    def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Renew the vectors of another embedder; returns how many were renewed."""
+        return reindex(self._parts.store, self._parts.embedder, progress=progress)
+
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the store to `target`, which must not exist, and remember where."""
         self._settle()

@@ -1,0 +1,75 @@
+"""The write side of one open store, put together: capture, the memories themselves, review, upkeep.
+
+In: the parts. Out: objects that share one capture. Loaded late (`LaterWriting`); answers no hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tacit.app.asking.past import pipeline_of
+from tacit.app.care.care import Care
+from tacit.app.care.review import Review
+from tacit.app.memories import Memories
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.app.sessions import LiveSessions
+from tacit.app.tuning import TuneReport, tune
+from tacit.app.vouching import prompts_of, said_by_user
+from tacit.capture.pipeline import CapturePipeline
+from tacit.model.memory import Memory
+from tacit.model.query import Query
+from tacit.model.session import SessionKey
+from tacit.ports.store import ProjectRecord
+from tacit.recall.pipeline import RecallPipeline
+
+
+class Writing:
+    """Everything that writes memories.
+
+    `settle` waits until what was said so far is written; `changed` is called when a decision changed what is recalled.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        projects: Projects,
+        sessions: LiveSessions,
+        settle: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self._parts = parts
+        self._sessions = sessions
+        self.capture = CapturePipeline(
+            store=parts.store,
+            embedder=parts.embedder,
+            tokens=parts.tokens,
+            clock=parts.clock,
+            redactor=parts.redactor,
+            kinds=parts.kinds,
+            settings=parts.settings.current().capture,
+            session_of=sessions.load,
+        )
+        self.memories = Memories(parts=parts, projects=projects, capture=self.capture)
+        self.care = Care(parts, settle=settle)
+        self.review = Review(parts, memories=self.memories, show=self._show, changed=changed)
+
+    def _show(self, id_or_prefix: str) -> Memory:
+        return self._parts.store.resolve(id_or_prefix, scope=self._parts.store.scopes())
+
+    def as_of(self, query: Query, as_of_ms: int) -> RecallPipeline:
+        """A read path that knows what was known at `as_of_ms`."""
+        return pipeline_of(self._parts, query, as_of_ms)
+
+    def tune(self, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
+        """Fit the threshold of prompts to this store; see `tacit.app.tuning`."""
+        return tune(self._parts, pipeline, bound=bound, apply=apply)
+
+    def said_lately(
+        self, content: str, words: str, project: ProjectRecord | None, session: SessionKey | None
+    ) -> bool:
+        """Whether a recent prompt of `project` holds `words` and says the same as `content`."""
+        self._sessions.flush()
+        prompts = prompts_of(self._parts.store, project, session, now_ms=self._parts.clock.now_ms())
+        return said_by_user(content, words, prompts)
