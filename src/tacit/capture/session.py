@@ -93,9 +93,10 @@ def learn(
         given: what was put into the session's context; a passage that repeats it is nobody's own.
     """
     echoes = Echoes(given)
+    heard = find_statements(turns)
     statements = [
         found
-        for found in find_statements(turns)
+        for found in heard
         if not _gives_away(found, redact) and not echoes.of_user(found.statement.span)
     ]
     session = str(place.session)
@@ -110,7 +111,7 @@ def learn(
         turns,
         held=before.held,
         before=before.agent_end,
-        known={found.statement.span for found in statements},
+        known={found.statement.span for found in heard},  # also what was learned from the prompt itself
         model=passages or shipped_passages(),
     )
     drafts.extend(

@@ -347,3 +347,18 @@ def test_the_shipped_weights_say_what_they_were_made_of():
     assert model.file.manifest["command"].startswith("python -m tacit_evals.fit")
     assert len(model.sessions) >= 13
     assert "correction" in model.kinds
+
+
+def test_what_was_learned_from_the_prompt_itself_is_no_passage_either():
+    """The statement stands in the session's context by then; the passage around it says nothing more."""
+    statement = "We run `just check` before committing now, not `make lint`."
+    learned = learn(
+        turns(("user", f"No, that's wrong. {statement}")),
+        Checkpoint(),
+        place=PLACE,
+        said=frozenset(),
+        redact=lambda text: text,
+        passages=weights(user=5.0),
+        given=(statement.rstrip("."),),
+    )
+    assert learned.drafts == ()
