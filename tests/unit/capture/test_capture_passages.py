@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tacit.capture.extract.passages import marks
-from tacit.capture.extract.passages.cues import CUES, read_message
+from tacit.capture.extract.passages.cues import CUES, Reading
 from tacit.capture.extract.passages.cut import messages_of, passages_of
 from tacit.capture.extract.passages.find import ASKING, Held, find_learnings, objects, passing
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
@@ -145,6 +145,47 @@ def test_a_passage_with_code_in_between_keeps_only_its_longest_sentence_as_span(
     assert passage.span == "The importer still reads that name from files."
 
 
+def test_of_the_agents_long_message_only_the_last_sentences_are_read():
+    said = [f"The part number {n} of this must always be there." for n in range(500)]
+    (message,) = messages_of(turns(("assistant", "\n\n".join(said))))
+    assert message.sentences == tuple(said[-24:])
+
+
+def test_the_tail_of_an_agents_message_does_not_take_code_for_words():
+    code = "```python\n" + "value = compute(value)\n" * 300 + "```\n"
+    (message,) = messages_of(
+        turns(("assistant", f"Here it is.\n{code}The importer still reads the old name."))
+    )
+    assert message.sentences == ("The importer still reads the old name.",)
+
+
+def test_the_short_look_finds_what_the_long_one_finds():
+    """Words and place alone decide only where the cues of how it is said could not."""
+    model = weights(assistant=-1.0)
+    (message,) = messages_of(
+        turns(
+            (
+                "assistant",
+                "We run the linter after every change of code.\n\nThe sun is out over all of the houses.",
+            )
+        )
+    )
+    passages, reading = list(passages_of(message)), Reading(message)
+    chances = model.chances(passages, reading)
+    # bias -1 and the weight 1 of one known word: the logistic of 0, of -1 without the word
+    assert chances == pytest.approx([0.5, 0.5, 0.2689], abs=1e-4)
+    likely = model.likely(passages, reading, 0.4)
+    assert likely == [(chance, one) for chance, one in zip(chances, passages, strict=True) if chance >= 0.4]
+    assert model.promising(message) == {0, 1}
+
+
+def test_sentences_whose_words_speak_against_them_are_not_read():
+    model = weights()
+    model.file.matrices["assistant.word"][0, 0] = -1.0
+    (message,) = messages_of(turns(("assistant", "We run the linter after every change.\n\nThe sun is out.")))
+    assert model.promising(message) == {1}
+
+
 def test_what_stands_around_a_message_is_known_to_its_cues():
     said = turns(
         ("assistant", "Shall I do it?"),
@@ -155,8 +196,8 @@ def test_what_stands_around_a_message_is_known_to_its_cues():
     assert messages[1].before == "Shall I do it?"
     assert messages[1].after == "You're right."
     (passage,) = passages_of(messages[1])
-    with_reply = read_message(messages[1]).cues(passage)
-    alone = read_message(next(iter(messages_of(said[1:2])))).cues(passage)
+    with_reply = Reading(messages[1]).cues(passage)
+    alone = Reading(next(iter(messages_of(said[1:2])))).cues(passage)
     assert with_reply.shape == (CUES,)
     assert not np.array_equal(with_reply, alone)
 
@@ -164,7 +205,7 @@ def test_what_stands_around_a_message_is_known_to_its_cues():
 def test_the_chance_is_the_logistic_of_bias_and_words():
     (message,) = messages_of(turns(("user", "please run the linter after every change of code")))
     (passage,) = passages_of(message)
-    reading = read_message(message)
+    reading = Reading(message)
     words = reading.words(passage)
     assert "w:linter" in words
     # bias -1, one known word of weight 1 over the root of 1: the logistic of 0

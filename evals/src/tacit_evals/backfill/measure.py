@@ -23,6 +23,7 @@ from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.capture.checkpoint import Checkpoint
 from tacit.capture.discover import HOSTS, TranscriptInfo, named_transcripts
+from tacit.capture.extract.passages.model import shipped_passages
 from tacit.capture.report import CaptureReport
 from tacit.capture.session import Place, learn
 from tacit.capture.transcripts.sessions import Session, read_sessions
@@ -65,11 +66,14 @@ def time_reading(infos: Sequence[TranscriptInfo]) -> Speed | None:
     whole = sum(info.size_bytes for info in infos) / 1e6
     if not whole:
         return None
+    model = shipped_passages()  # loaded once a process
     began = time.process_time()
     sessions = read_all(infos)
     read = time.process_time() - began
     for session in sessions:
-        learn(session.transcript.turns, Checkpoint(), place=_PLACE, said=frozenset(), redact=str)
+        learn(
+            session.transcript.turns, Checkpoint(), place=_PLACE, said=frozenset(), redact=str, passages=model
+        )
     extracted = time.process_time() - began
     return Speed(
         megabytes=round(whole, 1),

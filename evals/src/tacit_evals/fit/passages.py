@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 
-from tacit.capture.extract.passages.cues import CUES, read_message
+from tacit.capture.extract.passages.cues import CUES, Reading
 from tacit.capture.extract.passages.cut import messages_of, passages_of
 from tacit.capture.extract.passages.model import SHIPPED_FILE, PassageModel
 from tacit.capture.transcript import TranscriptSource, read_transcript
@@ -111,7 +111,7 @@ def passages_of_session(session: LabelledSession, *, embedder: Embedder) -> list
     cut = [
         (passage, reading)
         for message in messages_of(turns)
-        for reading in [read_message(message)]
+        for reading in [Reading(message)]
         for passage in passages_of(message)
     ]
     texts = [passage.text for passage, _ in cut]
@@ -162,7 +162,7 @@ def _of_prompt(row: Row) -> list[LabelledPassage]:
     turn = Turn(index=1, number=2 if before else 1, role="user", text=row.text("text"))
     found: list[LabelledPassage] = []
     for message in messages_of([turn], before=before):
-        reading = read_message(message)
+        reading = Reading(message)
         for passage in passages_of(message):
             text = passage.text
             right = bool(learned and span) and (

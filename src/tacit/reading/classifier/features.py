@@ -82,8 +82,13 @@ class WordRows:
         """Rows of the known words of `text`, ascending, without repeats."""
         return self.of_stems(stems_of(shortened(text)))
 
+    def single(self, word: str) -> list[int]:
+        """Rows of single words alone in what stands between two spaces; code and paths are not told apart."""
+        stems = map(stem, _TOKEN.findall(word.lower()))
+        return [self._words[one] for one in stems if one in self._words]
+
     def of_stems(self, stems: Sequence[str]) -> list[int]:
-        """The same for the stems of a text."""
+        """Rows of the known words of the stems of a text, ascending, without repeats."""
         words, pairs = self._words, self._pairs
         found = {words[word] for word in stems if word in words}
         found.update([pairs[a][b] for a, b in pairwise(stems) if a in pairs and b in pairs[a]])

@@ -21,8 +21,10 @@ UNCUT_WORDS = 22
 """A user's message of so few words is taken whole or not at all."""
 MOST_SENTENCES: dict[Role, int] = {"user": 4, "assistant": 2}
 CONTEXT_CHARS = 400
-MOST_CUT = 120
-"""Sentences of one message that are looked at: the last ones, where an agent's long work comes to its end."""
+MOST_CUT = 24
+"""Sentences of an agent's message that are looked at: the last ones, where its long work comes to its end."""
+TAIL_CHARS = 4_000
+"""So much of an agent's message is cut into sentences at all."""
 MOST_SPOKEN = 80
 """A user's message of more sentences was pasted."""
 _MARKER = re.compile(r"^\s*(?:[-*+\u2022>]|\d{1,2}[.)])\s+")
@@ -99,7 +101,7 @@ def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]
     for place, turn in enumerate(turns):
         other: Role = "assistant" if turn.role == "user" else "user"
         after = next((one.text for one in turns[place + 1 :] if one.role == other), "")
-        raw = _said(turn)[-MOST_CUT:]
+        raw = _said(turn)
         sentences = tuple(_BOLD.sub("", _MARKER.sub("", one)).strip() for one in raw)
         kept = [(plain, one) for plain, one in zip(sentences, raw, strict=True) if plain]
         yield Message(
@@ -136,7 +138,15 @@ def _said(turn: Turn) -> list[str]:
         if len(spoken) > MOST_SPOKEN:
             return []
         return [one.text for one in spoken if not one.doubted and not _PRINTED.search(one.text)]
-    return [one for one in split_sentences(turn.text) if not _NO_PROSE.match(one)]
+    return [one for one in split_sentences(_tail(turn.text)) if not _NO_PROSE.match(one)][-MOST_CUT:]
+
+
+def _tail(text: str) -> str:
+    """The last lines; one that stands in a block of code keeps its fence."""
+    if len(text) <= TAIL_CHARS:
+        return text
+    cut = text.find("\n", len(text) - TAIL_CHARS) + 1 or len(text) - TAIL_CHARS
+    return ("```\n" if text.count("```", 0, cut) % 2 else "") + text[cut:]
 
 
 def _own_words(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tacit.capture.extract.explicit import Statement
-from tacit.capture.extract.passages.cues import read_message
+from tacit.capture.extract.passages.cues import Reading
 from tacit.capture.extract.passages.cut import MAX_WORDS, Message, Passage, messages_of, passages_of
 from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.extract.passages.resolve import content_of
@@ -197,18 +197,21 @@ def _confirmed(one: Held, *, accepted: bool) -> Learning:
 
 def _statements(message: Message, known: Collection[str], model: PassageModel) -> list[Statement]:
     """The best passages of a message that do not overlap, in their order; ties go to the earlier and shorter."""
+    role = message.turn.role
     passages = list(passages_of(message))
+    if role == "assistant" and passages:
+        near = model.promising(message)
+        passages = [one for one in passages if not near.isdisjoint(range(one.first, one.last))]
     if not passages:
         return []
-    reading = read_message(message)
-    role = message.turn.role
+    reading = Reading(message)
     ranked = sorted(
-        zip(model.chances(passages, reading), passages, strict=True),
+        model.likely(passages, reading, LEAST_CHANCE[role]),
         key=lambda pair: (-pair[0], pair[1].first, pair[1].last),
     )
     chosen: list[tuple[float, Passage]] = []
     for chance, one in ranked:
-        if chance < LEAST_CHANCE[role] or len(chosen) == MOST[role]:
+        if len(chosen) == MOST[role]:
             break
         if role == "user" and passing(one.text):
             continue

@@ -13,24 +13,30 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.capture.extract.passages.cues import Reading, Row
-from tacit.capture.extract.passages.cut import Passage
+from tacit.capture.extract.passages.cues import MARKS, Reading, Row
+from tacit.capture.extract.passages.cut import Message, Passage
 from tacit.capture.turn import Role
 from tacit.reading.classifier.features import WordRows
 from tacit.reading.classifier.weights import WeightFile, unpack
 
 SHIPPED_FILE = Path(__file__).parent / "passages.weights"
+MOST_HOW = 2.8
+"""So much, as a logit, how something is said adds to its words and place; more than nearly every passage of an agent has."""
+MOST_PROMISING, LEAST_PROMISE = 8, 0.0
+"""So many sentences of an agent's message are read at all, and none whose words speak against it."""
+MOST_SEEN = 20_000
 
 
 class PassageModel:
     """Fitted weights, ready to use. Safe to share between threads."""
 
-    __slots__ = ("_words", "file", "kinds")
+    __slots__ = ("_seen", "_words", "file", "kinds")
 
     def __init__(self, file: WeightFile) -> None:
         self.file = file
         self.kinds = file.names["kinds"]
         self._words = WordRows(file.names["words"])
+        self._seen: dict[Role, dict[str, tuple[float, ...]]] = {"user": {}, "assistant": {}}
 
     @property
     def sessions(self) -> frozenset[str]:
@@ -45,34 +51,83 @@ class PassageModel:
         """The same for several passages of one message."""
         if not passages:
             return []
+        said = self._said(passages, reading)
+        return self._as_chances(said + self._how(passages, reading), reading.message.turn.role)
+
+    def likely(
+        self, passages: Sequence[Passage], reading: Reading, least: float
+    ) -> list[tuple[float, Passage]]:
+        """Chance and passage of those that reach `least`, in their order.
+
+        Of those whose words and place alone leave it out of reach of how they are said (`MOST_HOW`), the rest is not looked at.
+        """
         role = reading.message.turn.role
-        matrices = self.file.matrices
-        slope, bias = matrices[f"{role}.line"][0]
-        weights = matrices[f"{role}.word"][:, 0]
-        known = [frozenset(self._words.of_stems(one)) for one in reading.stems]
-        cues = reading.table(passages)
-        logits = (cues @ matrices[f"{role}.cue"])[:, 0] + matrices[f"{role}.bias"][0, 0]
-        for at, one in enumerate(passages):
-            rows = sorted({row for own in known[one.first : one.last] for row in own})
-            if rows:
-                logits[at] += weights[rows].sum() * np.float32(len(rows) ** -0.5)
-        return (1.0 / (1.0 + np.exp(-(slope * logits + bias)))).tolist()
+        if not passages:
+            return []
+        said = self._said(passages, reading)
+        near = [at for at, low in enumerate(self._as_chances(said + MOST_HOW, role)) if low >= least]
+        if not near:
+            return []
+        passages = [passages[at] for at in near]
+        chances = self._as_chances(said[near] + self._how(passages, reading), role)
+        return [(chance, one) for chance, one in zip(chances, passages, strict=True) if chance >= least]
+
+    def promising(self, message: Message) -> frozenset[int]:
+        """Places of the sentences of a message whose single words promise most; a cheap look before the exact one."""
+        role = message.turn.role
+        promises = [self._promise(role, one) for one in message.sentences]
+        best = sorted(range(len(promises)), key=lambda at: (-promises[at], at))[:MOST_PROMISING]
+        return frozenset(at for at in best if promises[at] >= LEAST_PROMISE)
 
     def kind(self, passage: Passage, reading: Reading) -> str:
         """The likeliest kind; ties by their order in the file."""
-        role: Role = passage.message.turn.role
-        logits = self._logits("kind", passage, reading) + self.file.matrices["kind.role"][int(role == "user")]
-        return self.kinds[int(logits.argmax())]
-
-    def _logits(self, name: str, passage: Passage, reading: Reading) -> Row:
         matrices = self.file.matrices
-        logits = matrices[f"{name}.bias"][0] + reading.cues(passage) @ matrices[f"{name}.cue"]
-        rows = sorted(
-            {row for one in reading.stems[passage.first : passage.last] for row in self._words.of_stems(one)}
-        )
+        role: Role = passage.message.turn.role
+        logits = matrices["kind.bias"][0] + reading.cues(passage) @ matrices["kind.cue"]
+        rows = self._rows(passage, reading)
         if rows:
-            logits = logits + matrices[f"{name}.word"][rows].sum(axis=0) * np.float32(len(rows) ** -0.5)
+            logits = logits + matrices["kind.word"][rows].sum(axis=0) * np.float32(len(rows) ** -0.5)
+        return self.kinds[int((logits + matrices["kind.role"][int(role == "user")]).argmax())]
+
+    def _rows(self, passage: Passage, reading: Reading) -> list[int]:
+        places = range(passage.first, passage.last)
+        return sorted({row for place in places for row in self._words.of_stems(reading.stems(place))})
+
+    def _said(self, passages: Sequence[Passage], reading: Reading) -> Row:
+        """The part of the logits that words and places give."""
+        role, matrices = reading.message.turn.role, self.file.matrices
+        weights = matrices[f"{role}.word"][:, 0]
+        logits = (
+            reading.places(passages) @ matrices[f"{role}.cue"][MARKS:, 0] + matrices[f"{role}.bias"][0, 0]
+        )
+        for at, one in enumerate(passages):
+            rows = self._rows(one, reading)
+            if rows:
+                logits[at] += weights[rows].sum() * np.float32(len(rows) ** -0.5)
         return logits
+
+    def _how(self, passages: Sequence[Passage], reading: Reading) -> Row:
+        """The part that the cues of how it is said give."""
+        return reading.marks(passages) @ self.file.matrices[f"{reading.message.turn.role}.cue"][:MARKS, 0]
+
+    def _as_chances(self, logits: Row, role: Role) -> list[float]:
+        slope, bias = self.file.matrices[f"{role}.line"][0]
+        return (1.0 / (1.0 + np.exp(-(slope * logits + bias)))).tolist()
+
+    def _promise(self, role: Role, sentence: str) -> float:
+        found = [one for word in sentence.split() for one in self._of_word(role, word)]
+        return sum(found) / len(found) ** 0.5 if found else 0.0
+
+    def _of_word(self, role: Role, word: str) -> tuple[float, ...]:
+        """Weights of the known words in what stands between two spaces; kept, at most `MOST_SEEN`."""
+        seen = self._seen[role]
+        found = seen.get(word)
+        if found is None:
+            rows = self._words.single(word)
+            found = tuple(self.file.matrices[f"{role}.word"][rows, 0].tolist())
+            if len(seen) < MOST_SEEN:
+                seen[word] = found
+        return found
 
 
 @lru_cache(maxsize=1)
