@@ -134,6 +134,15 @@ def test_a_folder_is_known_and_a_strange_session_named(sessions):
 
 def test_the_command_writes_the_same_shape_as_other_suites(sessions, tmp_path, capsys):
     out, page = tmp_path / "c.json", tmp_path / "c.html"
+    missed = {
+        **GOLD[0],
+        "turns": [0],
+        "span": "login",
+        "content": "No login without a session.",
+        "strength": 1,
+    }
+    with (sessions / "gold.jsonl").open("a") as gold:
+        gold.write(json.dumps(missed) + "\n")
     arguments = [
         "capture",
         "--data",
@@ -150,12 +159,12 @@ def test_the_command_writes_the_same_shape_as_other_suites(sessions, tmp_path, c
     assert card["suite"] == "capture"
     assert card["metrics"]["precision"] == 1.0
     assert card["metrics"]["recall_strength2"] == 1.0
-    assert card["metrics"]["recall_all"] == 0.5
+    assert card["metrics"]["recall_all"] < 1.0
     assert card["metrics"]["kind_accuracy"] == 1.0
     assert card["metrics"]["junk_per_session"] == 0.0
     assert "typed seed's patterns" in card["baselines"]
-    assert "stale cache" in page.read_text()
-    assert "stale cache" not in out.read_text()
+    assert "No login without" in page.read_text()
+    assert "No login without" not in out.read_text()
 
 
 def prompt_row(session, number, *, learned):
