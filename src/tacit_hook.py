@@ -373,9 +373,8 @@ def stand_in(home: Home, host: str, event: str, payload: bytes, error: OSError) 
         note(home, sign, f"{host} {event}: silent, {type(error).__name__}: {error}")
     keep(home, host, event, payload, "start_block" if text else "undelivered")
     if not isinstance(error, Absent):
-        start_daemon(
-            home
-        )  # does nothing while a daemon lives: then it was only slow; else a stranger sits there
+        # Does nothing while a daemon lives: then it was only slow; else a stranger sits there.
+        start_daemon(home)
 
 
 def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None:
@@ -429,6 +428,7 @@ class Pipe:
             "Accept": "application/json, text/event-stream",
             "X-Tacit-Cwd": "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in cwd),
             "X-Tacit-Host": host,
+            "X-Tacit-Client": f"{os.getpid()}-{time.time_ns():x}",
         }
 
     def run(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
@@ -11,7 +10,7 @@ from presets.acceptance import acceptance
 from presets.driving import workplace
 from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.errors import ProviderError
-from tacit.mcp.server import build_server
+from tacit.mcp.server import listed_tools
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.providers.embedding import FakeEmbedder
@@ -82,7 +81,7 @@ def bare(tmp_path):
 
 @acceptance("refresh", "PHASE-1")
 def test_the_tools_ask_for_searching_in_mid_session(lab):
-    tools = {tool.name: tool for tool in asyncio.run(build_server(lab.engine).list_tools())}
+    tools = {tool.name: tool for tool in listed_tools()}
     assert "mid-session when the task changes" in tools["memory_context"].description
 
 
@@ -316,6 +315,7 @@ def test_the_modes_of_the_designs_tool_are_there(lab):
 
     from tacit.cli.main import app
 
-    tools = {tool.name for tool in asyncio.run(build_server(lab.engine).list_tools())}
-    assert {"memory_search", "memory_add", "memory_context"} <= tools  # search, add, profile
+    tools = {tool.name for tool in listed_tools()}
+    modes = {"memory_search", "memory_add", "memory_profile", "memory_list", "memory_forget"}
+    assert modes <= tools
     assert {"list", "forget"} <= set(get_command(app).commands)  # and help with every command

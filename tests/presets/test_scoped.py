@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import struct
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from presets.acceptance import acceptance
 from presets.driving import workplace
 from samples import DAY_MS, NOW_MS, PROJECT, candidate, memory, query
 from tacit.errors import InvalidScope, UnknownKind
-from tacit.mcp.server import build_server
+from tacit.mcp.server import listed_tools
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey
@@ -377,7 +376,7 @@ def test_answers_are_found_by_words_scope_and_category(lab):
 
 @acceptance("scoped", "EXIT-6")
 def test_the_tool_is_registered_with_its_arguments(lab):
-    tools = {tool.name: tool for tool in asyncio.run(build_server(lab.engine).list_tools())}
+    tools = {tool.name: tool for tool in listed_tools()}
     assert set(tools["memory_context"].input_schema["properties"]) == {"query", "scope", "category"}
 
 

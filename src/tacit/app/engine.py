@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.app.asking.answers import Answer, Asking
+from tacit.app.asking.agents import Agents
+from tacit.app.asking.answers import Answer
 from tacit.app.care.later import LaterWriting
 from tacit.app.learning import Learning
 from tacit.app.parts import Parts
@@ -51,6 +52,7 @@ from tacit.recall.replay import Replayed, replay
 if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.app.care.care import Care
     from tacit.app.care.review import Review
+    from tacit.app.desk.desk import Desk
     from tacit.app.tuning import TuneReport
     from tacit.capture.backfill import Wanted
     from tacit.capture.bootstrap import RulesImport
@@ -76,13 +78,13 @@ class Engine:
             store=parts.store, embedder=parts.embedder, tokens=parts.estimate, kinds=parts.kinds,
             executor=self._executor if parts.remote_embedder else None, reranker=parts.reranker, sparse=parts.sparse,
         )  # fmt: skip
-        self._asking = Asking(
-            parts=parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline,
-            settings_at=self._settings_at,
-        )  # fmt: skip
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
         self._writing = LaterWriting(
             parts, projects=self._projects, sessions=self._sessions, settle=self.flush, changed=self._starts.drop
+        )  # fmt: skip
+        self.agents = Agents(
+            parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline, writing=self._writing,
+            settings_at=self._settings_at, changed=self._starts.drop,
         )  # fmt: skip
         self._learning = Learning(
             parts=parts, projects=self._projects, sessions=self._sessions, writing=self._writing
@@ -104,6 +106,11 @@ class Engine:
     def review(self) -> Review:
         """The review queue and undo."""
         return self._writing().review
+
+    @property
+    def desk(self) -> Desk:
+        """What the owner looks at and changes by hand."""
+        return self._writing().desk
 
     @property
     def home(self) -> Home:
@@ -170,15 +177,9 @@ class Engine:
     # --- asking --------------------------------------------------------------------------------------------------
 
     def recall(
-        self,
-        text: str,
-        *,
-        cwd: str = "",
-        surface: Surface = Surface.ON_DEMAND,
-        budget_tokens: int | None = None,
-        as_of_ms: int | None = None,
-        store_trace: bool = True,
-    ) -> Recalled:
+        self, text: str, *, cwd: str = "", surface: Surface = Surface.ON_DEMAND, budget_tokens: int | None = None,
+        as_of_ms: int | None = None, store_trace: bool = True,
+    ) -> Recalled:  # fmt: skip
         """Answer a question, as any surface would.
 
         Args:
@@ -214,7 +215,8 @@ class Engine:
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
         delivered, trace = pipeline.run(query, settings=settings.recall, context=context, trace_id=trace_id)
         if store_trace and not settings.privacy.incognito:
-            self._store.save_trace(clean_trace(trace, clean))
+            self._store.save_trace(stored := clean_trace(trace, clean))
+            self._sessions.feed.publish([stored])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=trace)
 
     def context(self, cwd: str) -> Block:
@@ -222,16 +224,12 @@ class Engine:
         return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
 
     def memory_context(
-        self,
-        cwd: str,
-        *,
-        query: str = "",
-        scope: str = "",
-        category: str = "",
-        session: SessionKey | None = None,
-    ) -> Answer:
+        self, cwd: str, *, query: str = "", scope: str = "", category: str = "", session: SessionKey | None = None,
+    ) -> Answer:  # fmt: skip
         """An answer on demand that counts for its session; see `Asking.memory_context`."""
-        return self._asking.memory_context(cwd, query=query, scope=scope, category=category, session=session)
+        return self.agents.asking.memory_context(
+            cwd, query=query, scope=scope, category=category, session=session
+        )
 
     def visible(self, cwd: str, *, paths: Sequence[str] = ()) -> ScopeFilter:
         """What may be seen from `cwd` while working on `paths`."""

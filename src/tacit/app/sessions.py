@@ -16,6 +16,7 @@ from dataclasses import replace
 from threading import Event, Lock, RLock
 from time import monotonic
 
+from tacit.app.desk.feed import TraceFeed
 from tacit.app.redaction import Clean, clean_session, clean_trace, said_in
 from tacit.errors import NotFound
 from tacit.model.session import SessionKey, SessionState
@@ -54,6 +55,7 @@ class LiveSessions:
         self._signal_s = 0.0
         self._deleted: OrderedDict[SessionKey, None] = OrderedDict()
         self._hurry = Event()
+        self.feed = TraceFeed()
 
     @contextmanager
     def turn(self, key: SessionKey, *, timeout_s: float) -> Generator[bool]:
@@ -77,6 +79,11 @@ class LiveSessions:
             lock.release()
             del self._locks[key]
             self._states.pop(key, None)
+
+    @property
+    def states(self) -> tuple[SessionState, ...]:
+        """The records in memory."""
+        return tuple(self._states.copy().values())
 
     def load(self, key: SessionKey) -> SessionState | None:
         """The newest record, from memory or the store."""
@@ -117,9 +124,9 @@ class LiveSessions:
             return  # deleted, or gone dark, meanwhile
         clean = self._clean(state)
         said = said_in(state) if traces else ()
-        self._store.save_session(
-            clean_session(state, clean), traces=[clean_trace(trace, clean, said=said) for trace in traces]
-        )
+        cleaned = [clean_trace(trace, clean, said=said) for trace in traces]
+        self._store.save_session(clean_session(state, clean), traces=cleaned)
+        self.feed.publish(cleaned)
 
     def mute(self, session: SessionKey, *, muted: bool) -> SessionState:
         """Switch injection off or on for one session.

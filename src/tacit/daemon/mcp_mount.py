@@ -54,13 +54,7 @@ class McpMount:
                 await (await self._hook(request, *hook))(scope, receive, send)
                 return
         app = await self._ready()
-        from tacit.mcp.server import caller_cwd  # noqa: PLC0415 - loaded by now
-
-        mark = caller_cwd.set(unquote(request.headers.get("x-tacit-cwd", "")))
-        try:
-            await app(scope, _again(body, receive), send)
-        finally:
-            caller_cwd.reset(mark)
+        await app(scope, _again(body, receive), send)
 
     async def _hook(self, request: Request, name: object, given: dict[str, object]) -> Response:
         parts, fields = self._parts, dict(given)

@@ -7,11 +7,12 @@ Source: the on-demand mode of the scoped seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
+from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
@@ -29,21 +30,27 @@ from tacit.recall.render import rendering
 from tacit.session import ledger
 
 MAX_CHARS = 4000
-SESSIONS_READ = 50
+SESSIONS_READ = 8
 LIVE_MS = 6 * 3_600_000
 """A session without a signal for so long is not taken for the one that asks."""
+BESIDE_MS = 10 * 60_000
+"""Sessions whose last signals are no further apart are at work side by side."""
 LEAST_ANSWER = 100
 """Tokens below which a rest of the session's tokens is not worth an answer: its frame alone takes most of them."""
+CLIENTS = "mcp"
+"""Host of the records that only count what a client without a session was told."""
+Wanted = Callable[[Memory], str]
 CATEGORIES = {"rule": "guideline"}
 """Words that the design uses for kinds of other names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A block; empty with the reason in words."""
+    """A block; empty with the reason in words. `more` memories fitted the question and not the tokens."""
 
     block: Block
     refused: str = ""
+    more: int = 0
 
 
 class Asking:
@@ -72,6 +79,10 @@ class Asking:
         scope: str = "",
         category: str = "",
         session: SessionKey | None = None,
+        kinds: Sequence[str] = (),
+        without: Sequence[str] = (),
+        client: str = "",
+        budget_tokens: int | None = None,
     ) -> Answer:
         """What is known of `query`.
 
@@ -81,17 +92,27 @@ class Asking:
             scope: `universal`, `language:X`, `project:X` or `project:X:task:Y`; "" = all that may be seen.
             category: name of a kind; "" = all of them.
             session: who asks; None = the newest session of the project.
+            kinds: names of kinds that alone are wanted; () = all.
+            without: names of kinds that are not.
+            client: the process that asks, where no session is known; its answers are counted by it.
+            budget_tokens: most tokens, where the preset does not allow fewer; None = as the settings say.
 
         Raises:
             UnknownKind, InvalidScope: naming what is wrong.
         """
         settings = self._settings_at(cwd)
-        kind = self._parts.kinds.get(CATEGORIES.get(category, category)).name if category else ""
+        wanted = self._wanted((*kinds, category) if category else kinds, without)
         project = self._projects.of(cwd)
         visible = self._visible(project, scope, settings)
-        key = session or self._newest(project)
-        if key is None:
-            return self._answer(query, visible, kind, settings, settings.recall.budgets.on_demand)[0]
+        limited = bool(settings.recall.answers_per_session or settings.recall.session_tokens)
+        at_work = self._at_work(cwd) if session is None else ()
+        key = session or next((state.key for state in at_work), None)
+        if key is None and limited and client:
+            key = SessionKey(host=CLIENTS, session_id=client)
+        sure = len(_side_by_side(at_work)) < 2
+        most = budget_tokens or settings.recall.budgets.on_demand
+        if key is None or not (sure or limited):
+            return self._answer(query, visible, wanted, settings, most)[0]
         with self._sessions.turn(key, timeout_s=5.0):
             state = self._sessions.load(key) or SessionState(
                 key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms()
@@ -99,25 +120,47 @@ class Asking:
             budget, refused = allowed_tokens(state, settings.recall)
             if refused:
                 return Answer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
-            answer, state = self._answer(query, visible, kind, settings, budget, state=state)
-            if state is not None:
-                self._sessions.save(state)
+            budget = min(budget, most) if limited else most
+            answer, after = self._answer(query, visible, wanted, settings, budget, state=state)
+            if after is not None:
+                # What one of several was told does not count as known to the other.
+                self._sessions.save(after if sure else replace(after, ledger=state.ledger))
         return answer
 
-    def _newest(self, project: ProjectRecord | None) -> SessionKey | None:
+    def newest(self, cwd: str) -> SessionKey | None:
+        """The newest session at work in the project around `cwd`, or None."""
+        found = self._at_work(cwd)
+        return found[0].key if found else None
+
+    def _at_work(self, cwd: str) -> tuple[SessionState, ...]:
+        """Sessions at work in the project around `cwd`, newest signal first; from memory, else as stored."""
+        project = self._projects.of(cwd)
         if project is None:
-            return None
-        self._sessions.flush()
+            return ()
         since = self._parts.clock.now_ms() - LIVE_MS
-        found = self._parts.store.list_sessions(limit=SESSIONS_READ)
-        return next(
-            (
-                s.key
-                for s in found
+
+        def here(states: Iterable[SessionState]) -> tuple[SessionState, ...]:
+            found = (
+                s
+                for s in states
                 if s.project_id == project.id and not s.ended and s.last_signal_at_ms >= since
-            ),
-            None,
-        )
+                if s.key.host != CLIENTS
+            )
+            return tuple(sorted(found, key=lambda s: (-s.last_signal_at_ms, str(s.key))))
+
+        return here(self._sessions.states) or here(self._parts.store.list_sessions(limit=SESSIONS_READ))
+
+    def _wanted(self, kinds: Sequence[str], without: Sequence[str]) -> Wanted:
+        """Why a memory is none of those asked for, or ""."""
+        only = {self._parts.kinds.get(CATEGORIES.get(kind, kind)).name for kind in kinds}
+        never = {self._parts.kinds.get(kind).name for kind in without}
+
+        def reason(memory: Memory) -> str:
+            if only and memory.kind not in only:
+                return f"not of the kind {', '.join(sorted(only))}"
+            return f"of the kind {memory.kind}" if memory.kind in never else ""
+
+        return reason
 
     def _visible(self, project: ProjectRecord | None, scope: str, settings: Settings) -> ScopeFilter:
         visible = self._projects.visible(
@@ -131,7 +174,7 @@ class Asking:
         self,
         words: str,
         scope: ScopeFilter,
-        kind: str,
+        wanted: Wanted,
         settings: Settings,
         budget: int,
         state: SessionState | None = None,
@@ -154,26 +197,35 @@ class Asking:
             thresholds = recall.thresholds.model_copy(update={"start": recall.thresholds.on_demand})
             recall = recall.model_copy(update={"thresholds": thresholds})
 
-        def other_kind(memory: Memory) -> str:
-            return f"not of the kind {kind}" if kind and memory.kind != kind else ""
-
         clean = self._parts.redactor.cleaner(settings)
         context = Context(
             preset=settings.preset,
             render=rendering(self._parts.kinds, clean, recall.render),
             notes=situation.why,
-            in_context=other_kind,
+            in_context=wanted,
             turn=state.turn if state else 0,
             epoch=state.epoch if state else 0,
         )
         now = self._parts.clock.now_ms()
         trace_id = new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5))
-        done, _ = self._pipeline.run(asked, settings=recall, context=context, trace_id=trace_id)
+        done, trace = self._pipeline.run(asked, settings=recall, context=context, trace_id=trace_id)
         block = replace(done.block, surface=Surface.ON_DEMAND)
+        left = {drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops}
+        answer = Answer(block=block, more=len(left))
+        if text and not settings.privacy.incognito:
+            self._parts.store.save_trace(clean_trace(trace, clean))
         if state is None:
-            return Answer(block=block), None
+            return answer, None
         state = ledger.record(state, items=done.pack.items, block=block, message_id="", at_ms=now)
-        return Answer(block=block), replace(state, answers=(*state.answers, block.tokens))
+        return answer, replace(state, answers=(*state.answers, block.tokens))
+
+
+def _side_by_side(states: Sequence[SessionState]) -> tuple[SessionState, ...]:
+    """The first of `states`, newest signal first, and those at work beside it: any of them may be the one that asks."""
+    if not states:
+        return ()
+    since = states[0].last_signal_at_ms - BESIDE_MS
+    return tuple(state for state in states if state.last_signal_at_ms > since)
 
 
 def allowed_tokens(state: SessionState, settings: RecallSettings) -> tuple[int, str]:

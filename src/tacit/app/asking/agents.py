@@ -1,0 +1,308 @@
+"""What an agent may ask and do through tools. In: who asks, and what. Out: values, redacted, of what may be seen from its folder.
+
+An agent never sees more than its folder shows. What the user said it may not retire without the user's own words, and its
+feedback on one memory counts once: a tool call can be somebody else's idea. Never rewrites a memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from tacit.app.asking.answers import Answer, Asking, allowed_tokens, narrowed
+from tacit.app.care.later import LaterWriting
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.app.sessions import LiveSessions
+from tacit.config.settings import Settings
+from tacit.errors import InvalidInput, RefusedByTrust
+from tacit.model.ids import normalise_text
+from tacit.model.memory import Memory, TrustTier
+from tacit.model.scope import ScopeFilter
+from tacit.model.trace import Trace
+from tacit.ports.store import MemoryFilter
+from tacit.recall.pipeline import RecallPipeline
+
+PROFILE_KINDS = ("identity", "preference", "correction", "anti_pattern", "guideline", "goal")
+"""What is known of the user and how they want to work."""
+LISTED = 500
+"""Most memories that one listing counts."""
+JUDGED = 2000
+"""Memories whose feedback is remembered, so that an agent's word counts once."""
+LEAST_QUOTED = 3
+TRACES = 50
+_WORD = re.compile(r"\w{3,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who uses a tool.
+
+    Attributes:
+        cwd: working folder; "" = unknown, then only universal memories are seen.
+        client: names the process that asks, for as long as it lives; "" = unknown.
+    """
+
+    cwd: str = ""
+    client: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Memories, newest first, and how many more there are after them."""
+
+    memories: tuple[Memory, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStats:
+    """Counts of what may be seen, and of the session at work.
+
+    Attributes:
+        active: memories that may be handed over.
+        kinds: (kind, memories), most frequent first; of the newest ones.
+        unconfirmed: memories that wait for the user.
+        session: `host/id` of the session at work, or "".
+        injected, silent: recalls of that session with and without a block, of the newest.
+        tokens: tokens of those blocks.
+        silences: (reason, recalls), most frequent first.
+        answers: answers on demand it had.
+        refused: why it gets no further one, or "".
+    """
+
+    active: int
+    kinds: tuple[tuple[str, int], ...] = ()
+    unconfirmed: int = 0
+    session: str = ""
+    injected: int = 0
+    silent: int = 0
+    tokens: int = 0
+    silences: tuple[tuple[str, int], ...] = ()
+    answers: int = 0
+    refused: str = ""
+
+
+class Agents:
+    """Answers tool calls. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        projects: Projects,
+        sessions: LiveSessions,
+        pipeline: RecallPipeline,
+        writing: LaterWriting,
+        settings_at: Callable[[str], Settings],
+        changed: Callable[[], None],
+    ) -> None:
+        """Work over one open store; `changed` is called when what is recalled has changed."""
+        self.asking = Asking(
+            parts=parts, projects=projects, sessions=sessions, pipeline=pipeline, settings_at=settings_at
+        )
+        self._parts = parts
+        self._store = parts.store
+        self._projects = projects
+        self._sessions = sessions
+        self._writing = writing
+        self._settings_at = settings_at
+        self._changed = changed
+        self._judged: OrderedDict[tuple[str, str], bool] = OrderedDict()
+        self._lock = Lock()
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`, at most a few too many."""
+        return self._parts.estimate.count(text)
+
+    def answer(
+        self,
+        caller: Caller,
+        query: str,
+        *,
+        scope: str = "",
+        category: str = "",
+        kinds: Sequence[str] = (),
+        without: Sequence[str] = (),
+        budget_tokens: int | None = None,
+    ) -> Answer:
+        """What is known of `query`; counts for the session where the preset limits answers.
+
+        Args:
+            caller: who asks.
+            query: the words; "" = the best there is.
+            scope: as `Asking.memory_context`.
+            category: one kind, or "".
+            kinds: only these, or () = all.
+            without: none of these.
+            budget_tokens: most tokens of the answer; None = as the settings say.
+
+        Raises:
+            UnknownKind, InvalidScope: naming what is wrong.
+        """
+        return self.asking.memory_context(
+            caller.cwd, query=query, scope=scope, category=category, kinds=kinds, without=without,
+            client=caller.client, budget_tokens=budget_tokens,
+        )  # fmt: skip
+
+    def last_words(self, caller: Caller) -> str:
+        """What the session at work is about: its last prompt, or ""."""
+        key = self.asking.newest(caller.cwd)
+        state = self._sessions.load(key) if key else None
+        return state.recent_prompts[-1] if state and state.recent_prompts else ""
+
+    def listing(
+        self,
+        caller: Caller,
+        *,
+        kinds: Sequence[str] = (),
+        scope: str = "",
+        text: str = "",
+        unconfirmed: bool = True,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> Listing:
+        """Memories that may be seen, newest first.
+
+        Raises:
+            UnknownKind, InvalidScope: naming what is wrong.
+        """
+        names = tuple(self._parts.kinds.get(kind).name for kind in kinds)
+        where = MemoryFilter(
+            kinds=names or None,
+            statuses=("active", "quarantined") if unconfirmed else ("active",),
+            text=text or None,
+        )
+        found = self._store.list_memories(
+            where, scope=self._visible(caller.cwd, scope), limit=max(limit, LISTED), offset=offset
+        )
+        return Listing(memories=self._clean(caller, found[:limit]), more=len(found) - len(found[:limit]))
+
+    def profile(self, caller: Caller) -> Listing:
+        """What is known of the user and their standing rules, the most important first."""
+        found = self.listing(caller, kinds=PROFILE_KINDS, unconfirmed=False, limit=LISTED)
+        ranked = sorted(found.memories, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
+        return Listing(memories=tuple(ranked), more=found.more)
+
+    def digests(self, caller: Caller, *, limit: int = 1) -> Listing:
+        """The newest digests of sessions in this project."""
+        return self.listing(caller, kinds=("digest",), limit=limit)
+
+    def forget(self, caller: Caller, id_or_prefix: str, *, reason: str, user_words: str) -> Memory:
+        """Stop recalling a memory, and return it; the user can take that back.
+
+        Raises:
+            NotFound: if there is none of this id here.
+            RefusedByTrust: if the user said it, and `user_words` are none of theirs that speak of it.
+        """
+        memory = self._seen(caller, id_or_prefix)
+        if memory.provenance.tier is TrustTier.USER and not self._wants_gone(caller, memory, user_words):
+            raise RefusedByTrust(
+                f"{memory.id} is the user's own word: only they can end it.",
+                hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
+            )
+        self._writing().memories.forget(
+            memory, reason=f"an agent: {reason}" if reason else "forgotten by an agent"
+        )
+        self._changed()
+        return self._clean(caller, (memory,))[0]
+
+    def feedback(self, caller: Caller, id_or_prefix: str, *, useful: bool) -> tuple[Memory, bool]:
+        """Say whether a memory helped; the memory, and whether it counted (one client's word counts once).
+
+        Raises:
+            NotFound: if there is none of this id here.
+        """
+        memory = self._seen(caller, id_or_prefix)
+        word = (caller.client or caller.cwd, memory.id)
+        with self._lock:
+            counted = self._judged.get(word) is not useful
+            self._judged[word] = useful
+            while len(self._judged) > JUDGED:
+                self._judged.popitem(last=False)
+        if counted:
+            self._writing().memories.feedback(memory, useful=useful)
+        return self._clean(caller, (memory,))[0], counted
+
+    def traces(self, caller: Caller, *, memory: str = "", limit: int = 3) -> tuple[Trace, ...]:
+        """The newest recalls of the session at work; with an id, those that looked at that memory.
+
+        Raises:
+            NotFound: if there is no memory of this id here.
+        """
+        name = self._seen(caller, memory).id if memory else ""
+        key = self.asking.newest(caller.cwd)
+        if key is None:
+            return ()
+        self._sessions.flush()
+        found = self._store.list_traces(session=str(key), limit=TRACES)
+        return tuple(trace for trace in found if not name or name in _looked_at(trace))[:limit]
+
+    def stats(self, caller: Caller) -> AgentStats:
+        """Counts of what may be seen from here, and of the session at work."""
+        scope = self._visible(caller.cwd, "")
+        live = self._store.list_memories(
+            MemoryFilter(statuses=("active", "quarantined")), scope=scope, limit=2000
+        )
+        kinds = Counter(memory.kind for memory in live if memory.status == "active")
+        counts = AgentStats(
+            active=self._store.count_active(scope=scope),
+            kinds=tuple(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
+            unconfirmed=sum(memory.status == "quarantined" for memory in live),
+        )
+        key = self.asking.newest(caller.cwd)
+        state = self._sessions.load(key) if key else None
+        if key is None or state is None:
+            return counts
+        self._sessions.flush()
+        traces = self._store.list_traces(session=str(key), limit=TRACES)
+        silences = Counter(trace.silence for trace in traces if trace.silence)
+        return replace(
+            counts,
+            session=str(key),
+            injected=sum(bool(trace.injected) for trace in traces),
+            silent=sum(not trace.injected for trace in traces),
+            tokens=sum(trace.tokens for trace in traces),
+            silences=tuple(sorted(silences.items(), key=lambda entry: (-entry[1], entry[0]))),
+            answers=len(state.answers),
+            refused=allowed_tokens(state, self._settings_at(caller.cwd).recall)[1],
+        )
+
+    def _visible(self, cwd: str, scope: str) -> ScopeFilter:
+        project, settings = self._projects.of(cwd), self._settings_at(cwd)
+        visible = self._projects.visible(
+            project, share_preferences=settings.project.share_preferences, links=settings.project.link
+        )
+        return narrowed(visible, scope, project) if scope else visible
+
+    def _seen(self, caller: Caller, id_or_prefix: str) -> Memory:
+        if not id_or_prefix.strip():
+            raise InvalidInput("No memory was named.", hint="memory_list and memory_search show ids.")
+        return self._store.resolve(id_or_prefix.strip(), scope=self._visible(caller.cwd, ""))
+
+    def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+        clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))
+        return tuple(replace(memory, content=clean(memory.content) or "-") for memory in memories)
+
+    def _wants_gone(self, caller: Caller, memory: Memory, user_words: str) -> bool:
+        """Whether a recent prompt holds `user_words`, and they speak of this memory: by its id, or half of its words."""
+        from tacit.app.vouching import prompts_of  # noqa: PLC0415 - loads the write side
+
+        quoted = normalise_text(user_words)
+        if len(quoted.split()) < LEAST_QUOTED:
+            return False
+        self._sessions.flush()
+        now = self._parts.clock.now_ms()
+        prompts = prompts_of(self._store, self._projects.of(caller.cwd), None, now_ms=now)
+        if not any(quoted in normalise_text(prompt) for prompt in prompts):
+            return False
+        wanted = set(_WORD.findall(normalise_text(memory.content)))
+        return memory.id in user_words or 2 * len(wanted & set(_WORD.findall(quoted))) >= len(wanted)
+
+
+def _looked_at(trace: Trace) -> set[str]:
+    told = {candidate.memory_id for candidate in trace.candidates}
+    return told | {drop.memory_id for stage in trace.stages for drop in stage.drops} | set(trace.injected)

@@ -1,0 +1,188 @@
+"""What the tools take: checked arguments, and their schemas in as few tokens as they can be said.
+
+In: what a client sent. Out: models, or a refusal that names what is known. Every word of a description is paid for in each
+session of every agent.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from tacit.errors import InvalidInput
+
+MAX_TOKENS = 4000
+
+
+def _as_list(value: object) -> object:
+    """A list as models send it: a list, its JSON, or words between commas."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return cast(object, json.loads(value))
+        except ValueError:
+            pass
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+MaxTokens = Annotated[int, Field(ge=50, le=MAX_TOKENS)]
+Words = Annotated[list[str], BeforeValidator(_as_list)]
+MemoryId = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class Arguments(BaseModel):
+    """Of one tool."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Search(Arguments):
+    """Of `memory_search`."""
+
+    query: str = Field(
+        min_length=1, max_length=20_000, description="What you want to know; name files, commands, errors."
+    )
+    max_tokens: MaxTokens = 1000
+
+
+class AddOne(Arguments):
+    """Of `memory_add`."""
+
+    content: str = Field(
+        description="One durable statement that stands on its own, e.g. 'Migrations are written by hand.'"
+    )
+    kind: str | None = Field(
+        default=None,
+        description="preference, correction, anti_pattern, decision, fact, file_context, error_pattern, todo, ...",
+    )
+    when: str | None = Field(
+        default=None,
+        description="Coming action, path or command it applies to: 'commit', 'path:*.sql', 'cmd:pytest', 'always'",
+    )
+    scope: Literal["project", "universal"] = Field(
+        default="project", description="universal = all the user's projects"
+    )
+    files: Words | None = Field(default=None, description="Files it speaks of")
+    user_words: str | None = Field(
+        default=None, description="If the user said it: their words from this conversation, verbatim"
+    )
+
+
+class Context(Arguments):
+    """Of `memory_context`."""
+
+    query: str | None = Field(default=None, description="A topic; none = the start pack")
+    scope: str | None = Field(
+        default=None, description="universal, language:X, project:X or project:X:task:Y"
+    )
+    category: str | None = Field(default=None, description="One kind")
+
+
+class Inject(Arguments):
+    """Of `inject_context`."""
+
+    topic: str | None = Field(default=None, description="none = what the user asked last")
+    memory_types: Words | None = Field(default=None, description="Kinds, e.g. decision,preference")
+    max_tokens: MaxTokens = 1000
+
+
+class Task(Arguments):
+    """Of `get_context_for_task`."""
+
+    task_description: str = Field(
+        min_length=1, max_length=20_000, description="What you are about to do, to which files"
+    )
+    include_file_context: bool = True
+    include_error_patterns: bool = True
+    max_tokens: MaxTokens = 1000
+
+
+class ListSome(Arguments):
+    """Of `memory_list`."""
+
+    kind: str | None = None
+    scope: str | None = None
+    text: str | None = Field(default=None, description="Only those with these words")
+    limit: int = Field(default=20, ge=1, le=100)
+    offset: int = Field(default=0, ge=0, le=100_000)
+    max_tokens: MaxTokens = 1000
+
+
+class Profile(Arguments):
+    """Of `memory_profile`."""
+
+    max_tokens: MaxTokens = 1000
+
+
+class Forget(Arguments):
+    """Of `memory_forget`."""
+
+    id: MemoryId
+    reason: str | None = None
+    user_words: str | None = Field(
+        default=None, description="The user's words asking for it, verbatim; needed for what they said"
+    )
+
+
+class Feedback(Arguments):
+    """Of `memory_feedback`."""
+
+    id: MemoryId
+    useful: bool
+
+
+class Why(Arguments):
+    """Of `memory_why`."""
+
+    id: str | None = Field(default=None, max_length=100, description="One memory; none = the last recalls")
+    limit: int = Field(default=3, ge=1, le=20)
+    max_tokens: MaxTokens = 1000
+
+
+class Stats(Arguments):
+    """Of `memory_stats`."""
+
+
+def schema_of(model: type[Arguments]) -> dict[str, Any]:
+    """The JSON schema of `model`, without titles, null types and defaults that say nothing."""
+    whole = model.model_json_schema()
+    fields = {name: _slim(field) for name, field in whole.get("properties", {}).items()}
+    schema: dict[str, Any] = {"type": "object", "properties": fields}
+    return {**schema, "required": whole["required"]} if whole.get("required") else schema
+
+
+def _slim(field: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in field.items() if key not in _UNSAID and value is not None}
+    options = cast(list[dict[str, Any]], kept.pop("anyOf", []))
+    for option in options:
+        if option.get("type") != "null":
+            kept = {**{key: value for key, value in option.items() if key not in _UNSAID}, **kept}
+    return kept
+
+
+_UNSAID = ("title", "maxLength", "minLength")
+
+
+def checked(model: type[Arguments], given: dict[str, Any]) -> Arguments:
+    """The arguments.
+
+    Raises:
+        InvalidInput: naming the argument, what is wrong, and what is known.
+    """
+    try:
+        return model.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    known = ", ".join(model.model_fields) or "none"
+    if first["type"] == "extra_forbidden":
+        raise InvalidInput(f"There is no argument `{name}`.", hint=f"Known: {known}.")
+    if first["type"] == "missing":
+        raise InvalidInput(f"The argument `{name}` is missing.", hint=f"Known: {known}.")
+    said = str(first["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    raise InvalidInput(
+        f"`{name}` must be {said[:1].lower()}{said[1:]}.", hint="Call again with another value."
+    )

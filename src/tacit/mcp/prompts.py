@@ -1,0 +1,90 @@
+"""The prompts: what a person picks from a client's menu. In: who asks, a name, words. Out: one message for the agent.
+
+Nothing is stored here: the agent is asked to use its tools, with the person's own words as proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit.app.asking.agents import Caller
+from tacit.errors import InvalidInput, NotFound
+from tacit.mcp import arguments as ask
+from tacit.mcp.resources import read
+from tacit.mcp.service import Service
+from tacit.mcp.tools import search
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """One prompt: its argument ("" = none), and what makes the message."""
+
+    name: str
+    about: str
+    argument: str
+    argument_about: str
+    message: Callable[[Service, Caller, str], str]
+
+
+def _recall(engine: Service, caller: Caller, words: str) -> str:
+    found = search(engine, caller, ask.Search(query=words))
+    return f"{words}\n\nThis is what is on record about it:\n\n{found}"
+
+
+def _remember(engine: Service, caller: Caller, words: str) -> str:  # noqa: ARG001 - one shape for all
+    return (
+        f"Remember this: {words}\n\nStore it with the tool memory_add: `content` is the statement so that it stands on its"
+        " own, `when` the coming action it applies to, `user_words` the words above, verbatim. Say what was stored."
+    )
+
+
+def _handover(engine: Service, caller: Caller, words: str) -> str:  # noqa: ARG001
+    return (
+        "We stop here. So that the next session can go on, store with the tool memory_add, one statement each: what was"
+        " decided and why (kind decision), which error had which fix (error_pattern), what a file is for (file_context), and"
+        " every open end with the next step (todo). Leave out what is on record already, what the code itself says, and"
+        " secrets. Then list in a few lines what you stored. On record from the last session:\n\n"
+        + read(engine, caller, "tacit://session/digest")
+    )
+
+
+PROMPTS: tuple[Prompt, ...] = (
+    Prompt(
+        name="recall",
+        about="Put what is on record about a topic into the conversation",
+        argument="topic",
+        argument_about="What you want to know",
+        message=_recall,
+    ),
+    Prompt(
+        name="remember",
+        about="Have one statement remembered for later sessions",
+        argument="statement",
+        argument_about="What to remember, in your own words",
+        message=_remember,
+    ),
+    Prompt(
+        name="handover",
+        about="Have the agent store what the next session needs",
+        argument="",
+        argument_about="",
+        message=_handover,
+    ),
+)
+
+
+def message(engine: Service, caller: Caller, name: str, given: dict[str, str]) -> str:
+    """The message of one prompt; blocking.
+
+    Raises:
+        NotFound: if there is no such prompt.
+        InvalidInput: if its argument is missing.
+    """
+    prompt = next((one for one in PROMPTS if one.name == name), None)
+    if prompt is None:
+        raise NotFound(f"No prompt is called {name!r}.", hint=f"Known: {', '.join(p.name for p in PROMPTS)}.")
+    words = given.get(prompt.argument, "").strip() if prompt.argument else ""
+    if prompt.argument and not words:
+        raise InvalidInput(f"The argument `{prompt.argument}` is missing.", hint=prompt.argument_about)
+    return prompt.message(engine, caller, words)

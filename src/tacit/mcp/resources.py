@@ -1,0 +1,82 @@
+"""The resources: texts that a client can attach without a tool call. In: who asks and an address. Out: Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit.app.asking.agents import Caller
+from tacit.errors import NotFound
+from tacit.mcp import arguments as ask
+from tacit.mcp.service import Service
+from tacit.mcp.texts import framed, memory_line
+from tacit.mcp.tools import profile
+
+MOST_TOKENS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One address, what a person reads of it, and what answers."""
+
+    address: str
+    name: str
+    about: str
+    answer: Callable[[Service, Caller], str]
+
+
+def _context(engine: Service, caller: Caller) -> str:
+    return engine.context(caller.cwd).text or "Nothing is known of this project yet."
+
+
+def _preferences(engine: Service, caller: Caller) -> str:
+    return profile(engine, caller, ask.Profile(max_tokens=MOST_TOKENS))
+
+
+def _digest(engine: Service, caller: Caller) -> str:
+    found = engine.agents.digests(caller)
+    if not found.memories:
+        return "No session of this project has a digest yet."
+    lines = [memory_line(memory) for memory in found.memories]
+    return framed(
+        "What the last session did and left open.",
+        lines,
+        max_tokens=MOST_TOKENS,
+        more=0,
+        count=engine.agents.count,
+    )
+
+
+RESOURCES: tuple[Resource, ...] = (
+    Resource(
+        address="tacit://project/context",
+        name="Project context",
+        about="What a new session in this folder is given: rules, recent decisions, open tasks.",
+        answer=_context,
+    ),
+    Resource(
+        address="tacit://preferences",
+        name="Preferences",
+        about="How this user wants to work.",
+        answer=_preferences,
+    ),
+    Resource(
+        address="tacit://session/digest",
+        name="Last session",
+        about="What the last session in this project did and left open.",
+        answer=_digest,
+    ),
+)
+
+
+def read(engine: Service, caller: Caller, address: str) -> str:
+    """The text at `address`; blocking.
+
+    Raises:
+        NotFound: if there is none.
+    """
+    for resource in RESOURCES:
+        if resource.address == address:
+            return resource.answer(engine, caller)
+    known = ", ".join(resource.address for resource in RESOURCES)
+    raise NotFound(f"There is nothing at {address}.", hint=f"Known: {known}.")

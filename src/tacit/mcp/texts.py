@@ -1,0 +1,132 @@
+"""Values of the engine as the short texts that an agent reads.
+
+In: memories, changes, traces, counts. Out: text, escaped, within the tokens of whoever asks, with how much more there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from tacit.app.asking.agents import AgentStats
+from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
+from tacit.model.memory import Memory
+from tacit.model.trace import Trace
+from tacit.safety.escape import OPEN_TAG, escape_text
+
+TAIL_TOKENS = 24
+"""Kept free for the line that says how many more there are."""
+SHORTEST = 40
+LINE_CHARS = 400
+SHOWN_CANDIDATES = 5
+SILENCES = 3
+
+
+def framed(
+    what: str, lines: Sequence[str], *, max_tokens: int, more: int, count: Callable[[str], int]
+) -> str:
+    """`lines` between the delimiters of a block, as many as fit, and how many more there are."""
+    head, foot = f'<{OPEN_TAG} surface="on_demand">\n{what}', f"</{OPEN_TAG}>"
+    left = max_tokens - TAIL_TOKENS - count(head) - count(foot)
+    kept: list[str] = []
+    for line in lines:
+        cost = count(line) + 1
+        if cost > left and kept:
+            break
+        left -= cost
+        kept.append(line if left >= 0 else _shortened(line, left + cost, count))
+    more += len(lines) - len(kept)
+    return with_more(
+        "\n".join((head, *kept, foot)), more, "ask more narrowly, raise max_tokens or use offset"
+    )
+
+
+def with_more(text: str, more: int, how: str) -> str:
+    """`text`, and that there are `more`."""
+    return f"{text}\n({more} more; {how}.)" if more else text
+
+
+def _shortened(line: str, tokens: int, count: Callable[[str], int]) -> str:
+    while len(line) > SHORTEST and count(line) > tokens:
+        line = line[: len(line) * 3 // 4].rstrip() + "..."
+    return line
+
+
+def memory_line(memory: Memory) -> str:
+    """One memory with its id, kind and day."""
+    text = memory.content if len(memory.content) <= LINE_CHARS else f"{memory.content[:LINE_CHARS]}..."
+    marks = ", unconfirmed" if memory.status == "quarantined" else ""
+    return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({_day(memory.validity.valid_from_ms)}{marks})"
+
+
+def outcome(change: Change) -> str:
+    """What became of a statement."""
+    match change:
+        case Add():
+            return f"Stored as {_named(change.memory)}."
+        case Supersede():
+            return f"Stored as {_named(change.memory)}; it replaces {change.old_id}: {change.reason}."
+        case Contradict():
+            return f"Stored as {_named(change.memory)}; the user will be asked about it: {change.reason}."
+        case Merge():
+            return f"Known already as {_named(change.memory)}."
+        case Skip():
+            return f"Not stored: {change.reason}."
+        case _:
+            return f"Changed: {change.reason}."
+
+
+def _named(memory: Memory) -> str:
+    waiting = ", unconfirmed: the user can confirm it" if memory.status == "quarantined" else ""
+    return f"{memory.id} ({memory.kind}{waiting})"
+
+
+def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
+    """One recall: what was handed over or why not, and its best candidates; of `memory_id` alone where it is given."""
+    asked = escape_text(trace.text[:120]) or "(no words)"
+    told = (
+        f"handed over {len(trace.injected)} memories, {trace.tokens} of {trace.budget_tokens} tokens"
+        if trace.injected
+        else f"silent: {trace.silence or 'nothing fitted'}"
+    )
+    lines = [f"- turn {trace.turn}, {trace.surface.value}, {_day(trace.at_ms)}, '{asked}': {told}"]
+    why = {drop.memory_id: f"{stage.stage}: {drop.reason}" for stage in trace.stages for drop in stage.drops}
+    shown = [c for c in trace.candidates if not memory_id or c.memory_id == memory_id][:SHOWN_CANDIDATES]
+    for candidate in shown:
+        fate = (
+            "handed over"
+            if candidate.memory_id in trace.injected
+            else why.get(candidate.memory_id, "not chosen")
+        )
+        lines.append(
+            f"  - {candidate.memory_id} [{candidate.kind}] relevance {candidate.relevance:.2f}"
+            f" (threshold {trace.threshold:.2f}), {escape_text(fate)}: {escape_text(candidate.content[:120])}"
+        )
+    if memory_id and not shown and memory_id in why:
+        lines.append(f"  - {memory_id}: {escape_text(why[memory_id])}")
+    return lines
+
+
+def stats_text(stats: AgentStats) -> str:
+    """Counts in a few lines."""
+    kinds = ", ".join(f"{number} {kind}" for kind, number in stats.kinds[:8]) or "none"
+    lines = [
+        f"{stats.active} memories may be handed over here ({kinds}); {stats.unconfirmed} wait for the user."
+    ]
+    if stats.session:
+        lines.append(
+            f"This session: {stats.injected} blocks of {stats.tokens} tokens together, {stats.silent} times silent,"
+            f" {stats.answers} answers on demand."
+        )
+        lines += [
+            f"- silent {number} times: {escape_text(reason)}" for reason, number in stats.silences[:SILENCES]
+        ]
+    else:
+        lines.append("No session is at work here.")
+    if stats.refused:
+        lines.append(stats.refused)
+    return "\n".join(lines)
+
+
+def _day(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,292 @@
+"""The tools: one entry each, with what an agent reads of it and the function that answers.
+
+In: who asks and checked arguments. Out: a short text, never of more tokens than were asked for. What Tacit refuses on purpose
+is raised and becomes an error result; a statement of an agent is never taken for the user's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+from tacit.app.asking.agents import Caller
+from tacit.app.asking.answers import Answer
+from tacit.errors import NotFound
+from tacit.mcp import arguments as ask
+from tacit.mcp.service import Service
+from tacit.mcp.texts import (
+    TAIL_TOKENS,
+    framed,
+    memory_line,
+    outcome,
+    stats_text,
+    trace_lines,
+    with_more,
+)
+from tacit.model.memory import TrustTier
+from tacit.model.scope import Scope
+
+NOTHING = "Nothing fits this question."
+HOW = "ask more narrowly or raise max_tokens"
+ERRORS = ("error_pattern", "anti_pattern")
+FILES = ("file_context",)
+
+Given = TypeVar("Given", bound=ask.Arguments)
+
+
+@dataclass(frozen=True, slots=False, kw_only=True)
+class Tool:
+    """One tool.
+
+    Attributes:
+        name: as clients call it.
+        about: what an agent reads.
+        takes: model of its arguments.
+        answer: what answers; blocking.
+        reads: whether it changes nothing.
+        ends: whether it takes something away.
+    """
+
+    name: str
+    about: str
+    takes: type[ask.Arguments]
+    answer: Callable[[Service, Caller, Any], str]
+    reads: bool = True
+    ends: bool = False
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        return ask.schema_of(self.takes)
+
+
+def search(engine: Service, caller: Caller, given: ask.Search) -> str:
+    """The answer to a question, within its tokens, with how many more there are."""
+    answer = engine.agents.answer(caller, given.query, budget_tokens=given.max_tokens - TAIL_TOKENS)
+    return _told(answer)
+
+
+def add(engine: Service, caller: Caller, given: ask.AddOne) -> str:
+    """Store an agent's statement and say what became of it.
+
+    It is stored at the lowest tier: an agent's word without the user's is unconfirmed, and recalled on demand only. With
+    `user_words` from this project's recent prompts that say the same it counts as the user's, for this project only.
+    """
+    changes = engine.remember(
+        given.content,
+        kind=given.kind or None,
+        scope=Scope.parse("universal") if given.scope == "universal" else None,
+        when=given.when or None,
+        cwd=caller.cwd,
+        tier=TrustTier.IMPORT,
+        source="mcp",
+        files=tuple(given.files or ()),
+        user_words=given.user_words or "",
+    )
+    return "\n".join(outcome(change) for change in changes) or "Nothing was stored."
+
+
+def context(engine: Service, caller: Caller, given: ask.Context) -> str:
+    """What a new session gets; with any argument, an answer that counts for the session."""
+    if not (given.query or given.scope or given.category):
+        return engine.context(caller.cwd).text or "Nothing is known of this project yet."
+    answer = engine.agents.answer(
+        caller, given.query or "", scope=given.scope or "", category=given.category or ""
+    )
+    return _told(answer)
+
+
+def inject(engine: Service, caller: Caller, given: ask.Inject) -> str:
+    """What is known of a topic, else of what the user asked last. Source: section 3.2 of the typed seed."""
+    words = given.topic or engine.agents.last_words(caller)
+    answer = engine.agents.answer(
+        caller, words, kinds=tuple(given.memory_types or ()), budget_tokens=given.max_tokens - TAIL_TOKENS
+    )
+    return _told(answer)
+
+
+def task(engine: Service, caller: Caller, given: ask.Task) -> str:
+    """What is known for a task. Source: section 3.2 of the typed seed."""
+    without: Sequence[str] = (
+        *(() if given.include_file_context else FILES),
+        *(() if given.include_error_patterns else ERRORS),
+    )
+    answer = engine.agents.answer(
+        caller, given.task_description, without=without, budget_tokens=given.max_tokens - TAIL_TOKENS
+    )
+    return _told(answer)
+
+
+def _told(answer: Answer) -> str:
+    if answer.block.empty:
+        return answer.refused or NOTHING
+    return with_more(answer.block.text, answer.more, HOW)
+
+
+def list_some(engine: Service, caller: Caller, given: ask.ListSome) -> str:
+    """Memories with their ids, newest first."""
+    found = engine.agents.listing(
+        caller,
+        kinds=(given.kind,) if given.kind else (),
+        scope=given.scope or "",
+        text=given.text or "",
+        limit=given.limit,
+        offset=given.offset,
+    )
+    if not found.memories:
+        return "No memory of this sort may be seen from here."
+    lines = [memory_line(memory) for memory in found.memories]
+    return framed(
+        "On record, newest first.",
+        lines,
+        max_tokens=given.max_tokens,
+        more=found.more,
+        count=engine.agents.count,
+    )
+
+
+def profile(engine: Service, caller: Caller, given: ask.Profile) -> str:
+    """What is known of the user and their standing rules."""
+    found = engine.agents.profile(caller)
+    if not found.memories:
+        return "No preference of the user is known yet."
+    lines = [memory_line(memory) for memory in found.memories]
+    return framed(
+        "What the user prefers and wants to be kept to, the most important first.",
+        lines, max_tokens=given.max_tokens, more=found.more, count=engine.agents.count,
+    )  # fmt: skip
+
+
+def forget(engine: Service, caller: Caller, given: ask.Forget) -> str:
+    """Retire a memory."""
+    memory = engine.agents.forget(
+        caller, given.id, reason=given.reason or "", user_words=given.user_words or ""
+    )
+    return f"Forgotten: {memory_line(memory)[2:]} The user can take that back with `tacit undo {memory.id}`."
+
+
+def feedback(engine: Service, caller: Caller, given: ask.Feedback) -> str:
+    """Say whether a memory helped."""
+    memory, counted = engine.agents.feedback(caller, given.id, useful=given.useful)
+    said = "useful" if given.useful else "not useful"
+    return f"{memory.id} counts as {said}." if counted else f"{memory.id} was called {said} before."
+
+
+def why(engine: Service, caller: Caller, given: ask.Why) -> str:
+    """What the last recalls handed over and left out, and why."""
+    found = engine.agents.traces(caller, memory=given.id or "", limit=given.limit)
+    if not found:
+        of = f" looked at {given.id}" if given.id else ""
+        return f"No recall of a session at work here{of}."
+    name = given.id or ""
+    lines = [line for trace in found for line in trace_lines(trace, _whole(found, name))]
+    return framed(
+        "The last recalls of this session, newest first.",
+        lines, max_tokens=given.max_tokens, more=0, count=engine.agents.count,
+    )  # fmt: skip
+
+
+def _whole(traces: Sequence[Any], prefix: str) -> str:
+    ids = (candidate.memory_id for trace in traces for candidate in trace.candidates)
+    return next((name for name in ids if prefix and name.startswith(prefix)), prefix)
+
+
+def stats(engine: Service, caller: Caller, given: ask.Stats) -> str:  # noqa: ARG001 - one shape for all
+    """Counts."""
+    return stats_text(engine.agents.stats(caller))
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        name="memory_search",
+        about="Search what earlier sessions left on record for this project and user: decisions, rules, known errors with"
+        " their fixes, open tasks. Use it BEFORE you decide something that may be decided already, when an error looks"
+        " familiar, when the user refers to earlier work, and before you ask the user anything.",
+        takes=ask.Search,
+        answer=search,
+    ),
+    Tool(
+        name="memory_add",
+        about="Remember one statement for later sessions, as soon as it is settled: what the user decided, prefers or"
+        " corrected, a fix that worked, what a file is for. Without `when` it is found only by its words; without"
+        " `user_words` it waits for the user. Never secrets, never what the code itself says.",
+        takes=ask.AddOne,
+        answer=add,
+        reads=False,
+    ),
+    Tool(
+        name="memory_context",
+        about="What a new session in this folder is given: standing rules, recent decisions, open tasks. With an argument:"
+        " what is known of that. Call it when you start without such a block, after a compaction, and again in"
+        " mid-session when the task changes.",
+        takes=ask.Context,
+        answer=context,
+    ),
+    Tool(
+        name="inject_context",
+        about="Bring what is on record about a topic into this conversation, of some kinds only if you like.",
+        takes=ask.Inject,
+        answer=inject,
+    ),
+    Tool(
+        name="get_context_for_task",
+        about="Everything on record that governs a task: call it once before you start a fix, feature or refactoring.",
+        takes=ask.Task,
+        answer=task,
+    ),
+    Tool(
+        name="memory_list",
+        about="List memories with their ids, newest first.",
+        takes=ask.ListSome,
+        answer=list_some,
+    ),
+    Tool(
+        name="memory_profile",
+        about="How this user wants to work: preferences, corrections, standing rules.",
+        takes=ask.Profile,
+        answer=profile,
+    ),
+    Tool(
+        name="memory_forget",
+        about="Stop recalling a memory that is wrong or outdated; the user can undo it.",
+        takes=ask.Forget,
+        answer=forget,
+        reads=False,
+        ends=True,
+    ),
+    Tool(
+        name="memory_feedback",
+        about="Say whether a memory you were given helped; it ranks higher or lower from then on.",
+        takes=ask.Feedback,
+        answer=feedback,
+        reads=False,
+    ),
+    Tool(
+        name="memory_why",
+        about="Why memories were or were not handed over in this session.",
+        takes=ask.Why,
+        answer=why,
+    ),
+    Tool(
+        name="memory_stats",
+        about="How much is on record here and what this session was given.",
+        takes=ask.Stats,
+        answer=stats,
+    ),
+)
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def call(engine: Service, caller: Caller, name: str, given: dict[str, object]) -> str:
+    """Answer one call; blocking.
+
+    Raises:
+        NotFound: if there is no such tool.
+        TacitError: what Tacit refuses on purpose.
+    """
+    tool = BY_NAME.get(name)
+    if tool is None:
+        raise NotFound(f"No tool is called {name!r}.", hint=f"Known: {', '.join(BY_NAME)}.")
+    return tool.answer(engine, caller, ask.checked(tool.takes, cast(dict[str, Any], given)))

@@ -1,0 +1,195 @@
+"""The stdio pipe and the streamable HTTP door, with the official clients against a real daemon."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from tacit.config.home import Home
+from tacit.daemon.client import DaemonClient
+from tacit.daemon.launcher import write_launcher
+from tacit.daemon.lifecycle import read_facts
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
+
+CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
+    ("memory_add", {"content": "The build runs on ninja, never on make."}, "Stored as"),
+    ("memory_search", {"query": "what does the build run on, ninja or make"}, "ninja"),
+    ("memory_context", {}, "Nothing is known"),  # what nobody confirmed is in no start pack
+    ("inject_context", {"topic": "the build on ninja"}, "ninja"),
+    ("get_context_for_task", {"task_description": "change how the build runs on ninja"}, "ninja"),
+    ("memory_list", {}, "ninja"),
+    ("memory_profile", {}, "No preference"),
+    ("memory_why", {}, "No recall"),
+    ("memory_stats", {}, "wait for the user"),
+)
+
+
+class Place:
+    """A home with a launcher, a project, and what a client is started with."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = Home(root / "h")
+        self.launcher = write_launcher(self.home)
+        self.project = root / "pr\u00f6ject dir"
+        self.project.mkdir()
+        self.environ = {
+            **os.environ,
+            "TACIT_HOME": str(self.home.root),
+            "TACIT_EMBEDDER__PROVIDER": "fake",
+            "CLAUDE_PROJECT_DIR": str(self.project),
+        }
+
+    def stdio(self) -> Client:
+        return Client(
+            stdio_client(StdioServerParameters(command=str(self.launcher), args=["mcp"], env=self.environ))
+        )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    DaemonClient(made.home).stop()
+
+
+async def use_every_tool(client: Client) -> None:
+    for tool, given, says in CALLS:
+        answer = await client.call_tool(tool, given)
+        assert not answer.is_error, (tool, answer.content)
+        assert says in str(answer.content), tool
+    listed = str((await client.call_tool("memory_list", {})).content)
+    name = listed[listed.index("mem_") :].split(maxsplit=1)[0]
+    assert "useful" in str((await client.call_tool("memory_feedback", {"id": name, "useful": True})).content)
+    assert "Forgotten" in str((await client.call_tool("memory_forget", {"id": name})).content)
+    wrong = await client.call_tool("memory_forget", {"id": name})
+    assert wrong.is_error
+    assert "retired" in str(wrong.content)
+
+
+def test_every_tool_over_stdio_and_it_survives_the_daemon(place):
+    async def talk() -> None:
+        async with place.stdio() as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            assert len(listed) == 11
+            assert "hook" not in listed
+            await use_every_tool(client)
+            assert len((await client.list_resources()).resources) == 3
+            assert len((await client.list_prompts()).prompts) == 3
+            fact = {"content": "Releases are tagged on Fridays and never on Mondays."}
+            assert "Stored as" in str((await client.call_tool("memory_add", fact)).content)
+            facts = read_facts(place.home)
+            assert facts is not None
+            os.kill(facts.pid, 9)
+            # acknowledged before the kill, and there after it
+            assert "Known already" in str((await client.call_tool("memory_add", fact)).content)
+
+    anyio.run(talk)
+
+
+def test_every_tool_over_streamable_http_with_the_token_and_none_without(place):
+    async def talk() -> None:
+        async with place.stdio() as first:  # starts the daemon
+            await first.list_tools()
+        _, facts = DaemonClient(place.home).request("POST", "/listen", {})
+        url = f"http://127.0.0.1:{facts['port']}/mcp"
+        headers = {"Authorization": f"Bearer {facts['token']}", "X-Tacit-Cwd": "/tmp/nowhere-in-particular"}
+        async with (
+            httpx.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            await use_every_tool(client)
+        async with httpx.AsyncClient() as http:
+            hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            assert (await http.post(url, json=hello)).status_code == 401
+            wrong = {**headers, "Host": "evil.example"}
+            assert (await http.post(url, json=hello, headers=wrong)).status_code == 401
+
+    anyio.run(talk)
+
+
+def test_twenty_pipes_on_one_daemon_are_small_and_all_answered(place):
+    clients, sizes = 20, []
+
+    async def talk() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            first = await stack.enter_async_context(place.stdio())
+            await first.call_tool("memory_add", {"content": "The build runs on ninja, never on make."})
+            before = resident(place.home)
+            others = [await stack.enter_async_context(place.stdio()) for _ in range(clients - 1)]
+            sizes.extend(_pipes(place.home))
+            found: list[str] = []
+
+            async def ask(client: Client) -> None:
+                for _ in range(3):
+                    answer = await client.call_tool("memory_search", {"query": "does the build run on ninja"})
+                    found.append(str(answer.content))
+
+            async with anyio.create_task_group() as group:
+                for client in (first, *others):
+                    group.start_soon(ask, client)
+            assert len(found) == 3 * clients
+            assert all("ninja" in text for text in found)
+            after = resident(place.home)
+            sizes.append((after - before) / clients)
+
+    anyio.run(talk)
+    *pipes, daemon = sizes
+    assert len(pipes) == clients
+    assert max(pipes) <= 15 * 1024
+    assert max(pipes) + max(daemon, 0) <= 15 * 1024
+
+
+def resident(home: Home) -> int:
+    """Kilobytes of the daemon."""
+    return int(DaemonClient(home).request("GET", "/health")[1]["rss_kb"])
+
+
+def _pipes(home: Home) -> list[float]:
+    """Resident kilobytes of every pipe of `home`."""
+    found: list[float] = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            command = (entry / "cmdline").read_bytes()
+            if entry.name.isdigit() and os.fsencode(home.bin_dir / "tacit_hook.py") in command:
+                pages = int((entry / "statm").read_text().split()[1])
+                found.append(pages * resource.getpagesize() / 1024)
+    return found
+
+
+def test_the_pipe_answers_errors_hooks_and_nothing_else(tmp_path):
+    home = Home(tmp_path / "h")
+    write_launcher(home, python=str(tmp_path / "gone"))  # this pipe can start no daemon
+    lines = [
+        b"not json",
+        b"[]",
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        b"",
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}',
+        b'{"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "hook", "arguments": {}}}',
+    ]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-E", home.bin_dir / "tacit_hook.py", "mcp"],
+        input=b"\n".join(lines) + b"\n",
+        capture_output=True,
+        timeout=50,
+        env={"TACIT_HOME": str(home.root), "PATH": "/nowhere"},
+    )
+    assert done.returncode == 0
+    assert done.stderr == b""
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [None, None, 1, "a"]
+    assert [answer.get("error", {}).get("code") for answer in answers] == [-32700, -32700, -32000, None]
+    assert answers[3]["result"] == {"content": [{"type": "text", "text": "{}"}], "isError": False}
