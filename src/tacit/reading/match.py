@@ -32,7 +32,7 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.matching import SITUATION_POWER, MatchModel, shipped_match
 from tacit.reading.commands import command_actions
-from tacit.reading.lexicon import stem
+from tacit.reading.words.lexicon import stem
 
 NO_CLASS_LIFT = 3.0
 COMMAND_RATE = 0.05

@@ -12,15 +12,15 @@ from dataclasses import replace
 
 from tacit.model.signal import ToolCall
 from tacit.model.situation import Situation
-from tacit.reading.action_words import QUESTION_OPENERS, REQUEST_OPENERS
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.errors import looks_like_error
 from tacit.reading.file_actions import Touch, file_actions
 from tacit.reading.languages import languages_in, languages_of
-from tacit.reading.lexicon import Evidence, read_words
 from tacit.reading.prompts.machine_made import machine_made
 from tacit.reading.prompts.proposals import Reply, asks_for_leave, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
+from tacit.reading.words.action_words import QUESTION_OPENERS, REQUEST_OPENERS
+from tacit.reading.words.lexicon import Evidence, read_words
 
 HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500

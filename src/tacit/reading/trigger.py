@@ -14,11 +14,11 @@ from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.file_actions import file_actions
 from tacit.reading.languages import languages_in
-from tacit.reading.lexicon import Evidence, load_table, read_table, stem
 from tacit.reading.match import Match, Matcher, match_trigger
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
-from tacit.reading.trigger_words import ALWAYS_ANSWER, GENERIC, TRIGGER_CUES
 from tacit.reading.when import format_when, parse_when_with
+from tacit.reading.words.lexicon import Evidence, load_table, read_table, stem
+from tacit.reading.words.trigger_words import ALWAYS_ANSWER, GENERIC, TRIGGER_CUES
 
 __all__ = ["Match", "Matcher", "format_when", "make_trigger", "match_trigger", "parse_when"]
 

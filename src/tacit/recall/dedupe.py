@@ -20,6 +20,8 @@ SAME_WORDS = 0.8
 SAME_CHARACTERS = 0.9
 LIKELY_WORDS = 0.6
 """Pairs that share fewer of their words are not looked at: no copy of real text is so far apart."""
+PAIRS_UP_TO = 12
+"""So few are compared pair by pair: preparing to leave pairs out would take longer."""
 _WORD = re.compile(r"[^\W_]+")
 _NEGATIONS = frozenset({"not", "never", "no", "don", "without"})
 
@@ -121,6 +123,8 @@ def copies_among(texts: tuple[str, ...]) -> tuple[int, ...]:
 
     Kept for the last few lists, because every session of a project starts from the same one.
     """
+    if len(texts) <= PAIRS_UP_TO:
+        return _by_pairs(texts)
     copies = _Copies(texts)
     found: list[int] = []
     for number, text in enumerate(texts):
@@ -128,6 +132,18 @@ def copies_among(texts: tuple[str, ...]) -> tuple[int, ...]:
         if first is None:
             copies.add(text, number)
         found.append(number if first is None else first)
+    return tuple(found)
+
+
+def _by_pairs(texts: Sequence[str]) -> tuple[int, ...]:
+    """The same, pair by pair."""
+    firsts: list[int] = []
+    found: list[int] = []
+    for number, text in enumerate(texts):
+        first = next((one for one in firsts if near_identical(text, texts[one])), number)
+        if first == number:
+            firsts.append(number)
+        found.append(first)
     return tuple(found)
 
 

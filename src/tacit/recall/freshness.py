@@ -19,7 +19,6 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from threading import Lock
 from time import monotonic
 
@@ -104,7 +103,7 @@ class FreshnessProbe:
         if kept is not None and now - kept[0] < self._kept_s:
             return kept[1]
         try:
-            found = Path(path).stat()
+            found = os.stat(path)  # noqa: PTH116 - a `Path` takes longer to make than the system to answer
         except (OSError, ValueError):
             seen = _Seen(there=False)
         else:

@@ -28,12 +28,12 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.ports.store import Store
+from tacit.reading.words.stems import content_words
 from tacit.recall.measure import token_matches_of
 from tacit.recall.outcome import Outcome
 from tacit.recall.retrieve import embed_query
 from tacit.recall.spaces import late
 from tacit.recall.spaces.sequence import Neighbours, neighbours, place_of, with_neighbours
-from tacit.recall.spaces.stems import content_words
 
 WIDE = 256
 """Most memories that each space proposes."""

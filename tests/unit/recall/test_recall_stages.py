@@ -15,7 +15,7 @@ from tacit.model.memory import Sensitivity, TrustTier, Validity
 from tacit.model.pack import Pack, Surface
 from tacit.model.situation import Situation
 from tacit.recall.budget import Allowance, diversified, pack
-from tacit.recall.dedupe import dedupe, near_identical
+from tacit.recall.dedupe import PAIRS_UP_TO, copies_among, dedupe, near_identical
 from tacit.recall.deliver import deliver
 from tacit.recall.guard import guard
 from tacit.recall.render import line_text, render_block
@@ -249,3 +249,13 @@ def test_copies_are_found_as_if_every_pair_were_compared(texts):
         if not any(near_identical(text, k) for k in expected):
             expected.append(text)
     assert [c.memory.content for c in result.kept] == expected
+
+
+_SAID = st.lists(st.sampled_from(["use", "pnpm", "never", "npm", "port", "80", "81", "the", "x"]), max_size=6)
+
+
+@given(st.lists(_SAID.map(" ".join), max_size=PAIRS_UP_TO))
+def test_a_short_list_has_the_copies_that_a_long_one_has(texts: list[str]) -> None:
+    others = [f"another{n} matter{n}" for n in range(PAIRS_UP_TO)]
+    found = copies_among((*texts, *others))
+    assert copies_among(tuple(texts)) == found[: len(texts)]

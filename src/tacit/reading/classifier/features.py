@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.reading.errors import looks_like_error
-from tacit.reading.lexicon import stem
 from tacit.reading.prompts.proposals import read_reply
 from tacit.reading.terms import find_paths, names_path, prose_of
+from tacit.reading.words.lexicon import stem
 
 Row = NDArray[np.float32]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.model.memory import Memory
 from tacit.model.trigger import GREATEST_BREADTH
-from tacit.reading.lexicon import stem
+from tacit.reading.words.lexicon import stem
 
 EVIDENCE: tuple[str, ...] = ("breadth", "known", "recent", "short", "learned", "few_objects", "no_places")
 """Columns, in order; the higher each, the more it should speak for the memory."""

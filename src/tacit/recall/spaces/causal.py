@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.reading.words.stems import stems
 from tacit.recall.spaces.marks import MARKS
-from tacit.recall.spaces.stems import stems
 
 LOW, HIGH = MARKS["causal"]
 _LEAST_STEMS = 2

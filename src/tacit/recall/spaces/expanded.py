@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
+from tacit.reading.words.stems import stem_list
 from tacit.recall.spaces.marks import MARKS
-from tacit.recall.spaces.stems import stem_list
 
 LOW, HIGH = MARKS["expanded"]
 FEEDBACK = 8

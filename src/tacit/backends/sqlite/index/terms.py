@@ -2,7 +2,7 @@
 
 The cost of a text search is the sum of its words' document frequencies, so only the rarest words are asked for, within a
 budget. Words reach FTS5 between quotes and are split into letters and digits first: no query text is ever syntax. Stems
-are made by FTS5 itself, in a scratch index in memory, so that they are the stems of the store's index.
+are those of the store's index: of plain words we know them, all others are shown to FTS5 in a scratch index in memory.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Literal
 
 from tacit.backends.sqlite.documents import scope_token
 from tacit.backends.sqlite.scopes import StoredScope
+from tacit.reading.words.stems import stem
 
 TextIndex = Literal["words", "code"]
 
@@ -37,6 +38,7 @@ _MOST_SKIPPED = 20
 """Words may stand in so many times more documents of other scopes, which are skipped at a fraction of the cost."""
 
 _CACHED_STEMS = 50_000
+_OTHERWISE = ("bli", "logi")
 _SLACK = 200
 
 _TOKENIZER: dict[TextIndex, str] = {"words": "porter unicode61", "code": "unicode61"}
@@ -56,10 +58,28 @@ def _quoted(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
+def _whole(word: str) -> str:
+    """The term that `unicode61` makes of a plain word; "" where it must be asked."""
+    return word.lower() if word.isascii() and word.isalnum() else ""
+
+
+def _stemmed(word: str) -> str:
+    """The term that `porter` makes of a plain word; "" where it must be asked.
+
+    It leaves words of two letters alone, and has `-bly`, `-logy` and doubled letters as Porter had them in 1980.
+    """
+    lowered = word.lower()
+    if len(word) <= 3 or not word.isascii() or not word.isalpha() or "yy" in lowered:
+        return ""
+    term = stem(lowered)
+    return "" if term.endswith(_OTHERWISE) or term[-2:-1] == term[-1] else term
+
+
 class Stemmer:
     """What FTS5 makes of a word. Safe to share between threads."""
 
     def __init__(self, index: TextIndex) -> None:
+        self._plain = _whole if index == "code" else _stemmed
         self._lock = threading.Lock()
         self._known: dict[str, tuple[str, ...]] = {}
         self._scratch = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -76,8 +96,15 @@ class Stemmer:
             if len(self._known) + len(fresh) > _CACHED_STEMS:
                 self._known.clear()
                 fresh = list(dict.fromkeys(asked))
-            if fresh:
-                self._learn(fresh)
+            other: list[str] = []
+            for word in fresh:
+                term = self._plain(word)
+                if term:
+                    self._known[word] = (term,)
+                else:
+                    other.append(word)
+            if other:
+                self._learn(other)
             return {word: self._known[word] for word in asked}
 
     def _learn(self, words: list[str]) -> None:

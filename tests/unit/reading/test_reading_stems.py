@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.providers.embedding.minilm import FOLDER
-from tacit.recall.spaces.stems import stem
+from tacit.reading.words.stems import stem
 
 LIBRARY = snowballstemmer.stemmer("porter")
 SUFFIXES = (

@@ -1,4 +1,4 @@
-"""Stems of a text, for the spaces that compare words themselves. In: text. Out: Porter stems of its content words.
+"""Stems of a text, for whatever compares words itself. In: text. Out: Porter stems of its content words.
 
 Source: Porter, An algorithm for suffix stripping, 1980, in Snowball's wording (porter.sbl); the text index of the store stems
 the same way. Words of function (articles, pronouns, auxiliaries) are left out. A rare word is stemmed for the first time

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tacit.reading.action_words import CUES, NEGATIONS, ORDER_LEADS, PAST_LEADS, VERBS
+from tacit.reading.words.action_words import CUES, NEGATIONS, ORDER_LEADS, PAST_LEADS, VERBS
 
 _TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)*|\.?[a-z]+\.md|§|[?!.;:,\n()-]|\d+")
 _MARKS = frozenset("?!.;:\n(),-")
