@@ -938,3 +938,17 @@ def test_relations_are_taken_away_by_their_ends_and_type(store: Store) -> None:
     store.relate([kept, gone])
     store.unrelate([gone, Relation(source_id="mem_b", target_id="mem_x", type="part_of")])
     assert store.relations(["mem_a"], scope=SEES_ALPHA) == (kept,)
+
+
+def test_relations_are_stored_with_what_they_relate_or_not_at_all(store: Store) -> None:
+    edge = Relation(source_id="mem_a", target_id="mem_b", type="related_to", weight=0.5)
+    pair = [Add(memory=memory("mem_a", "One.")), Add(memory=memory("mem_b", "Two."))]
+    with pytest.raises(NotFound):
+        store.apply(pair, relations=[edge, Relation(source_id="mem_a", target_id="mem_x", type="part_of")])
+    assert listed(store) == []
+    store.apply(pair, relations=[edge])
+    assert store.relations(["mem_a"], scope=SEES_ALPHA) == (edge,)
+    back = Relation(source_id="mem_c", target_id="mem_a", type="part_of")
+    store.hand_over(handover("h1"))
+    store.finish_handover("h1", changes=[Add(memory=memory("mem_c", "Three."))], relations=[back])
+    assert store.relations(["mem_c"], scope=SEES_ALPHA) == (back,)

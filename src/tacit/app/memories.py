@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
+from tacit.capture.amend import with_amended_digests
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import checked_text, clean_trigger
 from tacit.capture.relate import link_entities
 from tacit.capture.wording import kind_of
 from tacit.errors import InvalidInput, RefusedByRedaction
-from tacit.model.changes import Change, Draft, Edit, Retire, Skip
-from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.changes import Change, Draft, Edit, Retire, Skip, Supersede
+from tacit.model.ids import new_id
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
@@ -140,6 +142,49 @@ class Memories:
         )
         return changed
 
+    def supersede(
+        self, memory: Memory, content: str, *, kind: str | None, when: str | None, scope: Scope | None
+    ) -> tuple[Change, ...]:
+        """Store another statement in the place of `memory`, on the user's word; what is None stays as it was there.
+
+        Raises:
+            InvalidInput: if it is retired or superseded, or the text is empty, too long or the same.
+            RefusedByRedaction: if the text holds a secret.
+        """
+        _must_be_live(memory)
+        place = scope or memory.scope
+        redactor = self._parts.redactor.at(place)
+        text = _checked(content, redactor)
+        now = self._parts.clock.now_ms()
+        name = self._parts.kinds.get(kind).name if kind else memory.kind
+        trigger = _trigger(when, "user")
+        if trigger is None:
+            own = MAKER_RANK[memory.trigger.maker] > 0
+            trigger = memory.trigger if own else self._capture.maker(text, kind=name, files=memory.files)
+        later = replace(
+            memory,
+            id=new_id("mem", now_ms=now, entropy=self._parts.clock.entropy(5)),
+            content=text,
+            kind=name,
+            scope=place,
+            trigger=clean_trigger(trigger, redactor),
+            provenance=Provenance(tier=TrustTier.USER, source=memory.provenance.source, span=text[:500]),
+            validity=Validity(valid_from_ms=now),
+            status="active",
+            created_at_ms=now,
+            updated_at_ms=now,
+            confidence=1.0,
+            frequency=1,
+            use_count=0,
+            evidence=(),
+            entities=link_entities(text, files=memory.files),
+            tokens=self._parts.tokens.count(text),
+        )
+        change = Supersede(memory=later, old_id=memory.id, at_ms=now, reason="replaced by you")
+        vectors = self._parts.embedder.embed([text])
+        self._parts.store.apply([change], vectors=vectors, identity=self._parts.embedder.identity)
+        return (change,)
+
     def forget(self, memory: Memory, *, reason: str) -> Memory:
         """Stop recalling `memory`; its history stays until `purge`.
 
@@ -150,7 +195,15 @@ class Memories:
             _must_be_live(memory)
         now = self._parts.clock.now_ms()
         reason = self._parts.redactor.at(memory.scope).redact(reason).text
-        self._parts.store.apply([Retire(memory_id=memory.id, at_ms=now, reason=reason)])
+        retired = Retire(memory_id=memory.id, at_ms=now, reason=reason)
+        changes = with_amended_digests([retired], self._parts.store)
+        texts = [change.memory.content for change in changes if isinstance(change, Edit)]
+        embedder = self._parts.embedder
+        self._parts.store.apply(
+            changes,
+            vectors=embedder.embed(texts) if texts else None,
+            identity=embedder.identity if texts else None,
+        )
         return memory
 
     def feedback(self, memory: Memory, *, useful: bool) -> None:

@@ -105,10 +105,12 @@ class FakeStore:
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
         values: Mapping[str, str | None] | None = None,
+        relations: Iterable[Relation] = (),
     ) -> None:
         """See the port. The time of the transaction is the clock's."""
         tables = self._tables.copied()
         self._apply(tables, changes, vectors, identity)
+        tables.relate(relations)
         tables.put_values(values or {})
         self._tables = tables
 
@@ -211,11 +213,7 @@ class FakeStore:
             NotFound: a relation names a memory that does not exist; nothing is changed.
         """
         tables = self._tables.copied()
-        for relation in clean_value(tuple(relations)):
-            for end in (relation.source_id, relation.target_id):
-                if end not in tables.memories:
-                    raise NotFound(f"No memory {end!r} to relate; nothing was changed.")
-            tables.relations[(relation.source_id, relation.target_id, relation.type)] = relation
+        tables.relate(relations)
         self._tables = tables
 
     @_locked
@@ -384,6 +382,7 @@ class FakeStore:
         identity: EmbedderIdentity | None = None,
         error: str = "",
         values: Mapping[str, str | None] | None = None,
+        relations: Iterable[Relation] = (),
     ) -> None:
         """See the port. A handover that is done already changes nothing.
 
@@ -403,6 +402,7 @@ class FakeStore:
             tables.handovers[key] = replace(handover, attempts=handover.attempts + 1, error=clean_text(error))
         else:
             self._apply(tables, changes, vectors, identity)
+            tables.relate(relations)
             del tables.handovers[key]
             tables.done |= {key}
         tables.put_values(values or {})

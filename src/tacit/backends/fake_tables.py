@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from tacit.backends.purging import cleaned_json, holds_text
 from tacit.backends.sqlite.codec import decode, encode
-from tacit.backends.text import clean_text
+from tacit.backends.text import clean_text, clean_value
+from tacit.errors import NotFound
 from tacit.model.memory import Memory, Relation
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
@@ -78,6 +79,18 @@ class FakeTables:
     def newest_traces(self) -> list[Trace]:
         """All traces, newest first; equal times by id."""
         return sorted(self.traces.values(), key=lambda trace: (trace.at_ms, trace.id), reverse=True)
+
+    def relate(self, relations: Iterable[Relation]) -> None:
+        """Keep each relation.
+
+        Raises:
+            NotFound: a relation names a memory that does not exist.
+        """
+        for relation in clean_value(tuple(relations)):
+            for end in (relation.source_id, relation.target_id):
+                if end not in self.memories:
+                    raise NotFound(f"No memory {end!r} to relate; nothing was changed.")
+            self.relations[(relation.source_id, relation.target_id, relation.type)] = relation
 
     def put_values(self, values: Mapping[str, str | None]) -> None:
         """Keep each value under its name; None forgets it."""

@@ -194,6 +194,7 @@ class CapturePipeline:
                 vectors=write.vectors,
                 identity=write.identity,
                 values=dict(write.values),
+                relations=write.relations,
             )
 
         if not (self._settings.enabled and self._settings.at_session_end):

@@ -60,6 +60,12 @@ def same_exchange(memory: Memory, other: Memory) -> bool:
     )
 
 
+def shared_names(memory: Memory, other: Memory) -> float:
+    """Share of what `memory` names that `other` names too, 0 to 1."""
+    mine = set(memory.entities)
+    return len(mine & set(other.entities)) / len(mine) if mine else 0.0
+
+
 def _of_exchange(memory: Memory, other: Memory) -> Relation | None:
     """`memory` is what the user said, `other` what the agent or a tool said to it."""
     mine, theirs = memory.provenance.tier, other.provenance.tier

@@ -7,15 +7,16 @@ capture the same words at once are serialised here. Never stores half of a batch
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.capture.amend import with_amended_digests
 from tacit.capture.reconcile import Neighbour, reconcile
 from tacit.capture.reconcile.judge import Judge, PairJudge, word_matches
-from tacit.capture.relate import infer_relations, same_exchange
+from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.memory import Memory, Relation
@@ -35,12 +36,13 @@ Item = Memory | Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """What one transaction stores: changes with their vectors, and named values."""
+    """What one transaction stores: changes with their vectors, named values, and what relates to what."""
 
     changes: tuple[Change, ...]
     vectors: Vectors | None
     identity: EmbedderIdentity | None
     values: Mapping[str, str | None]
+    relations: tuple[Relation, ...] = ()
 
 
 class _VectorCache:
@@ -109,20 +111,26 @@ class Keeper:
         self._step("vectors made")
         for attempt in range(_TRIES):
             with self._lock:
-                changes = self._decide(items, vectors)
+                decided = self._decide(items, vectors)
+                changes = with_amended_digests(decided, self._store)
                 texts = [memory.content for change in changes if (memory := _carried(change))]
                 rows = vectors.stack(texts)
                 if rows is not None or not texts or vectors.failed or attempt == _TRIES - 1:
                     identity = self._embedder.identity if rows is not None else None
                     named: dict[str, str | None] = dict(values or {})
                     if finish:
-                        named.update(finish(changes))
-                    outcome = Write(changes=changes, vectors=rows, identity=identity, values=named)
+                        named.update(finish(decided))
+                    outcome = Write(
+                        changes=changes,
+                        vectors=rows,
+                        identity=identity,
+                        values=named,
+                        relations=self._relations(decided),
+                    )
                     self._step("changes decided")
                     write(outcome)
                     self._step("changes stored")
-                    self._relate(changes)
-                    return changes
+                    return changes[: len(items)]
             # A merge needs the vector of the stored words: make it without the lock, then look again.
             vectors.fill(texts)
         raise AssertionError("the last attempt always writes")
@@ -131,31 +139,53 @@ class Keeper:
         """Write to the store; nothing is sent when nothing changes."""
         if write.values or any(not isinstance(change, Skip) for change in write.changes):
             self._store.apply(
-                write.changes, vectors=write.vectors, identity=write.identity, values=dict(write.values)
+                write.changes,
+                vectors=write.vectors,
+                identity=write.identity,
+                values=dict(write.values),
+                relations=write.relations,
             )
 
-    def _relate(self, changes: Sequence[Change]) -> None:
-        """Relate what was stored to what was there. Derived: where it cannot be done, relations are missing and nothing else."""
+    def _relations(self, changes: Sequence[Change]) -> tuple[Relation, ...]:
+        """Relations of what is stored now. Derived: where they cannot be found, they are missing and nothing else."""
         stored = [one.memory for one in changes if isinstance(one, Add | Supersede | Contradict)]
-        fresh = [memory for memory in stored if _relatable(memory)]
+        ended = _ended(changes)
+        fresh = [memory for memory in stored if _relatable(memory) and memory.id not in ended]
         relations: dict[tuple[str, str, str], Relation] = {}
         with suppress(StoreError):
             for memory in fresh:
-                for relation in infer_relations(memory, self._others(memory, fresh)):
+                for relation in infer_relations(memory, self._others(memory, fresh, ended)):
                     relations.setdefault((relation.source_id, relation.target_id, relation.type), relation)
-            if relations:
-                self._store.relate(relations.values())
+        return tuple(relations.values())
 
-    def _others(self, memory: Memory, fresh: Sequence[Memory]) -> list[tuple[Memory, float]]:
-        """Memories of the same exchange, and those that name what `memory` names, with the share they have in common."""
-        shares = {other.id: 0.0 for other in fresh if same_exchange(memory, other)}
+    def _others(
+        self, memory: Memory, fresh: Sequence[Memory], ended: Collection[str]
+    ) -> list[tuple[Memory, float]]:
+        """Memories of the same exchange, and those that name what `memory` names, with the share they have in common.
+
+        The store weighs a shared name by its rarity; what comes with `memory` is not in it yet, and every name counts alike.
+        """
         scope = ScopeFilter.of(memory.scope, UNIVERSAL)
-        if memory.entities:
-            hits = self._store.search.entity(memory.entities, scope=scope, limit=_RELATED).hits
-            shares.update({hit.memory_id: hit.score for hit in hits})
-        shares.pop(memory.id, None)
-        found = self._store.get(sorted(shares), scope=scope)
-        return [(other, shares[other.id]) for other in found if _relatable(other)]
+        hits = (
+            self._store.search.entity(memory.entities, scope=scope, limit=_RELATED).hits
+            if memory.entities
+            else ()
+        )
+        shares = {hit.memory_id: hit.score for hit in hits if hit.memory_id != memory.id}
+        found = [
+            (other, shares[other.id])
+            for other in self._store.get(sorted(shares), scope=scope)
+            if _relatable(other) and other.id not in ended
+        ]
+        beside = [other for other in fresh if other.id != memory.id and scope.allows(other.scope)]
+        return [
+            *found,
+            *(
+                (other, share)
+                for other in beside
+                if (share := shared_names(memory, other)) or same_exchange(memory, other)
+            ),
+        ]
 
     def _decide(self, items: Sequence[Item], vectors: _VectorCache) -> tuple[Change, ...]:
         """Later items see what earlier ones of the batch changed."""
@@ -221,6 +251,15 @@ class Keeper:
 
 def _relatable(memory: Memory) -> bool:
     return memory.status == "active" and memory.kind not in _NOTES
+
+
+def _ended(changes: Sequence[Change]) -> set[str]:
+    """Ids of what ends with `changes`."""
+    ids = {change.memory_id for change in changes if isinstance(change, Retire)}
+    for change in changes:
+        if isinstance(change, Supersede):
+            ids.update((change.old_id, *change.further))
+    return ids
 
 
 def _carried(item: Item) -> Memory | None:

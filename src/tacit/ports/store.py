@@ -126,10 +126,12 @@ class MemoryStore(Protocol):
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
         values: Mapping[str, str | None] | None = None,
+        relations: Iterable[Relation] = (),
     ) -> None:
         """Carry out `changes` in one transaction; Skip changes nothing.
 
         `values` are named values (as `put_value`) set in the same transaction: a checkpoint moves with what it covers.
+        So are `relations` (as `relate`), also between memories that come with `changes`.
 
         `vectors` has one row per change that carries a memory (Add, Merge, Supersede, Contradict, Edit), in order; a
         Merge keeps the old vector when `vectors` is None. Every change appends to the history.
@@ -273,10 +275,11 @@ class SessionStore(Protocol):
         identity: EmbedderIdentity | None = None,
         error: str = "",
         values: Mapping[str, str | None] | None = None,
+        relations: Iterable[Relation] = (),
     ) -> None:
         """Store what was captured and mark the handover done, in one transaction; with `error`, count an attempt.
 
-        `values` are named values (as `put_value`) set in the same transaction.
+        `values` are named values (as `put_value`) set in the same transaction; `relations` are as those of `apply`.
         """
         ...
 

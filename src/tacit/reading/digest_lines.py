@@ -36,3 +36,15 @@ def finished(text: str, reports: Iterable[str]) -> bool:
     """Whether one of `reports` holds at least 60 % of the stems of `text`."""
     own = stems(text)
     return bool(own) and any(len(own & stems(report)) / len(own) >= FINISHED for report in reports)
+
+
+def without_line(content: str, code: str, text: str) -> str:
+    """`content` without its lines of that code which say `text`, in full or cut short."""
+    whole = f"{code}: {' '.join(text.split())}"
+    kept = [
+        line
+        for line in content.split("\n")
+        if line != whole
+        and not (line.endswith("...") and whole.startswith(line[:-3]) and len(line) > len(code) + 5)
+    ]
+    return "\n".join(kept)

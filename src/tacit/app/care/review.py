@@ -13,6 +13,7 @@ from typing import Literal
 from tacit.app.care.undo import plan_undo
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
+from tacit.capture.amend import with_amended_digests
 from tacit.capture.reconcile.rejected import Rejected
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.changes import Change, Edit, Merge, Retire, Skip
@@ -248,6 +249,7 @@ class Review:
         return changes
 
     def _write(self, changes: Sequence[Change], *, values: dict[str, str | None] | None = None) -> None:
+        changes = with_amended_digests(changes, self._store)
         texts = [change.memory.content for change in changes if not isinstance(change, Retire | Skip)]
         if not texts:
             self._store.apply(changes, values=values)

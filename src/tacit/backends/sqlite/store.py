@@ -105,13 +105,16 @@ class SqliteStore:
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
         values: Mapping[str, str | None] | None = None,
+        relations: Iterable[Relation] = (),
     ) -> None:
         """See the port. The time of the transaction is the clock's."""
-        if not values and all(isinstance(change, Skip) for change in changes):
+        related = tuple(relations)
+        if not (values or related) and all(isinstance(change, Skip) for change in changes):
             return
         now_ms = self._clock.now_ms()
         with self._database.write(durable=True) as connection:
             writing.apply_changes(connection, changes, vectors=vectors, identity=identity, now_ms=now_ms)
+            writing.relate(connection, related)
             self._step("memories written")
             journal.put_values(connection, values or {})
 
@@ -284,6 +287,7 @@ class SqliteStore:
         identity: EmbedderIdentity | None = None,
         error: str = "",
         values: Mapping[str, str | None] | None = None,
+        relations: Iterable[Relation] = (),
     ) -> None:
         """See the port. A handover that is done already changes nothing.
 
@@ -301,6 +305,7 @@ class SqliteStore:
                 journal.mark_failed(connection, key, error)
             else:
                 writing.apply_changes(connection, changes, vectors=vectors, identity=identity, now_ms=now_ms)
+                writing.relate(connection, relations)
                 self._step("memories written")
                 journal.mark_done(connection, key, now_ms)
                 self._step("handover closed")

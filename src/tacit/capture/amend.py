@@ -1,0 +1,101 @@
+"""What a session's digest says of decisions that hold no more. In: changes about to be stored. Out: those, and edits of digests.
+
+A digest quotes what was decided. When the decision is replaced, forgotten or taken back, the line goes: what was corrected must
+not come back with the story of an earlier session. Reads the store; never writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tacit.model.changes import Add, Change, Edit, Retire, Supersede
+from tacit.model.memory import Memory
+from tacit.model.scope import ScopeFilter
+from tacit.ports.store import MemoryFilter, Store
+from tacit.reading.digest_lines import lines_of, without_line
+
+QUOTED = ("decision", "correction")
+"""Kinds of which a digest quotes the words."""
+_OVER = ("superseded", "retired")
+_MOST = 50
+
+
+def with_amended_digests(changes: Sequence[Change], store: Store) -> tuple[Change, ...]:
+    """`changes` in their order, their digests without lines that hold no more; behind them edits of stored digests."""
+    ended = _ended(changes, store)
+    made = [_amended(change, ended, store) for change in changes]
+    held = {
+        change.memory.id for change in made if isinstance(change, Add | Edit) and _is_digest(change.memory)
+    }
+    at_ms = max((_moment(change) for change in changes), default=0)
+    return (*made, *_edits(ended, store, held, at_ms))
+
+
+def _ended(changes: Sequence[Change], store: Store) -> tuple[Memory, ...]:
+    """Decisions that `changes` end."""
+    ids: list[str] = []
+    for change in changes:
+        match change:
+            case Supersede():
+                ids += [change.old_id, *change.further]
+            case Retire():
+                ids.append(change.memory_id)
+            case Edit() if change.memory.status in _OVER:
+                ids.append(change.memory.id)
+            case _:
+                pass
+    found = store.get(ids, scope=store.scopes()) if ids else ()
+    return tuple(memory for memory in found if memory.kind in QUOTED)
+
+
+def _amended(change: Change, ended: Sequence[Memory], store: Store) -> Change:
+    """A digest that is written now: without what ends now, and without what an earlier reading said and has ended since."""
+    if not isinstance(change, Add | Edit) or not _is_digest(change.memory):
+        return change
+    memory = change.memory
+    over = [one.content for one in ended if one.scope == memory.scope]
+    scope = ScopeFilter.of(memory.scope)
+    for code, text in lines_of(memory.content):
+        if code == "dec":
+            said = MemoryFilter(kinds=QUOTED, statuses=None, text=text.removesuffix("..."))
+            known = store.list_memories(said, scope=scope, limit=_MOST)
+            if known and all(one.status in _OVER for one in known):
+                over += [one.content for one in known]
+    return replace(change, memory=replace(memory, content=_without(memory.content, over) or memory.content))
+
+
+def _edits(ended: Iterable[Memory], store: Store, held: set[str], at_ms: int) -> list[Change]:
+    """What becomes of stored digests that quote what ends."""
+    digests: dict[str, Memory] = {}
+    left: dict[str, str] = {}
+    for memory in ended:
+        quoting = MemoryFilter(kinds=("digest",), text=f"dec: {memory.content[:100]}")
+        for one in store.list_memories(quoting, scope=ScopeFilter.of(memory.scope), limit=_MOST):
+            if one.id not in held:
+                digests[one.id] = one
+                left[one.id] = _without(left.get(one.id, one.content), [memory.content])
+    reason = "what it quotes holds no more"
+    return [
+        Edit(memory=replace(digests[name], content=content), reason=reason)
+        if content
+        else Retire(memory_id=name, at_ms=at_ms, reason=reason)
+        for name, content in left.items()
+        if content != digests[name].content
+    ]
+
+
+def _moment(change: Change) -> int:
+    if isinstance(change, Supersede | Retire):
+        return change.at_ms
+    return change.memory.updated_at_ms if isinstance(change, Edit) else 0
+
+
+def _is_digest(memory: Memory) -> bool:
+    return memory.kind == "digest"
+
+
+def _without(content: str, over: Iterable[str]) -> str:
+    for text in over:
+        content = without_line(content, "dec", text)
+    return content

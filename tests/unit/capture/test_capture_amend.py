@@ -1,0 +1,93 @@
+"""A digest does not go on quoting a decision that was replaced, forgotten or taken back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from samples import NOW_MS, PROJECT, memory
+from tacit.app.wiring import open_engine
+from tacit.backends.fake import FakeStore
+from tacit.capture.amend import with_amended_digests
+from tacit.model.changes import Add, Edit, Retire, Supersede
+from tacit.model.scope import ScopeFilter
+from tacit.ports.store import MemoryFilter
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+from tacit.reading.digest_lines import without_line
+
+REDIS = "We decided to use Redis for the cache"
+LONG = f"{REDIS} {'of the order page ' * 12}".strip()
+
+
+def digest(content, name="mem_d"):
+    return memory(content, id=name, kind="digest")
+
+
+@pytest.fixture
+def store():
+    kept = FakeStore(clock=FakeClock(now_ms=NOW_MS))
+    kept.apply([Add(memory=memory(REDIS, id="mem_r", kind="decision"))])
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "left"),
+    [
+        (f"impl: Add it\ndec: {REDIS}\ndone: 1 commit", REDIS, "impl: Add it\ndone: 1 commit"),
+        (f"dec: {LONG[:60].rsplit(' ', 1)[0]}...", LONG, ""),
+        (f"dec: {REDIS} of users", REDIS, f"dec: {REDIS} of users"),
+        (f"impl: {REDIS}", REDIS, f"impl: {REDIS}"),
+        ("dec: ...", REDIS, "dec: ..."),
+    ],
+)
+def test_only_the_line_that_says_it_goes(content, text, left):
+    assert without_line(content, "dec", text) == left
+
+
+def test_a_stored_digest_loses_the_line_of_what_ends(store):
+    store.apply([Add(memory=digest(f"impl: Add it\ndec: {REDIS}"))])
+    valkey = memory("We use Valkey for the cache, not Redis", id="mem_v", kind="decision")
+    supersede = Supersede(memory=valkey, old_id="mem_r", at_ms=NOW_MS)
+    first, edit = with_amended_digests([supersede], store)
+    assert first is supersede
+    assert isinstance(edit, Edit)
+    assert edit.memory == digest("impl: Add it")
+
+
+def test_a_digest_of_which_nothing_is_left_goes_too(store):
+    store.apply([Add(memory=digest(f"dec: {REDIS}"))])
+    *_, gone = with_amended_digests([Retire(memory_id="mem_r", at_ms=NOW_MS + 1)], store)
+    assert (gone.memory_id, gone.at_ms) == ("mem_d", NOW_MS + 1)
+
+
+def test_a_digest_written_later_does_not_say_it_again(store):
+    store.apply([Retire(memory_id="mem_r", at_ms=NOW_MS)])
+    later = Edit(memory=digest(f"impl: Go on\ndec: {REDIS}\ndec: Colours are named"))
+    (made,) = with_amended_digests([later], store)
+    assert made.memory.content == "impl: Go on\ndec: Colours are named"
+
+
+def test_what_holds_stays(store):
+    added = Add(memory=digest(f"impl: Add it\ndec: {REDIS}"))
+    other = replace(memory("Colours are named", id="mem_c", kind="decision"), status="active")
+    assert with_amended_digests([added, Add(memory=other)], store) == (added, Add(memory=other))
+
+
+def test_what_is_forgotten_is_not_told_with_the_story_of_a_session(tmp_path):
+    engine = open_engine(tmp_path / "home", clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
+    try:
+        engine._parts.store.apply(
+            [
+                Add(memory=memory(REDIS, id="mem_r", kind="decision")),
+                Add(memory=digest(f"impl: Add it\ndec: {REDIS}")),
+            ]
+        )
+        engine.forget("mem_r")
+        held = engine.list_memories(MemoryFilter(), scope=ScopeFilter.of(PROJECT))
+        assert [one.content for one in held] == ["impl: Add it"]
+        engine.review.undo("mem_r")
+        assert engine.show("mem_r").status == "active"
+    finally:
+        engine.close()
