@@ -102,15 +102,17 @@ class Bench:
     def _build(self, case: Case, root: Path) -> None:
         embedder = make_embedder(EmbedderSettings())
         asked = identify_project(str(self.project)).id
+        topics = topic_vectors(embedder, count=BULK_TOPICS)
         if case.projects == 1 and case.size < BULK_FROM:
             build_store(root, project_id=asked, size=case.size, embedder=embedder)
-            return
-        others = (f"other-{number}" for number in range(1, case.projects))
-        topics = topic_vectors(embedder, count=BULK_TOPICS)
-        build_bulk(root, projects=(asked, *others), size=case.size, topics=topics, identity=embedder.identity)
-        # What is derived from the vectors would else be made while prompts are measured.
+        else:
+            others = (f"other-{number}" for number in range(1, case.projects))
+            projects = (asked, *others)
+            build_bulk(root, projects=projects, size=case.size, topics=topics, identity=embedder.identity)
         store = open_sqlite_store(Home(root), clock=SystemClock())
         try:
+            # What upkeep does in a quiet hour, and what is derived from the vectors, would else come among the prompts.
+            store.tidy()
             scope = ScopeFilter.of(project_scope(asked))
             store.search.semantic(topics[0], identity=embedder.identity, scope=scope, limit=5)
             store.settle()

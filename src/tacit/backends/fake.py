@@ -473,6 +473,9 @@ class FakeStore:
         return ()
 
     @_locked
+    def tidy(self) -> None:
+        """See the port. Nothing to do."""
+
     def backup(self, target: Path) -> None:
         """Write every memory as text to `target`, for a person to read; the fake cannot read it back."""
         lines = "".join(f"{memory!r}\n" for _, memory in sorted(self._tables.memories.items()))

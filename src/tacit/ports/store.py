@@ -348,6 +348,13 @@ class Store(MemoryStore, SessionStore, Protocol):
         """
         ...
 
+    def tidy(self) -> None:
+        """Put in order what answers searches, after many writes: they answer the same, and sooner.
+
+        Others may write meanwhile; when nothing is left to do, nothing is done.
+        """
+        ...
+
     def close(self) -> None:
         """Release files and locks. Later calls raise StoreError."""
         ...

@@ -176,3 +176,18 @@ def test_how_frequent_words_are_is_read_outside_the_deadline(tmp_path: Path) -> 
 
 def test_stop_words_are_left_out_of_a_query() -> None:
     assert query_words("What is the linter, and THE Über-linter?") == ("linter", "Über")
+
+
+def test_text_indexes_are_made_one_again_and_answer_the_same(store: SqliteStore, tmp_path: Path) -> None:
+    """Every write leaves a piece; a search looks into all of them."""
+    for number in range(9):
+        store.apply([Add(memory=memory(f"mem_{number}", f"write word{number} of `file_{number}.py` often"))])
+    before = store.search.lexical("word3 often", scope=EVERYONE, limit=9).hits
+    store.tidy()
+    with closing(sqlite3.connect(Home(tmp_path / "home").database)) as reader:
+        for index in ("text_words", "text_code"):
+            found = reader.execute(f"SELECT count(DISTINCT segid) FROM {index}_idx").fetchone()
+            assert found == (1,)
+    assert store.search.lexical("word3 often", scope=EVERYONE, limit=9).hits == before
+    assert before[0].memory_id == "mem_3"
+    assert store.check() == ()

@@ -93,6 +93,7 @@ class Care:
         settings = parts.settings.current().retention
         records = apply_retention(parts.store, settings, clock=parts.clock, per_session=(usage_name,))
         tended = tend(parts.store, parts.kinds, settings, clock=parts.clock)
+        parts.store.tidy()
         return Upkept(records=records, tended=tended, pending=self._age_pending(settings.pending_fix_days))
 
     def _age_pending(self, days: float) -> int:

@@ -22,6 +22,11 @@ ALWAYS = 0
 
 ALWAYS_WEIGHT = 0.25
 
+TEXT_INDEXES = ("text_words", "text_code")
+WORTH_MERGING = 4
+"""From so many pieces on, a text index is made one again: a search looks into every piece."""
+_MERGED_PAGES = 64
+
 PAIR = struct.Struct("<HB")
 """One action of a trigger: number, weight in steps."""
 
@@ -86,3 +91,17 @@ def index_everything(connection: sqlite3.Connection) -> None:
             "SELECT scope, body, use_count FROM memories WHERE number = ?", (number,)
         ).fetchone()
         index_memory(connection, number, scope, decode_memory(body, uses))
+
+
+def pieces(connection: sqlite3.Connection, index: str) -> int:
+    """Of how many sorted pieces (FTS5's segments) a text index is made."""
+    return int(connection.execute(f"SELECT count(DISTINCT segid) FROM {index}_idx").fetchone()[0])
+
+
+def merge(connection: sqlite3.Connection, index: str, *, begin: bool) -> bool:
+    """Merge some pages of the pieces of a text index into one; whether anything was left to merge."""
+    before = connection.total_changes
+    # Of FTS5: less than zero takes all pieces for one merge, more goes on with it; it says by its changes when it is done.
+    pages = -_MERGED_PAGES if begin else _MERGED_PAGES
+    connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (pages,))
+    return connection.total_changes - before > 1

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.backends.changes import check_outcome
-from tacit.backends.sqlite import health, journal, memories, scopes, sessions, writing
+from tacit.backends.sqlite import documents, health, journal, memories, scopes, sessions, writing
 from tacit.backends.sqlite.codec import encode
 from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, suspicion
 from tacit.backends.sqlite.memories import MemoryReader
@@ -364,6 +364,18 @@ class SqliteStore:
         """See the port."""
         with self._database.read() as connection:
             health.write_backup(connection, target)
+
+    def tidy(self) -> None:
+        """See the port. A step is a transaction of some milliseconds, so that no writer waits long."""
+        for index in documents.TEXT_INDEXES:
+            with self._database.read() as connection:
+                if documents.pieces(connection, index) < documents.WORTH_MERGING:
+                    continue
+            begin = more = True
+            while more:
+                with self._database.write(durable=False) as connection:
+                    more = documents.merge(connection, index, begin=begin)
+                begin = False
 
     def settle(self) -> None:
         """Wait until derived files that are being written in the background are there."""
