@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tacit.app.asking.injection import Injection, InjectionFailed, InjectionResult
     from tacit.app.engine import Engine
+    from tacit.app.library.session import Prepared, Session
+    from tacit.app.library.tacit import Tacit
+    from tacit.app.library.values import Found, Recollection, Stored
     from tacit.app.wiring import open_engine, open_injection
     from tacit.errors import TacitError
     from tacit.session.history import is_block, prune_blocks, without_blocks
@@ -17,9 +20,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Engine",
+    "Found",
     "Injection",
     "InjectionFailed",
     "InjectionResult",
+    "Prepared",
+    "Recollection",
+    "Session",
+    "Stored",
+    "Tacit",
     "TacitError",
     "__version__",
     "is_block",
@@ -31,9 +40,15 @@ __all__ = [
 
 _WHERE = {
     "Engine": "tacit.app.engine",
+    "Found": "tacit.app.library.values",
     "Injection": "tacit.app.asking.injection",
     "InjectionFailed": "tacit.app.asking.injection",
     "InjectionResult": "tacit.app.asking.injection",
+    "Prepared": "tacit.app.library.session",
+    "Recollection": "tacit.app.library.values",
+    "Session": "tacit.app.library.session",
+    "Stored": "tacit.app.library.values",
+    "Tacit": "tacit.app.library.tacit",
     "open_engine": "tacit.app.wiring",
     "open_injection": "tacit.app.wiring",
     "TacitError": "tacit.errors",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tacit.app.wiring import Hosts
 from tacit.errors import InvalidPayload
 from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
@@ -30,7 +31,12 @@ from tacit.model.signal import (
 from tacit.ports.host import Host, ReplayingHost
 
 AT = 1_795_169_545_696
-HOSTS: dict[str, Host] = {"claude-code": ClaudeCode(), "opencode": OpenCode(), "plain": Plain()}
+HOSTS: dict[str, Host] = {
+    "claude-code": ClaudeCode(),
+    "opencode": OpenCode(),
+    "plain": Plain(),
+    "library": Library(),
+}
 
 CC = {
     "session_id": "0ee58834",
@@ -49,6 +55,13 @@ OC_TOOL = {
 }
 PL = {"session": "s1", "cwd": "/w/app"}
 PL_TOOL = {**PL, "tool": "edit", "call_id": "c1", "paths": ["/w/app/src/a.py"], "text": "x = 1"}
+
+LI_TOOL = {
+    **PL,
+    "tool": "str_replace_based_edit_tool",
+    "call_id": "c1",
+    "args": {"command": "str_replace", "path": "/w/app/src/a.py", "new_str": "x = 1"},
+}
 
 EXAMPLES: dict[str, list[tuple[type, dict[str, Any]]]] = {
     "claude-code": [
@@ -85,6 +98,20 @@ EXAMPLES: dict[str, list[tuple[type, dict[str, Any]]]] = {
         (Compacting, {**PL, "event": "compacting"}),
         (SubagentStarted, {**PL, "event": "subagent", "agent_type": "Explore"}),
         (MessageEnded, {**PL, "event": "message_end", "text": "Done."}),
+        (SessionEnded, {**PL, "event": "end", "reason": "bye"}),
+    ],
+    "library": [
+        (SessionStarted, {**PL, "event": "start"}),
+        (PromptSubmitted, {**PL, "event": "prompt", "text": "hi", "message_id": "m1"}),
+        (ToolStarting, {**LI_TOOL, "event": "tool_start"}),
+        (ToolFinished, {**LI_TOOL, "event": "tool_end", "output": "done"}),
+        (ToolFailed, {**LI_TOOL, "event": "tool_failed", "error": "boom"}),
+        (Compacting, {**PL, "event": "compacting"}),
+        (SubagentStarted, {**PL, "event": "subagent", "agent_type": "Explore"}),
+        (
+            MessageEnded,
+            {**PL, "event": "message_end", "text": "Done.", "messages": [{"role": "user", "content": "hi"}]},
+        ),
         (SessionEnded, {**PL, "event": "end", "reason": "bye"}),
     ],
 }
@@ -249,7 +276,8 @@ def test_a_huge_text_is_bounded(host: Host, kind: type, payload: dict[str, Any])
     assert " end" in whole or kind is ToolStarting
 
 
-def test_only_opencode_replays() -> None:
+def test_only_hosts_that_store_nothing_replay() -> None:
     assert isinstance(HOSTS["opencode"], ReplayingHost)
+    assert isinstance(HOSTS["library"], ReplayingHost)
     assert not isinstance(HOSTS["claude-code"], ReplayingHost)
     assert not isinstance(HOSTS["plain"], ReplayingHost)

@@ -156,6 +156,10 @@ class Home:
             return False
         return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
+    def environment(self) -> dict[str, str]:
+        """The variables of this process with TACIT_HOME naming this home, for a program that is started on its behalf."""
+        return dict(os.environ, **{HOME_VARIABLE: os.fspath(self.root)})
+
     def _folders(self) -> tuple[Path, ...]:
         below = (self.run_dir, self.index_dir, self.spool_dir, self.start_dir, self.bin_dir)
         return (self.root, *below, self.log_file.parent, self.quarantine_dir, self.socket.parent)

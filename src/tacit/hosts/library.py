@@ -25,9 +25,9 @@ from tacit.ports.host import HostCapabilities, ReplayRequest
 
 NAME = "library"
 MAX_REPLAY = 400
-_PLAIN = Plain()
+_PLAIN = Plain(NAME)
 _SYSTEM_EVENTS = frozenset({"start", "subagent"})
-_TEXT_EVENTS = frozenset({"prompt", "tool_end", "tool_failed"})
+_TEXT_EVENTS = frozenset({"prompt", "tool_start", "tool_end", "tool_failed"})
 _TOOLS = {
     "bash": "bash", "shell": "bash", "local_shell": "bash", "run_command": "bash", "execute_command": "bash", "terminal": "bash",
     "read": "read", "read_file": "read", "view": "read", "open_file": "read",
@@ -92,22 +92,21 @@ class Library:
         if fields.needed_identifier("event") in ("ping", "replay"):
             return None
         signal = _PLAIN.parse(_with_call(payload), at_ms=at_ms)
-        if signal is None:
-            return None
-        signal = replace(signal, session=_ours(signal.session), parent=signal.parent and _ours(signal.parent))
         said = payload.get("messages")
         if isinstance(signal, MessageEnded) and isinstance(said, list):
-            return replace(signal, messages=json.dumps(said))
+            return replace(signal, messages=clean(json.dumps(said, ensure_ascii=False)))
         return signal
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
         """The reply as JSON; "" when there is nothing to say or the event takes no text."""
         event = payload.get("event")
         answer: dict[str, str] = {}
-        if not block.empty and event in _SYSTEM_EVENTS | _TEXT_EVENTS:
+        if event not in _SYSTEM_EVENTS | _TEXT_EVENTS:
+            return ""
+        if not block.empty:
             in_system = event in _SYSTEM_EVENTS or block.placement == "system"
             answer["system" if in_system else "text"] = block.text
-        if notice and event in _SYSTEM_EVENTS:
+        if notice:
             answer["notice"] = notice
         return json.dumps(answer) if answer else ""
 
@@ -127,10 +126,6 @@ class Library:
         """`{"texts": {message id: exact text}}`; "" when nothing is known."""
         known = {name: text for name, text in texts.items() if text}
         return json.dumps({"texts": known}) if known else ""
-
-
-def _ours(session: SessionKey) -> SessionKey:
-    return replace(session, host=NAME)
 
 
 def _with_call(payload: Mapping[str, object]) -> Mapping[str, object]:

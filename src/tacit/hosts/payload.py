@@ -69,6 +69,11 @@ class Fields:
         self._prefix = prefix
         self._values = cast("Mapping[object, object]", values)
 
+    @property
+    def host(self) -> str:
+        """The host whose payload it is."""
+        return self._host
+
     def raw(self, name: str) -> object:
         """The value as it came, or None."""
         return self._values.get(name)

@@ -59,14 +59,17 @@ class _Common(TypedDict):
 
 
 class Plain:
-    """The `Host` for agents that speak our own JSON."""
+    """The `Host` for agents that speak our own JSON; another host that speaks it, too, gives its own name."""
 
-    __slots__ = ()
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str = NAME) -> None:
+        self._name = name
 
     @property
     def name(self) -> str:
-        """`plain`."""
-        return NAME
+        """`plain`, or the name that was given."""
+        return self._name
 
     @property
     def capabilities(self) -> HostCapabilities:
@@ -84,7 +87,7 @@ class Plain:
         Raises:
             InvalidPayload: naming the field that is missing or wrong, also for an unknown event.
         """
-        fields = Fields(NAME, payload)
+        fields = Fields(self._name, payload)
         event = fields.needed_identifier("event")
         if event not in EVENTS:
             raise fields.wrong("event", f"it is {event!r}", f"one of {', '.join(EVENTS)}")
@@ -112,14 +115,14 @@ class Plain:
 def _common(fields: Fields, event: str, at_ms: int, *parts: object) -> _Common:
     parent = fields.identifier("parent")
     return {
-        "session": SessionKey(host=NAME, session_id=fields.needed_identifier("session")),
+        "session": SessionKey(host=fields.host, session_id=fields.needed_identifier("session")),
         "key": fields.identifier("key") or f"{event}:{digest(at_ms, *parts)}",
         "at_ms": at_ms,
         "cwd": fields.path("cwd"),
         "agent": fields.identifier("agent"),
         "agent_id": fields.identifier("agent_id"),
         "transcript_path": fields.path("transcript_path"),
-        "parent": SessionKey(host=NAME, session_id=parent) if parent else None,
+        "parent": SessionKey(host=fields.host, session_id=parent) if parent else None,
     }
 
 

@@ -1,0 +1,1 @@
+"""Tacit as a Python library: `tacit.py` is what a program opens, `session.py` one conversation of it."""

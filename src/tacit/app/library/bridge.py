@@ -1,0 +1,85 @@
+"""The library for a program with an event loop: every call runs on a thread. No logic of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from tacit.app.library.session import Prepared, Session
+from tacit.app.library.shapes import ROLE_CONTENT, Shape
+from tacit.app.library.values import Recollection, Stored
+
+if TYPE_CHECKING:
+    from tacit.app.asking.injection import InjectionResult
+    from tacit.app.library.tacit import Tacit
+
+M = TypeVar("M")
+
+
+class AsyncTacit:
+    """`Tacit` with `await`; see there."""
+
+    def __init__(self, memory: Tacit) -> None:
+        """Ask `memory`."""
+        self._memory = memory
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        kind: str | None = None,
+        scope: str | None = None,
+        when: str | None = None,
+        files: Sequence[str] = (),
+        pinned: bool = False,
+        cwd: str | os.PathLike[str] | None = None,
+        session: str = "",
+    ) -> tuple[Stored, ...]:
+        """See `Tacit.remember`."""
+        return await asyncio.to_thread(
+            self._memory.remember, content, kind=kind, scope=scope, when=when, files=files, pinned=pinned, cwd=cwd,
+            session=session,
+        )  # fmt: skip
+
+    async def recall(
+        self, text: str, *, cwd: str | os.PathLike[str] | None = None, budget_tokens: int | None = None
+    ) -> Recollection:
+        """See `Tacit.recall`."""
+        return await asyncio.to_thread(self._memory.recall, text, cwd=cwd, budget_tokens=budget_tokens)
+
+    async def context_for(
+        self,
+        prompt: str,
+        *,
+        session: str = "",
+        cwd: str | os.PathLike[str] | None = None,
+        deadline_ms: float | None = None,
+    ) -> InjectionResult:
+        """See `Tacit.context_for`."""
+        return await asyncio.to_thread(
+            self._memory.context_for, prompt, session=session, cwd=cwd, deadline_ms=deadline_ms
+        )
+
+    async def prepare(
+        self, session: Session, messages: Sequence[M], *, shape: Shape = ROLE_CONTENT
+    ) -> Prepared[M]:
+        """See `Session.prepare`."""
+        return await asyncio.to_thread(session.prepare, messages, shape=shape)
+
+    async def forget(self, memory_id: str) -> None:
+        """See `Tacit.forget`."""
+        await asyncio.to_thread(self._memory.forget, memory_id)
+
+    async def feedback(self, memory_id: str, *, useful: bool) -> None:
+        """See `Tacit.feedback`."""
+        await asyncio.to_thread(self._memory.feedback, memory_id, useful=useful)
+
+    async def flush(self) -> None:
+        """See `Tacit.flush`."""
+        await asyncio.to_thread(self._memory.flush)
+
+    async def close(self) -> None:
+        """See `Tacit.close`."""
+        await asyncio.to_thread(self._memory.close)

@@ -1,0 +1,217 @@
+"""The way to an engine in the daemon: requests on its Unix socket.
+
+In: events and questions. Out: what the daemon answers. An event that gets no answer in time costs nothing but the block:
+after it nothing is asked for a moment, and a daemon that is not there is started, at most every half minute. Questions
+that a program asks outright raise what went wrong. Standard library only: a program that uses it loads no model.
+"""
+
+from __future__ import annotations
+
+import http.client
+import importlib.util
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from tacit.app.library.values import Recollection, Stored
+from tacit.app.library.ways import HOST, Statement, recollection_from, stored_from
+from tacit.config.home import Home
+from tacit.errors import DaemonError, DaemonUnavailable, TacitError
+
+if TYPE_CHECKING:
+    from tacit.app.asking.injection import InjectionFailed, InjectionResult
+
+REST_S, REST_LONG_S = 0.3, 3.0
+"""Nothing is asked for so long after an event without an answer; the second, when it was not the first in a row."""
+START_AGAIN_S = 30.0
+READY_S = 10.0
+MARGIN_MS = 30.0
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout_s: float) -> None:
+        super().__init__("tacit", timeout=timeout_s)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class OverSocket:
+    """The way to the daemon of one home. Safe to use from several threads."""
+
+    def __init__(
+        self, home: Home, *, start: bool, version: str, on_failure: Callable[[Exception], None]
+    ) -> None:
+        """Ask the daemon of `home`, and start it where there is none if `start`; `on_failure` hears of silence."""
+        self.home = home
+        self._start = start
+        self._version = version
+        self._on_failure = on_failure
+        self._rest_until = 0.0
+        self._misses = 0
+        self._started_at = -START_AGAIN_S
+
+    def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
+        """Send one event of a conversation; None = no answer came. Never raises."""
+        if time.monotonic() < self._rest_until:
+            return None
+        headers = {"X-Tacit-Deadline-Ms": str(max(50, round(deadline_ms - MARGIN_MS)))}
+        try:
+            status, value = self._request("POST", f"/hook/{HOST}", payload, deadline_ms / 1000, headers)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self._misses += 1
+            self._rest_until = time.monotonic() + (REST_LONG_S if self._misses > 1 else REST_S)
+            self._on_failure(error)
+            if not isinstance(error, TimeoutError):
+                self._start_daemon()
+            return None
+        self._misses = 0
+        if status >= 400:
+            self._on_failure(_error_of(value, status))
+            return None
+        return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+    def remember(self, statement: Statement) -> tuple[Stored, ...]:
+        """Store one statement."""
+        body: dict[str, object] = {
+            "content": statement.content, "kind": statement.kind, "scope": statement.scope, "when": statement.when,
+            "cwd": statement.cwd, "pinned": statement.pinned, "files": list(statement.files), "source": HOST,
+        }  # fmt: skip
+        if statement.session:
+            body["session"] = {"host": HOST, "session_id": statement.session}
+        return tuple(stored_from(change) for change in self._ask("POST", "/v1/remember", body)["changes"])
+
+    def recall(self, text: str, *, cwd: str, budget_tokens: int | None) -> Recollection:
+        """Answer a question."""
+        return recollection_from(
+            self._ask("POST", "/v1/recall", {"text": text, "cwd": cwd, "budget_tokens": budget_tokens})
+        )
+
+    def inject(
+        self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
+    ) -> InjectionResult | InjectionFailed:
+        """What to put before a prompt."""
+        from tacit.app.asking.injection import InjectionFailed  # noqa: PLC0415 - settings types come with it
+
+        body = {"text": text, "session_id": session_id, "cwd": cwd, "deadline_ms": deadline_ms}
+        status, value = self._answered("POST", "/v1/inject", body)
+        if status < 400:
+            return _result_from(value)
+        fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        if "result" not in fields:
+            raise _error_of(fields, status)
+        return InjectionFailed(
+            reason=str(fields["reason"]),
+            message=str(fields["message"]),
+            result=_result_from(fields["result"]),
+        )
+
+    def forget(self, memory_id: str) -> None:
+        """Stop recalling a memory."""
+        self._ask("DELETE", f"/v1/memories/{memory_id}", None)
+
+    def feedback(self, memory_id: str, *, useful: bool) -> None:
+        """Say whether an injected memory was useful."""
+        self._ask("POST", f"/v1/memories/{memory_id}/feedback", {"useful": useful})
+
+    def flush(self) -> None:
+        """Nothing waits on this side: the daemon learns behind its answers."""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _ask(self, method: str, path: str, body: object) -> Any:
+        status, value = self._answered(method, path, body)
+        if status >= 400:
+            raise _error_of(value, status)
+        return value
+
+    def _answered(self, method: str, path: str, body: object) -> tuple[int, object]:
+        """One question, for which a daemon may be started and waited for."""
+        until = time.monotonic() + READY_S
+        while True:
+            try:
+                return self._request(method, path, body, 30.0, {})
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+                if not (absent and self._start) or time.monotonic() > until:
+                    raise DaemonUnavailable(
+                        f"The daemon does not answer on {self.home.socket} ({type(error).__name__}).",
+                        hint="`tacit doctor` says why; `Tacit.open()` works without one.",
+                    ) from error
+                self._start_daemon()
+                time.sleep(0.02)
+
+    def _request(
+        self, method: str, path: str, body: object, timeout_s: float, headers: Mapping[str, str]
+    ) -> tuple[int, object]:
+        self._check_folder()
+        connection = _Connection(os.fspath(self.home.socket), timeout_s)
+        text = (
+            None if body is None else _SURROGATE.sub("\ufffd", json.dumps(body, ensure_ascii=False)).encode()
+        )
+        fixed = {"Content-Type": "application/json", "X-Tacit-Version": self._version, "Connection": "close"}
+        try:
+            connection.request(method, path, body=text, headers={**fixed, **headers})
+            reply = connection.getresponse()
+            data = reply.read()
+        finally:
+            connection.close()
+        return reply.status, json.loads(data) if data else None
+
+    def _check_folder(self) -> None:
+        """Below /tmp somebody else may have made the socket's folder, to answer in the daemon's place."""
+        folder = self.home.socket.parent
+        if folder != self.home.run_dir and folder.exists() and not self.home.socket_is_private():
+            raise PermissionError(f"{self.home.socket.parent} is open to others")
+
+    def _start_daemon(self) -> None:
+        """Start the daemon as hooks do, and do not wait for it."""
+        if not self._start or time.monotonic() - self._started_at < START_AGAIN_S:
+            return
+        self._started_at = time.monotonic()
+        found = importlib.util.find_spec("tacit_hook")
+        if found is None or not found.origin:
+            return
+        command = [sys.executable, "-I", "-S", "-E", found.origin, "start"]
+        environ = self.home.environment()
+        try:
+            subprocess.run(command, check=False, timeout=10, env=environ, stdin=subprocess.DEVNULL, capture_output=True)  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as error:
+            self._on_failure(error)
+
+
+def _result_from(value: object) -> InjectionResult:
+    from tacit.app.asking.injection import InjectionResult  # noqa: PLC0415 - as above
+    from tacit.model.sections import DivergenceAlert  # noqa: PLC0415
+
+    fields = dict(cast("dict[str, Any]", value))
+    fields["divergence_alerts"] = tuple(DivergenceAlert(**alert) for alert in fields["divergence_alerts"])
+    for name in ("temporal_badges", "memories_included"):
+        fields[name] = tuple(fields[name])
+    return InjectionResult(**fields)
+
+
+def _error_of(value: object, status: int) -> TacitError:
+    """The error that a problem response describes."""
+    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    kinds = {kind.code: kind for kind in _kinds(TacitError)}
+    kind = kinds.get(str(fields.get("code", "")), DaemonError)
+    message = str(fields.get("detail", "")) or f"The daemon answered with status {status}."
+    return kind(message, hint=str(fields.get("hint", "")))
+
+
+def _kinds(kind: type[TacitError]) -> Iterator[type[TacitError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _kinds(below)

@@ -1,0 +1,187 @@
+"""One conversation of a program: its messages with what is known beside them, and what is learned from it.
+
+In: the program's own list of messages. Out: new lists. The list that came in, and every message in it, stays as it is.
+A boundary: no failure of the memory leaves `prepare` or `finish`; a request without blocks and one line in the log is the worst.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from tacit.app.library.conversation import Conversation
+from tacit.app.library.shapes import ROLE_CONTENT, Result, Said, Shape
+
+_LOG = logging.getLogger(__name__)
+M = TypeVar("M")
+LOCK_S = 5.0
+END_CHARS = 4000
+RESULT_CHARS = 8000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared(Generic[M]):
+    """A request's messages.
+
+    Attributes:
+        messages: a new list; messages without a block are the very objects that came in.
+        system: text for the end of the system prompt; "" = none. Send it with every request.
+        blocks: how many messages carry a block.
+    """
+
+    messages: list[M]
+    system: str = ""
+    blocks: int = 0
+
+
+class Session:
+    """A conversation, known by its id. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        hook: Callable[[Mapping[str, object], float], Mapping[str, object] | None],
+        later: Callable[[Callable[[], object]], None],
+        cwd: str = "",
+        agent: str = "",
+        resumed: bool = True,
+        deadline_ms: float = 400.0,
+    ) -> None:
+        """Begin or go on with a conversation; `Tacit.session` makes one.
+
+        Args:
+            session_id: names it.
+            hook: sends one event and waits so many milliseconds for the answer.
+            later: does something behind the answers.
+            cwd: folder whose project it is about; "" = none.
+            agent: name of the agent, where settings differ by agent.
+            resumed: whether an earlier process may have had this conversation.
+            deadline_ms: longest wait for one event.
+        """
+        self.id = session_id
+        self._later = later
+        self._hook = hook
+        self._deadline_ms = deadline_ms
+        self._about = {"session": session_id, "cwd": cwd, "agent": agent}
+        self._talk = Conversation(ask=self._ask, about=self._about, resumed=resumed)
+        self._lock = Lock()
+
+    def prepare(
+        self, messages: Sequence[M], *, shape: Shape = ROLE_CONTENT, whole: bool = True
+    ) -> Prepared[M]:
+        """The messages of a request with what is known for them.
+
+        Call it for every request with the whole conversation; giving back an earlier result, blocks and all, is fine. A block
+        stands at the end of the message it was made for and keeps its bytes; how many stay, `recall.history_blocks` says.
+
+        Args:
+            messages: oldest first; role and content, or whatever `shape` reads.
+            shape: how they are written.
+            whole: whether they are the whole conversation, not only what is new.
+        """
+        try:
+            return self._prepared(messages, shape, whole=whole)
+        except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
+            _LOG.warning("nothing is handed over: the messages could not be prepared", exc_info=True)
+            return Prepared(messages=list(messages))
+
+    def _prepared(self, messages: Sequence[M], shape: Shape, *, whole: bool) -> Prepared[M]:
+        said = [shape.read(message) for message in messages]
+        if not self._lock.acquire(timeout=LOCK_S):
+            return Prepared(messages=list(messages), system=self._talk.system)
+        try:
+            placed = self._talk.advance(said, whole=whole)
+        finally:
+            self._lock.release()
+        listed = [
+            shape.place(message, text) if one.digest or one.results else message
+            for message, one, text in zip(messages, said, placed.texts, strict=True)
+        ]
+        return Prepared(messages=listed, system=placed.system, blocks=sum(1 for text in placed.texts if text))
+
+    def finish(self, text: str = "", *, messages: Sequence[object] = (), shape: Shape = ROLE_CONTENT) -> None:
+        """Say that the agent's turn is over, so that something may be learned from it. Returns at once.
+
+        Args:
+            text: the agent's words.
+            messages: the whole conversation; without it only what the user states outright is learned.
+            shape: how they are written.
+        """
+        try:
+            said = [shape.read(message) for message in messages]
+        except Exception:  # noqa: BLE001 - the library's boundary
+            _LOG.warning("nothing is learned: the messages could not be read", exc_info=True)
+            return
+        self.heard(said, text)
+
+    def heard(self, said: Sequence[Said], text: str = "") -> None:
+        """`finish` for messages that were read already."""
+        closing = Said(role="assistant", text=text)
+        every = (
+            [*said, closing]
+            if text and not (said and said[-1].role == "assistant" and said[-1].text == text)
+            else said
+        )
+        end = text or next((one.text for one in reversed(said) if one.role == "assistant"), "")
+        payload = {
+            **self._about,
+            "event": "message_end",
+            "text": end[-END_CHARS:],
+            "final": True,
+            "messages": transcript(every),
+        }
+        self._later(lambda: self._hook(payload, 5_000.0))
+
+    def compacted(self) -> None:
+        """Say that what was said so far was replaced by a summary; noticed by itself when no message of before is left."""
+        with self._lock:
+            self._talk.compacted()
+
+    def close(self) -> None:
+        """Say that the conversation is over. Returns at once."""
+        payload = {**self._about, "event": "end", "reason": "closed"}
+        self._later(lambda: self._hook(payload, 2_000.0))
+
+    @staticmethod
+    def for_summary(messages: Iterable[M], *, shape: Shape = ROLE_CONTENT) -> list[M]:
+        """The messages without any block: what a compaction may summarise, so that no memory is said twice as news."""
+        kept: list[M] = []
+        for message in messages:
+            bare: Any = shape.place(message, "") if shape.read(message).role in ("user", "tool") else message
+            if bare is message or not _empty(bare):
+                kept.append(bare)
+        return kept
+
+    def _ask(self, payload: Mapping[str, object]) -> Mapping[str, object] | None:
+        return self._hook(payload, self._deadline_ms)
+
+
+def transcript(said: Sequence[Said]) -> list[dict[str, object]]:
+    """The conversation as capture reads it: roles, words, tool calls and results, shortened; no pictures, no blocks."""
+    listed: list[dict[str, object]] = []
+    for one in said:
+        listed.extend(_result(result) for result in one.results)
+        if one.role == "user" and one.text:
+            listed.append({"role": "user", "content": one.text})
+        elif one.role == "assistant" and (one.text or one.calls):
+            parts: list[dict[str, object]] = []
+            if one.text:
+                parts.append({"type": "text", "text": one.text})
+            for c in one.calls:
+                parts.append({"type": "tool_use", "id": c.call_id, "name": c.tool, "input": dict(c.args)})  # noqa: PERF401 - the type checker wants the shape once
+            listed.append({"role": "assistant", "content": parts})
+    return listed
+
+
+def _result(result: Result) -> dict[str, object]:
+    told = {"role": "tool", "tool_call_id": result.call_id, "is_error": result.failed}
+    return {**told, "content": result.text[:RESULT_CHARS]}
+
+
+def _empty(message: object) -> bool:
+    content = message.get("content") if isinstance(message, Mapping) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    return content in ("", [], None)

@@ -1,0 +1,300 @@
+"""Tacit for a Python program: open it, remember, recall, and put what is known beside a conversation.
+
+In: words and lists of messages. Out: frozen values and new lists. Synchronous and safe to use from several threads; `aio` is
+the same for a program with an event loop.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Self
+
+from tacit import __version__
+from tacit.app.library.session import Session
+from tacit.app.library.values import Recollection, Stored
+from tacit.app.library.ways import InProcess, Statement, Way, open_in_process
+from tacit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacit.app.asking.injection import Injection, InjectionFailed, InjectionResult
+    from tacit.app.engine import Engine
+    from tacit.app.library.bridge import AsyncTacit
+
+_LOG = logging.getLogger(__name__)
+WAITING = 256
+"""Most conversations' ends that wait to be told; more are dropped, with a line in the log."""
+
+
+class Tacit:
+    """One open memory. Make it with `Tacit.open()` or `Tacit.connect()`, and close it, or use it in a `with` statement."""
+
+    def __init__(self, way: Way, *, cwd: str | os.PathLike[str] | None = None) -> None:
+        """Take a way to an engine; `open` and `connect` know two."""
+        self._way = way
+        self._cwd = _folder(cwd)
+        self._behind = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-library")
+        self._waiting = 0
+        self._lock = Lock()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        home: str | os.PathLike[str] | None = None,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        settings: Mapping[str, object] | None = None,
+    ) -> Self:
+        """Open the memory in this process: store, model and all.
+
+        Args:
+            home: folder of the data; None = TACIT_HOME, else `~/.tacit`, the same that the agents on this machine use.
+            cwd: folder whose project is meant where a call names none; None = the working folder, "" = no project.
+            settings: nested settings of this program, above every file; see docs/reference/settings.md.
+
+        Raises:
+            InvalidSetting, UnknownSetting: for wrong `settings`.
+            StoreError: if the store cannot be opened; the message says what to do.
+        """
+        place = None if home is None else Path(home)
+        return cls(open_in_process(place, settings, _failed), cwd=cwd)
+
+    @classmethod
+    def connect(
+        cls,
+        home: str | os.PathLike[str] | None = None,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        start: bool = True,
+    ) -> Self:
+        """Use the memory through the daemon that serves the agents of this machine. Loads no model into this process.
+
+        Nothing is sent before the first call; without a daemon conversations go on without blocks.
+
+        Args:
+            home: folder of the data; None = TACIT_HOME, else `~/.tacit`.
+            cwd: as for `open`.
+            start: start the daemon where there is none.
+        """
+        from tacit.app.library.over_socket import OverSocket  # noqa: PLC0415 - only who asks for it pays for it
+        from tacit.config.home import Home  # noqa: PLC0415
+
+        place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
+        return cls(OverSocket(place, start=start, version=__version__, on_failure=_failed), cwd=cwd)
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: str | None = None,
+        scope: str | None = None,
+        when: str | None = None,
+        files: Sequence[str] = (),
+        pinned: bool = False,
+        cwd: str | os.PathLike[str] | None = None,
+        session: str = "",
+    ) -> tuple[Stored, ...]:
+        """Store one statement on the user's word; secrets are taken out first.
+
+        Args:
+            content: one self-contained statement.
+            kind: its kind (`decision`, `preference`, ...); None = read from the words.
+            scope: who may see it: `universal`, `language:python`, `project:...`; None = the project of `cwd`, else universal.
+            when: when it applies (`always`, `commit`, `path:src/**`, free words); None = read from the words.
+            files: files it speaks of.
+            pinned: packed first where a preset pins.
+            cwd: folder whose project it belongs to.
+            session: id of the conversation it was said in.
+
+        Returns:
+            What became of it: added, merged with what is known, in place of what it contradicts, or skipped.
+
+        Raises:
+            InvalidInput: for an empty or too long text, or an unknown kind or scope.
+            RefusedByRedaction: if it holds a secret that cannot be taken out.
+            DaemonUnavailable: without a daemon, where it is needed.
+        """
+        statement = Statement(
+            content=content, kind=kind, scope=scope, when=when, cwd=self._at(cwd), pinned=pinned,
+            files=tuple(files), session=session,
+        )  # fmt: skip
+        return self._way.remember(statement)
+
+    def recall(
+        self, text: str, *, cwd: str | os.PathLike[str] | None = None, budget_tokens: int | None = None
+    ) -> Recollection:
+        """What is on record about `text`: the block for a model, and the memories in it.
+
+        Args:
+            text: a question, or words.
+            cwd: folder whose project may be seen.
+            budget_tokens: most tokens of the block; None = as the settings say (1000).
+
+        Raises:
+            DaemonUnavailable: without a daemon, where it is needed.
+        """
+        return self._way.recall(text, cwd=self._at(cwd), budget_tokens=budget_tokens)
+
+    def context_for(
+        self,
+        prompt: str,
+        *,
+        session: str = "",
+        cwd: str | os.PathLike[str] | None = None,
+        deadline_ms: float | None = None,
+    ) -> InjectionResult:
+        """What to put before `prompt`; mostly nothing.
+
+        A failure gives an empty result, a timeout what was found in time; the log says which. `inject` tells them apart.
+
+        Args:
+            prompt: the user's words.
+            session: names the conversation: what was handed over in it does not come again. "" = a new one.
+            cwd: folder whose project it is about.
+            deadline_ms: longest time; None = as the settings say.
+        """
+        from tacit.app.asking.injection import InjectionFailed  # noqa: PLC0415 - the settings' types come with it
+
+        found = self.inject(prompt, session=session, cwd=cwd, deadline_ms=deadline_ms)
+        return found.result if isinstance(found, InjectionFailed) else found
+
+    def inject(
+        self,
+        prompt: str,
+        *,
+        session: str = "",
+        cwd: str | os.PathLike[str] | None = None,
+        deadline_ms: float | None = None,
+    ) -> InjectionResult | InjectionFailed:
+        """As `context_for`, with failures told apart: `InjectionFailed` has a reason and the result that may be used."""
+        name = session or f"once-{secrets.token_hex(8)}"
+        return self._way.inject(prompt, session_id=name, cwd=self._at(cwd), deadline_ms=deadline_ms)
+
+    def session(
+        self,
+        session_id: str = "",
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        agent: str = "",
+        deadline_ms: float = 400.0,
+    ) -> Session:
+        """One conversation whose messages the program keeps; see `Session.prepare`.
+
+        Args:
+            session_id: names it, also for a later process; "" = a new one.
+            cwd: folder whose project it is about.
+            agent: name of the agent, where settings differ by agent.
+            deadline_ms: longest wait for one thing that is asked for it.
+        """
+        return Session(
+            session_id or f"s-{secrets.token_hex(8)}",
+            hook=self._way.hook,
+            later=self._later,
+            cwd=self._at(cwd),
+            agent=agent,
+            resumed=bool(session_id),
+            deadline_ms=deadline_ms,
+        )
+
+    def forget(self, memory_id: str) -> None:
+        """Stop recalling a memory; its history stays.
+
+        Raises:
+            NotFound: if there is none of this id.
+        """
+        self._way.forget(memory_id)
+
+    def feedback(self, memory_id: str, *, useful: bool) -> None:
+        """Say whether an injected memory was useful.
+
+        Raises:
+            NotFound: if there is none of this id.
+        """
+        self._way.feedback(memory_id, useful=useful)
+
+    @property
+    def engine(self) -> Engine:
+        """Everything else, where the memory is open in this process.
+
+        Raises:
+            InvalidInput: if it is in the daemon.
+        """
+        return self._here().engine
+
+    @property
+    def injection(self) -> Injection:
+        """`inject_context` with its setters for budgets and weights of age, where the memory is open in this process.
+
+        Raises:
+            InvalidInput: if it is in the daemon.
+        """
+        return self._here().injection
+
+    @property
+    def aio(self) -> AsyncTacit:
+        """The same for a program with an event loop: every call runs on a thread."""
+        from tacit.app.library.bridge import AsyncTacit  # noqa: PLC0415 - only who asks for it pays for it
+
+        return AsyncTacit(self)
+
+    def flush(self) -> None:
+        """Wait until what was said so far is told, and in this process learned."""
+        if not self._closed:
+            self._behind.submit(lambda: None).result()
+            self._way.flush()
+
+    def close(self) -> None:
+        """Tell what is left, and let go. A second time it does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._behind.shutdown(wait=True)
+        self._way.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _later(self, job: Callable[[], object]) -> None:
+        with self._lock:
+            if self._closed or self._waiting >= WAITING:
+                _LOG.warning("a turn is not learned from: %s", "closed" if self._closed else "too many wait")
+                return
+            self._waiting += 1
+        self._behind.submit(self._run, job)
+
+    def _run(self, job: Callable[[], object]) -> None:
+        try:
+            job()
+        finally:
+            with self._lock:
+                self._waiting -= 1
+
+    def _here(self) -> InProcess:
+        if not isinstance(self._way, InProcess):
+            raise InvalidInput(
+                "This memory is in the daemon.", hint="`Tacit.open()` opens one in this process."
+            )
+        return self._way
+
+    def _at(self, cwd: str | os.PathLike[str] | None) -> str:
+        return self._cwd if cwd is None else _folder(cwd)
+
+
+def _folder(cwd: str | os.PathLike[str] | None) -> str:
+    if cwd is None:
+        return os.getcwd()  # noqa: PTH109 - a text is wanted
+    return os.path.abspath(cwd) if os.fspath(cwd) else ""  # noqa: PTH100 - "" must stay ""
+
+
+def _failed(error: Exception) -> None:
+    _LOG.warning("the memory gave no answer: %s: %s", type(error).__name__, error)

@@ -1,0 +1,273 @@
+"""Tacit as a library: what a program remembers, asks and puts beside the messages it keeps itself."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tacit import InjectionResult, Tacit
+from tacit.app.library.conversation import Conversation, slots_of
+from tacit.app.library.over_socket import OverSocket
+from tacit.app.library.shapes import ROLE_CONTENT
+from tacit.config.home import Home
+from tacit.errors import DaemonUnavailable, InvalidInput
+from tacit.ports.store import MemoryFilter
+
+RULE = "Run make lint before every commit."
+ASK = "Please commit the changes in the billing module now."
+SLOW = 10_000.0
+"""Milliseconds: a busy machine is no reason for silence here."""
+LOUD = {
+    "embedder": {"provider": "fake"},
+    "recall": {
+        "deadline_ms": 10_000,
+        "thresholds": {"prompt": 0.0, "action": 0.0, "on_demand": 0.0},
+        "budgets": {"start": 0},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("library") / "home"
+
+
+@pytest.fixture(scope="module")
+def memory(home: Path) -> Iterator[Tacit]:
+    """One for all: what is expensive is the first count of tokens."""
+    with Tacit.open(home, cwd=home.parent, settings=LOUD) as opened:
+        opened.remember(RULE, when="commit")
+        yield opened
+
+
+def bounded(memory: Tacit, most: int) -> Tacit:
+    recall = {**LOUD["recall"], "history_blocks": most, "reinject_after": 1}
+    home = memory.engine.home.root
+    return Tacit.open(home, cwd=home.parent, settings={**LOUD, "recall": recall})
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def agent(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def test_what_is_remembered_is_recalled(memory: Tacit) -> None:
+    told = "We chose PostgreSQL over MySQL because of its JSON support."
+    (stored,) = memory.remember(told)
+    assert (stored.change, stored.content) == ("add", told)
+    found = memory.recall("which database did we choose?")
+    assert found
+    assert stored.id in [one.id for one in found.memories]
+    assert told in found.text
+    assert found.memories[0].tier == "user"
+    memory.feedback(stored.id, useful=True)
+    memory.forget(stored.id)
+    later = memory.recall("which database did we choose?")
+    assert stored.id not in [one.id for one in later.memories]
+    assert memory.recall("which database did we choose?", cwd="").silence
+
+
+def test_a_prompt_gets_the_nine_fields(memory: Tacit) -> None:
+    found = memory.context_for(ASK, session="s2")
+    assert isinstance(found, InjectionResult)
+    assert RULE in found.formatted_context
+    assert found.memories_included
+    assert memory.context_for(ASK, session="s2").memories_included == ()  # it is in the context already
+    assert memory.context_for(ASK).memories_included == found.memories_included
+
+
+def test_messages_come_back_with_a_block_and_stay_as_they_were(memory: Tacit) -> None:
+    given = [{"role": "system", "content": "You are terse."}, user(ASK)]
+    before = copy.deepcopy(given)
+    session = memory.session("s3", deadline_ms=SLOW)
+    ready = session.prepare(given)
+    assert given == before
+    assert ready.messages[0] is given[0]
+    assert ready.messages[1]["content"].startswith(f"{ASK}\n\n<tacit-memory")
+    assert RULE in ready.messages[1]["content"]
+    assert ready.blocks == 1
+
+
+def test_every_later_request_has_the_same_bytes(memory: Tacit) -> None:
+    session = memory.session("s4", deadline_ms=SLOW)
+    first = session.prepare([user(ASK)])
+    assert session.prepare([user(ASK)]) == first
+    longer = [user(ASK), agent("Done."), user("Thanks a lot!")]
+    assert session.prepare(longer).messages[0] == first.messages[0]
+    # A program may keep what it got: then there is nothing to add.
+    kept = [*first.messages, agent("Done."), user("Thanks a lot!")]
+    assert session.prepare(kept).messages[0] is kept[0]
+    # Another process with the same session has the same bytes from the record.
+    memory.flush()
+    again = memory.session("s4", deadline_ms=SLOW).prepare(longer)
+    assert again.messages[0] == first.messages[0]
+
+
+def test_words_said_twice_are_two_messages() -> None:
+    said = [ROLE_CONTENT.read(m) for m in (user("yes"), agent("And?"), user("yes"), user(""))]
+    first, _, second, empty = slots_of(said)
+    assert second == (f"{first[0]}#2",)
+    assert empty == ()
+
+
+def test_blocks_in_the_history_are_bounded_every_turn(memory: Tacit) -> None:
+    with bounded(memory, 1) as few:
+        session = few.session("s6", deadline_ms=SLOW)
+        talk = [user(ASK)]
+        assert session.prepare(talk).blocks == 1
+        talk += [agent("Done."), user("Commit the second part of the billing module too, please.")]
+        ready = session.prepare(talk)
+        assert ready.messages[0] is talk[0]  # the older block is gone
+        assert "<tacit-memory" in ready.messages[2]["content"]
+
+
+def test_with_no_block_to_stay_only_the_newest_prompt_has_one(memory: Tacit) -> None:
+    with bounded(memory, 0) as few:
+        session = few.session("s7", deadline_ms=SLOW)
+        talk = [user(ASK)]
+        assert session.prepare(talk).blocks == 1
+        talk += [agent("Done."), user("Thanks!")]  # nothing new matches, and still the old one goes
+        assert session.prepare(talk).messages == talk
+
+
+def test_a_summary_is_made_of_messages_without_blocks(memory: Tacit) -> None:
+    session = memory.session("s8", deadline_ms=SLOW)
+    parts = [{"role": "user", "content": [{"type": "text", "text": ASK}]}, agent("Done.")]
+    session.prepare(parts[:1])
+    ready = session.prepare(parts)
+    assert ready.blocks == 1
+    assert session.for_summary(ready.messages) == parts
+    alone = {"role": "user", "content": [ready.messages[0]["content"][-1]]}
+    assert session.for_summary([*parts, alone]) == parts
+
+
+def test_after_a_compaction_what_was_handed_over_may_come_again(memory: Tacit) -> None:
+    session = memory.session("s9", deadline_ms=SLOW)
+    assert session.prepare([user(ASK)]).blocks == 1
+    summary = [user("Summary: the billing module was committed."), agent("Good."), user("Now the next one.")]
+    ready = session.prepare(summary)
+    assert RULE in ready.system  # what the summary dropped stands in the system prompt
+    assert session.prepare(summary).system == ready.system
+
+
+def test_tool_results_carry_what_governs_the_call(memory: Tacit) -> None:
+    memory.remember("src/billing.py holds the prices in cents.", when="path:src/billing.py")
+    talk: list[dict[str, Any]] = [
+        user("Look at the module."),
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "src/billing.py"}'}}]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "PRICE = 100"},
+    ]  # fmt: skip
+    ready = memory.session("s10", deadline_ms=SLOW).prepare(talk)
+    assert any("cents" in str(message) for message in ready.messages)
+
+
+def test_what_the_user_states_is_learned_once_the_turn_is_over(memory: Tacit) -> None:
+    session = memory.session("s11", deadline_ms=SLOW)
+    talk = [user("From now on always sign commits with -S.")]
+    session.prepare(talk)
+    session.finish("All right.", messages=talk)
+    memory.flush()
+    found = memory.engine.list_memories(MemoryFilter())
+    assert any("sign commits" in one.content.lower() for one in found)
+
+
+def test_a_broken_memory_costs_the_blocks_alone(memory: Tacit) -> None:
+    given = [user(ASK), 7, None]
+
+    class Unreadable(Mapping[str, object]):
+        def __getitem__(self, name: str) -> object:
+            raise RuntimeError(name)
+
+        def __iter__(self) -> Iterator[str]:
+            return iter(())
+
+        def __len__(self) -> int:
+            return 0
+
+    session = memory.session("s12", deadline_ms=SLOW)
+    assert len(session.prepare(given).messages) == 3
+    odd = Unreadable()
+    assert session.prepare([odd]).messages == [odd]
+    with bounded(memory, 1) as other:
+        late = other.session("late", deadline_ms=SLOW)
+    assert late.prepare([user(ASK)]).blocks == 0  # closed
+    late.finish("over")
+
+
+def test_without_a_daemon_conversations_go_on(tmp_path: Path) -> None:
+    with Tacit.connect(tmp_path / "none", cwd="", start=False) as memory:
+        given = [user(ASK)]
+        session = memory.session("s13", deadline_ms=SLOW)
+        ready = session.prepare(given)
+        assert ready.messages[0] is given[0]
+        assert ready.system == ""
+        session.finish("Done.", messages=given)
+        with pytest.raises(DaemonUnavailable):
+            memory.recall("anything")
+        with pytest.raises(InvalidInput):
+            _ = memory.engine
+
+
+def test_after_silence_nothing_is_asked_for_a_moment(tmp_path: Path) -> None:
+    heard: list[Exception] = []
+    way = OverSocket(Home(tmp_path / "none"), start=False, version="0", on_failure=heard.append)
+    assert way.hook({"event": "ping"}, 50) is None
+    assert way.hook({"event": "ping"}, 50) is None
+    assert len(heard) == 1
+
+
+def test_a_message_that_went_out_bare_stays_bare() -> None:
+    answers: list[Mapping[str, object] | None] = [None, None]
+    talk = Conversation(
+        ask=lambda asked: answers.pop(0) if answers else {"text": f"<tacit-memory>{asked['event']}"},
+        about={"session": "s", "cwd": "", "agent": ""},
+    )
+    said = [ROLE_CONTENT.read(user("first"))]
+    assert talk.advance(said).texts == ("",)
+    said += [ROLE_CONTENT.read(agent("ok")), ROLE_CONTENT.read(user("second"))]
+    assert talk.advance(said).texts[0] == ""
+
+
+def test_threads_share_a_session(memory: Tacit) -> None:
+    session = memory.session("s16", deadline_ms=SLOW)
+    found: list[object] = []
+    threads = [Thread(target=lambda: found.append(session.prepare([user(ASK)]))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 6
+    assert all(one == found[0] for one in found)
+
+
+def test_an_event_loop_has_the_same_calls(memory: Tacit) -> None:
+    import asyncio
+
+    async def run() -> None:
+        aio = memory.aio
+        assert (await aio.remember(RULE, when="commit"))[0].change in ("merge", "skip")
+        assert await aio.recall("what comes before a commit?")
+        assert (await aio.context_for(ASK)).memories_included
+        session = memory.session("s17", deadline_ms=SLOW)
+        assert (await aio.prepare(session, [user(ASK)])).blocks == 1
+
+    asyncio.run(run())
+
+
+def test_connecting_loads_no_model() -> None:
+    code = (
+        "import sys, tacit; m = tacit.Tacit.connect('/nowhere', start=False); m.session().prepare([{'role': 'user', 'content': 'x'}]);"
+        "sys.exit(any(n in sys.modules for n in ('numpy', 'onnxruntime', 'pydantic')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
