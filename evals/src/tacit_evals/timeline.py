@@ -143,7 +143,7 @@ def first_hour(root: Path, claude: Path) -> Person:
     tacit = str(root / "bin" / "tacit")
     try:
         person.step("uv tool install", ["uv", "tool", "install", str(wheel)])
-        person.step("tacit install claude-code", [tacit, "install", "claude-code", "--yes"])
+        person.step("tacit install", [tacit, "install", "--yes"])
         person.step("tacit init", [tacit, "init", "--yes"])
         person.step("tacit remember", [tacit, "remember", RULE])
         session(person)
@@ -161,7 +161,7 @@ def find_claude(named: Path | None) -> Path:
     claude = named or SOURCE / _CLIENTS
     if not claude.exists():
         raise SystemExit(
-            f"{claude} is missing: `npm ci` in tests/e2e/clients installs it, or name one with --claude."
+            f"{claude} is missing: `bash scripts/install_clients.sh` installs it, or name one with --claude."
         )
     return claude.absolute()
 

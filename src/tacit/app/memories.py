@@ -181,8 +181,7 @@ class Memories:
             tokens=self._parts.tokens.count(text),
         )
         change = Supersede(memory=later, old_id=memory.id, at_ms=now, reason="replaced by you")
-        vectors = self._parts.embedder.embed([text])
-        self._parts.store.apply([change], vectors=vectors, identity=self._parts.embedder.identity)
+        self._write([change])
         return (change,)
 
     def forget(self, memory: Memory, *, reason: str) -> Memory:
@@ -195,16 +194,19 @@ class Memories:
             _must_be_live(memory)
         now = self._parts.clock.now_ms()
         reason = self._parts.redactor.at(memory.scope).redact(reason).text
-        retired = Retire(memory_id=memory.id, at_ms=now, reason=reason)
-        changes = with_amended_digests([retired], self._parts.store)
-        texts = [change.memory.content for change in changes if isinstance(change, Edit)]
+        self._write([Retire(memory_id=memory.id, at_ms=now, reason=reason)])
+        return memory
+
+    def _write(self, changes: Sequence[Change]) -> None:
+        """Store `changes`, and no digest goes on quoting what they end."""
+        made = with_amended_digests(changes, self._parts.store)
+        texts = [change.memory.content for change in made if not isinstance(change, Retire | Skip)]
         embedder = self._parts.embedder
         self._parts.store.apply(
-            changes,
+            made,
             vectors=embedder.embed(texts) if texts else None,
             identity=embedder.identity if texts else None,
         )
-        return memory
 
     def feedback(self, memory: Memory, *, useful: bool) -> None:
         """Count a use, or lower the importance of what should not have come."""
