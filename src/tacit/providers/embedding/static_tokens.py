@@ -2,12 +2,13 @@
 
 In: texts. Out: how well the tokens of one are matched by those of others. Input embeddings share one strong direction that
 says how frequent a token is; taking the mean and the first principal component away leaves the meaning. Source: Mu and
-Viswanath, All-but-the-top, ICLR 2018. Both ship as a small file (`scripts/build_token_axes.py`), and the 8-bit rows stay in
+Viswanath, All-but-the-top, ICLR 2018. Both ship as a small file (`scripts/build_token_axes.py`), with the lengths that are left, and the 8-bit rows stay in
 the model's file, mapped: there is no table to build and none to keep.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from functools import lru_cache
@@ -44,7 +45,8 @@ class StaticTokens:
         self._scale = np.float32(axes["scale"])
         self._direction = np.array(axes["direction"], np.float32)
         self._middle: Vectors = np.float32(axes["zero"]) * self._scale + np.array(axes["mean"], np.float32)
-        self._lengths: Vectors = np.zeros(len(self._rows), np.float32)
+        lengths = np.frombuffer(base64.b64decode(axes["lengths"]), "<f2").astype(np.float32)
+        self._lengths: Vectors = np.maximum(lengths, _LEAST_LENGTH)
 
     def vectors(self, ids: Ids) -> Vectors:
         """Unit float32 rows, shape (len(ids), dimensions)."""
@@ -77,21 +79,10 @@ class StaticTokens:
         """Of the tokens `ids` with those `asked`, shape (ids, asked)."""
         wanted = self.vectors(asked).T
         plain = self._rows[ids].astype(np.float32)
-        lengths = self._lengths[ids]
-        fresh = lengths == 0
-        if fresh.any():
-            lengths[fresh] = self._measure(plain[fresh])
-            self._lengths[ids] = lengths
         cosines = cast(Vectors, plain @ (wanted * self._scale))
         cosines -= self._middle @ wanted
-        cosines /= lengths[:, None]
+        cosines /= self._lengths[ids, None]
         return cosines
-
-    def _measure(self, plain: Vectors) -> Vectors:
-        """Lengths of the projected vectors of some rows, shape (rows,)."""
-        centred = plain * self._scale - self._middle
-        centred -= np.outer(centred @ self._direction, self._direction)
-        return np.maximum(np.linalg.norm(centred, axis=1), _LEAST_LENGTH).astype(np.float32, copy=False)
 
     def _encode(self, text: str) -> NDArray[np.int32]:
         return np.array(self._tokenizer.encode(text, max_tokens=MAX_TOKENS)[1:-1], dtype=np.int32)
@@ -100,7 +91,7 @@ class StaticTokens:
 def _read_axes(path: Path) -> dict[str, Any]:
     try:
         axes = cast("dict[str, Any]", json.loads(path.read_text("utf-8")))
-        missing = {"rows", "zero", "scale", "mean", "direction"} - axes.keys()
+        missing = {"rows", "zero", "scale", "mean", "direction", "lengths"} - axes.keys()
     except (OSError, ValueError) as error:
         raise ProviderError(f"{path} cannot be read: {error}", hint="Reinstall Tacit.") from error
     if missing:
