@@ -29,6 +29,11 @@ class Counters:
         self._active_s = time.monotonic()
 
     @property
+    def answered(self) -> bool:
+        """Whether a hook was answered yet."""
+        return bool(self._counts["injections"] or self._counts["silences"])
+
+    @property
     def idle_s(self) -> float:
         """Seconds since somebody asked something."""
         return time.monotonic() - self._active_s

@@ -1,4 +1,4 @@
-"""The socket's door: hooks are answered here, on plain threads; every other request goes on to the ASGI server.
+"""The socket's door: hooks and `GET /health` are answered here, on plain threads; all else goes on to the ASGI server.
 
 In: connections. Out: the exact bytes for a host in one reply, or the connection, unread, handed over. Somebody's turn waits
 for each hook, and an event loop between socket and engine costs more than everything else around a silent one. As many
@@ -8,6 +8,7 @@ hooks as there are threads are answered at once; the others wait in the socket's
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import socket
 import time
@@ -18,13 +19,14 @@ from threading import Event, Lock, Thread
 
 import httptools
 
-from tacit.daemon.server import (
+from tacit.daemon.hooks import (
     HOOK_PATH,
     MAX_BODY_BYTES,
     VERSION_HEADER,
     DaemonParts,
     answer,
     deadline_of,
+    health_of,
     refused,
     text_headers,
     too_large,
@@ -32,6 +34,8 @@ from tacit.daemon.server import (
 from tacit.session.answering import answering
 
 HEAD = f"POST {HOOK_PATH}".encode()
+HEALTH = b"GET /health"
+"""Whoever starts a daemon asks for it again and again, while the ASGI server need not be loaded yet."""
 HEAD_S = 1.0
 """A client that connects and says nothing for so long is the ASGI server's."""
 
@@ -132,14 +136,21 @@ class Door:
             head = connection.recv(len(HEAD), socket.MSG_PEEK)
         except OSError:
             head = b""
-        if head != HEAD:
+        if head not in (HEAD, HEALTH):
             self._hand_over(connection)
             return
         # The client waits for the end of the connection; what follows an answer begins after that.
         with answering(), connection, contextlib.suppress(OSError):
             asked = _read(connection)
             if asked is not None:
-                connection.sendall(self._reply(asked))
+                connection.sendall(self._health(asked) if head == HEALTH else self._reply(asked))
+
+    def _health(self, asked: _Asked) -> bytes:
+        self._parts.counters.add("requests")
+        if asked.path.partition(b"?")[0] != HEALTH.removeprefix(b"GET "):
+            return _bytes(404, text_headers(b""), b"")
+        body = json.dumps(health_of(self._parts), separators=(",", ":")).encode()
+        return _bytes(200, text_headers(body), body)
 
     def _reply(self, asked: _Asked) -> bytes:
         parts = self._parts
@@ -156,8 +167,8 @@ class Door:
             text = answer(engine, host, b"".join(asked.body), until_s=until)
         # The hook boundary: whatever broke, the agent's turn goes on.
         except Exception as error:  # noqa: BLE001
-            response = refused(parts, host, error)
-            return _bytes(response.status_code, response.raw_headers, bytes(response.body))
+            said = refused(parts, host, error)
+            return _bytes(said.status, said.headers, said.body)
         counters.add("injections" if text else "silences")
         body = text.encode("utf-8", "replace")
         return _bytes(200, text_headers(body), body)

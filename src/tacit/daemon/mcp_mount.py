@@ -17,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.daemon.server import DEADLINE_MS, DaemonParts, answer, read_body
+from tacit.daemon.hooks import DEADLINE_MS, DaemonParts, answer
+from tacit.daemon.server import read_body
 from tacit.daemon.workers import Busy
 from tacit.errors import TacitError
 

@@ -6,7 +6,7 @@ then running work is finished, what waits is kept, and everything is given back.
 
 from __future__ import annotations
 
-import asyncio
+import _thread
 import contextlib
 import gc
 import logging
@@ -15,12 +15,8 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Generator
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
-
-import uvicorn
-from starlette.types import ASGIApp
 
 from tacit import __version__
 from tacit.config.home import Home
@@ -28,21 +24,23 @@ from tacit.config.layers import load_settings
 from tacit.config.settings import DaemonSettings
 from tacit.daemon.counters import Counters
 from tacit.daemon.door import Door
+from tacit.daemon.hooks import DaemonParts
 from tacit.daemon.launcher import refresh_launcher
 from tacit.daemon.lifecycle import Claim, DaemonFacts, write_facts
 from tacit.daemon.logs import start_log
-from tacit.daemon.server import DaemonParts, build_app, guarded
 from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import drain
 from tacit.daemon.workers import WorkerPool
-from tacit.errors import DaemonError, TacitError
+from tacit.errors import TacitError
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
+    from tacit.daemon.asgi import AsgiServer
 
 GRACE_S = 8
 TICK_S = 1.0
 SPOOL_EVERY_S = 15.0
+FIRST_ANSWER_S = 1.0
 UPKEEP_EVERY_S = 86_400.0
 UPKEEP_IDLE_S = 60.0
 PRERENDER_EVERY_S = 20.0
@@ -50,24 +48,6 @@ PRERENDER_QUIET_S = 2.0
 """What is not urgent waits so long for a moment without requests, and goes ahead without one after ten times its turn."""
 
 _LOG = logging.getLogger(__name__)
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn without its own signal handlers: the process has one way to stop."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-    async def adopt(self, connection: socket.socket) -> None:
-        """Serve a connection that somebody else accepted."""
-        config, state = self.config, self.server_state
-        loop = asyncio.get_running_loop()
-
-        def protocol() -> asyncio.Protocol:
-            return config.http_protocol_class(config=config, server_state=state, app_state={}, _loop=loop)  # pyright: ignore[reportCallIssue]
-
-        await loop.connect_accepted_socket(protocol, sock=connection)
 
 
 class DaemonProcess:
@@ -93,8 +73,10 @@ class DaemonProcess:
         self._over = Event()
         self._code = 0
         self._homeless = False
-        self._servers: list[_Server] = []
-        self._serving: list[asyncio.Task[None]] = []
+        self._wanted = Event()
+        self._lock = Lock()
+        self._server: AsgiServer | None = None
+        self._waiting: list[socket.socket] = []
         self._source = EngineSource(self._open, on_settled=self._settled, on_broken=self._broken)
         self._parts = DaemonParts(
             source=self._source,
@@ -102,9 +84,7 @@ class DaemonProcess:
             home=str(home.root),
             counters=Counters(),
             stop=self.stop,
-            listen=self._listen,
         )
-        self._app = build_app(self._parts)
         self._door: Door | None = None
 
     def run(self) -> int:
@@ -114,7 +94,7 @@ class DaemonProcess:
         keeper = Thread(target=self._keep_house, name="tacit-house", daemon=True)
         keeper.start()
         try:
-            asyncio.run(self._serve())
+            self._serve()
         finally:
             self._over.set()
             self._finish(keeper)
@@ -123,62 +103,49 @@ class DaemonProcess:
     def stop(self) -> None:
         """Begin to leave; safe from any thread."""
         self._over.set()
+        self._wanted.set()
         self._claim.hide()
-        for server in self._servers:
-            server.should_exit = True
+        server = self._server
+        if server is not None:
+            server.leave()
 
-    async def _serve(self) -> None:
-        loop = asyncio.get_running_loop()
+    def _told(self, *_: object) -> None:
+        """Stop, for a signal; on a thread of its own, because the one that is interrupted may hold any lock."""
+        _thread.start_new_thread(self.stop, ())
+
+    def _hand_over(self, connection: socket.socket) -> None:
+        """Have the ASGI server answer; while it is not there yet, keep the connection for it."""
+        with self._lock:
+            server = self._server
+            if server is None:
+                self._waiting.append(connection)
+        if server is None:
+            self._wanted.set()
+        else:
+            server.adopt(connection)
+
+    def _serve(self) -> None:
+        """Hooks at once; everything else as soon as it is asked for, or nobody waits any more."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        server = self._start_server(self._app)
+            signal.signal(number, self._told)
         self._door = Door(
             self._claim.socket,
             parts=self._parts,
             threads=self._settings.threads,
-            hand_over=lambda connection: _adopt(loop, server, connection),
+            hand_over=self._hand_over,
         )
         self._door.open()
-        if self._http_port is not None:
-            await self._listen(self._http_port)
-        while not self._over.is_set():
-            await asyncio.wait(self._serving, timeout=TICK_S)
-        await asyncio.gather(*self._serving, return_exceptions=True)
-        if self._parts.mcp is not None:
-            await self._parts.mcp.close()
+        if self._http_port is None:
+            self._wanted.wait()
+        if self._over.is_set():
+            return
+        from tacit.daemon.asgi import AsgiServer  # noqa: PLC0415 - as much to load as a first answer needs
 
-    def _start_server(self, app: ASGIApp, *bound: socket.socket) -> _Server:
-        config = uvicorn.Config(
-            app, http="httptools", loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,
-            server_header=False, date_header=False, timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=30,
-        )  # fmt: skip
-        server = _Server(config)
-        self._servers.append(server)
-        self._serving.append(asyncio.get_running_loop().create_task(server.serve(sockets=[*bound])))
-        return server
-
-    async def _listen(self, port: int) -> dict[str, object]:
-        """Listen on a loopback port as well, once; return its number and the token."""
-        if not self._facts.http_port:
-            bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                bound.bind(("127.0.0.1", port))
-                bound.listen(64)
-            except OSError as error:
-                bound.close()
-                raise DaemonError(
-                    f"The port 127.0.0.1:{port} cannot be used: {error.strerror or error}.",
-                    hint="Set daemon.http_port to another one, or to 0.",
-                ) from error
-            bound.setblocking(False)
-            self._start_server(guarded(self._app, self._facts.token), bound)
-            self._facts = DaemonFacts(
-                pid=self._facts.pid, version=self._facts.version, started_at_ms=self._facts.started_at_ms,
-                http_port=int(bound.getsockname()[1]), token=self._facts.token,
-            )  # fmt: skip
-            write_facts(self._home, self._facts)
-        return {"port": self._facts.http_port, "token": self._facts.token}
+        server = AsgiServer(self._parts, facts=self._facts, home=self._home, over=self._over)
+        with self._lock:
+            self._server = server
+            waiting, self._waiting = self._waiting, []
+        server.run(waiting, http_port=self._http_port)
 
     # --- the engine ----------------------------------------------------------------------------------------------
 
@@ -201,7 +168,7 @@ class DaemonProcess:
     def _keep_house(self) -> None:
         """Background work, and the reasons to leave by itself."""
         engine, begun = None, False
-        spooled_s = rendered_s = 0.0
+        ready_s = spooled_s = rendered_s = 0.0
         kept_s = -UPKEEP_EVERY_S
         counters = self._parts.counters
         while not self._over.wait(TICK_S if begun else 0.05):
@@ -212,10 +179,15 @@ class DaemonProcess:
             engine = self._source.ready
             if engine is None:
                 continue
+            ready_s = ready_s or now
+            # Whoever started the daemon waits for its first answer: nothing else may take the processor before.
+            if not begun and not counters.answered and now - ready_s < FIRST_ANSWER_S:
+                continue
             try:
                 if not begun:
                     begun = True
                     refresh_launcher(self._home)
+                    self._wanted.set()
                     engine.warm()
                     # What is loaded by now stays; a collection that walked all of it would stop a prompt for tens of milliseconds.
                     gc.freeze()
@@ -266,6 +238,8 @@ class DaemonProcess:
         try:
             if self._door is not None:
                 self._door.close(timeout_s=GRACE_S)
+            for connection in self._waiting:
+                connection.close()
             self._parts.pool.close(timeout_s=GRACE_S)
             keeper.join(timeout=GRACE_S)
             engine = self._source.ready
@@ -281,14 +255,6 @@ class DaemonProcess:
             _LOG.info("left")
             self._handler.close()
             self._claim.release()
-
-
-def _adopt(loop: asyncio.AbstractEventLoop, server: _Server, connection: socket.socket) -> None:
-    """Have `connection` served on the loop; a loop that is over leaves it to nobody."""
-    try:
-        asyncio.run_coroutine_threadsafe(server.adopt(connection), loop)
-    except RuntimeError:
-        connection.close()
 
 
 def _settings(home: Home) -> tuple[DaemonSettings, tuple[str, ...]]:

@@ -8,13 +8,9 @@ silence, a counter and a log line without text.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
-import logging
-import os
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from starlette.applications import Starlette
@@ -23,50 +19,36 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit import __version__
 from tacit.daemon.counters import Counters
-from tacit.daemon.source import EngineSource
+from tacit.daemon.hooks import (
+    HOOK_PATH,
+    MAX_BODY_BYTES,
+    VERSION_HEADER,
+    DaemonParts,
+    Refused,
+    answer,
+    deadline_of,
+    health_of,
+    problem,
+    refused,
+    text_headers,
+    too_large,
+)
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
-from tacit.errors import InvalidPayload, TacitError
+from tacit.errors import TacitError
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
-    from tacit.daemon.mcp_mount import McpMount
-
-HOOK_PATH = "/hook/"
-DEADLINE_HEADER = b"x-tacit-deadline-ms"
-VERSION_HEADER = (b"x-tacit-version", __version__.encode())
-MAX_BODY_BYTES = 16 << 20
-DEADLINE_MS = 800.0
-MOST_DEADLINE_MS = 60_000.0
-WRITE_UP_MS = 20.0
-"""Left of a deadline for encoding the answer and carrying it back."""
 
 T = TypeVar("T")
-
-_LOG = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, kw_only=True)
-class DaemonParts:
-    """What the application works with. `stop` and `listen` are given by the process that runs it."""
-
-    source: EngineSource
-    pool: WorkerPool
-    home: str
-    counters: Counters = field(default_factory=Counters)
-    stop: Callable[[], None] = lambda: None
-    listen: Callable[[int], Awaitable[dict[str, object]]] | None = None
-    api: Router | None = None
-    mcp: McpMount | None = None
 
 
 def build_app(parts: DaemonParts) -> ASGIApp:
     """Make the application for the Unix socket."""
 
     async def health(_: Request) -> Response:
-        return JSONResponse(_health(parts))
+        return JSONResponse(health_of(parts))
 
     async def stop(_: Request) -> Response:
         asyncio.get_running_loop().call_later(0.02, parts.stop)  # after the answer has left
@@ -147,57 +129,19 @@ async def _hook(parts: DaemonParts, host: str, scope: Scope, receive: Receive) -
         body = await read_body(receive)
         engine = await parts.source.get(until_s=until)
         text = await parts.pool.run(lambda: answer(engine, host, body, until_s=until), until_s=until)
+    except ClientDisconnect:
+        return Response(status_code=400)
     # The hook boundary: whatever broke, the agent's turn goes on.
     except Exception as error:  # noqa: BLE001
-        return refused(parts, host, error)
+        return _response(refused(parts, host, error))
     counters.add("injections" if text else "silences")
     return text
 
 
-def refused(parts: DaemonParts, host: str, error: Exception) -> Response:
-    """The answer to a hook that gets no text because of `error`; counted, and logged without text."""
-    counters = parts.counters
-    match error:
-        case Busy():
-            counters.add("busy")
-            return Response(status_code=503)
-        case TimeoutError():
-            counters.add("late")
-            return Response(status_code=504)
-        case ClientDisconnect():
-            return Response(status_code=400)
-        case TacitError():
-            counters.add("refused")
-            _LOG.warning("a hook of %s was refused: %s", host, error.code, extra={"detail": error.message})
-            return _problem(error)
-        case _:
-            counters.add("errors")
-            _LOG.error("a hook of %s failed", host, exc_info=error)
-            return Response(status_code=500)
-
-
-def text_headers(body: bytes) -> list[tuple[bytes, bytes]]:
-    """Headers of an answered hook."""
-    kind = b"application/json" if body[:1] == b"{" else b"text/plain; charset=utf-8"
-    return [(b"content-length", str(len(body)).encode()), (b"content-type", kind)]
-
-
-def answer(engine: Engine, host: str, body: bytes, *, until_s: float) -> str:
-    """Ask the engine for one event's exact reply, within what is left of its deadline. Blocking."""
-    payload = parse_payload(body)
-    left_ms = (until_s - time.monotonic()) * 1000 - WRITE_UP_MS
-    return engine.hook(host, payload, deadline_ms=max(1.0, left_ms))
-
-
-def deadline_of(headers: Iterable[tuple[bytes, bytes]]) -> float:
-    """Milliseconds that whoever asked will wait; header names in lower case."""
-    given = next((value for name, value in headers if name == DEADLINE_HEADER), b"")
-    return min(float(given), MOST_DEADLINE_MS) if given.isdigit() and int(given) > 0 else DEADLINE_MS
-
-
-def too_large() -> TacitError:
-    """The error for a body above `MAX_BODY_BYTES`."""
-    return InvalidPayload(f"The payload is larger than {MAX_BODY_BYTES} bytes.", hint="Send less at once.")
+def _response(said: Refused) -> Response:
+    made = Response(said.body, status_code=said.status)
+    made.raw_headers = said.headers
+    return made
 
 
 async def read_body(receive: Receive) -> bytes:
@@ -222,31 +166,6 @@ async def read_body(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-def _problem(error: TacitError) -> Response:
-    from tacit.api.problems import problem_of  # noqa: PLC0415 - loads numpy, which the first answer need not wait for
-
-    return problem_of(error)
-
-
-def _health(parts: DaemonParts) -> dict[str, object]:
-    return {
-        "version": __version__,
-        "pid": os.getpid(),
-        "uptime_s": round(parts.counters.uptime_s, 3),
-        "home": parts.home,
-        "ready": parts.source.ready is not None,
-        "idle_s": round(parts.counters.idle_s, 3),
-        "rss_kb": _rss_kb(),
-        "counters": dict(parts.counters.values()),
-    }
-
-
-def _rss_kb() -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/self/statm", "rb") as opened:  # noqa: PTH123
-        return int(opened.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-    return 0
-
-
 class _Api:
     """The API, built when somebody first asks for it: it needs the engine, and pydantic models nobody else needs."""
 
@@ -258,7 +177,7 @@ class _Api:
         try:
             engine = await parts.source.get(until_s=time.monotonic() + 30.0)
         except TacitError as error:
-            await _problem(error)(scope, receive, send)
+            await _response(problem(error))(scope, receive, send)
             return
         if parts.api is None:
             parts.api = await asyncio.to_thread(_build_api, engine, parts.pool)

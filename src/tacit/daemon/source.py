@@ -6,7 +6,6 @@ already. An engine that cannot be opened is tried again later, and everybody is 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -77,6 +76,8 @@ class EngineSource:
         engine = self.ready
         if engine is not None:
             return engine
+        import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the door's threads do not need it
+
         waiting = asyncio.shield(asyncio.wrap_future(self.begin()))
         if until_s is None:
             return await waiting

@@ -7,7 +7,6 @@ every job bounds itself.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -47,6 +46,8 @@ class WorkerPool:
             Busy: the line is full.
             TimeoutError: the moment has passed.
         """
+        import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the door's threads do not need it
+
         with self._lock:
             if self._count >= self._most:
                 raise Busy

@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from tacit import __version__
-from tacit.daemon.server import MAX_BODY_BYTES, DaemonParts, build_app, guarded
+from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
+from tacit.daemon.server import build_app, guarded
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, NotFound, StoreNewer

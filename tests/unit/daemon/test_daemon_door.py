@@ -14,7 +14,7 @@ import pytest
 
 from tacit import __version__
 from tacit.daemon.door import Door
-from tacit.daemon.server import MAX_BODY_BYTES, DaemonParts
+from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import WorkerPool
 from tacit.errors import NotFound
@@ -149,7 +149,7 @@ def test_what_the_engine_refuses_or_breaks_on_costs_nobody_else(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "raw", [b"GET /health HTTP/1.1\r\n\r\n", b"POST /v1/recall HTTP/1.1\r\n\r\n", b"junk"]
+    "raw", [b"GET /v1/status HTTP/1.1\r\n\r\n", b"POST /v1/recall HTTP/1.1\r\n\r\n", b"junk"]
 )
 def test_everything_else_is_handed_over_unread(tmp_path: Path, raw: bytes) -> None:
     with place(tmp_path, lambda *_: "never") as here, closing(here.connect()) as client:
@@ -160,6 +160,17 @@ def test_everything_else_is_handed_over_unread(tmp_path: Path, raw: bytes) -> No
         (connection,) = here.handed
         connection.settimeout(5)
         assert connection.recv(100) == raw
+
+
+def test_health_is_told_at_the_door_before_the_engine_is_there(tmp_path: Path) -> None:
+    with place(tmp_path, lambda *_: "ok") as here:
+        head, _, body = here.send(b"GET /health HTTP/1.1\r\nHost: t\r\n\r\n").partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 OK")
+        assert (json.loads(body)["ready"], json.loads(body)["version"]) == (False, __version__)
+        assert here.send(b"GET /healthy HTTP/1.1\r\nHost: t\r\n\r\n").startswith(b"HTTP/1.1 404")
+        assert here.post("plain", b"{}")[2] == b"ok"
+        assert json.loads(here.send(b"GET /health HTTP/1.1\r\n\r\n").partition(b"\r\n\r\n")[2])["ready"]
+        assert here.handed == []
 
 
 def test_a_client_that_sends_no_http_after_the_head_is_let_go(tmp_path: Path) -> None:
