@@ -5,8 +5,17 @@ default:
     @just --list
 
 # everything a clone needs for development
-setup:
+setup: page
     uv sync --all-packages --frozen
+
+# build the web page, where npm is there
+page:
+    bash scripts/build_page.sh
+
+# a wheel and a source package with the page in them
+release:
+    bash scripts/build_page.sh 1
+    uv build
 
 # the fast suite (under three minutes)
 test *args:

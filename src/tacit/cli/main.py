@@ -16,6 +16,7 @@ import typer
 from tacit import __version__
 from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
 from tacit.cli.care import review
+from tacit.cli.page import ui
 
 if TYPE_CHECKING:
     from tacit.cli.surroundings import Surroundings
@@ -84,6 +85,7 @@ for _panel, _commands in (
             "stats": status.stats,
             "mute": service.mute,
             "unmute": service.unmute,
+            "ui": ui.ui,
             "serve": service.serve,
             "stop": service.stop,
             "logs": service.logs,

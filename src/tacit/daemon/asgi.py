@@ -110,7 +110,7 @@ class AsgiServer:
                     hint="Set daemon.http_port to another one, or to 0.",
                 ) from error
             bound.setblocking(False)
-            server = _server(guarded(self._app, self._facts.token))
+            server = _server(guarded(self._app, self._facts.token, self._parts.page))
             self._servers.append(server)
             self._begin(server, bound)
             self._facts = replace(self._facts, http_port=int(bound.getsockname()[1]))

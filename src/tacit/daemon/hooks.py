@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tacit import __version__
 from tacit.daemon.counters import Counters
+from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
@@ -51,6 +52,7 @@ class DaemonParts:
     listen: Callable[[int], Awaitable[dict[str, object]]] | None = None
     api: Router | None = None
     mcp: McpMount | None = None
+    page: PageSessions = field(default_factory=PageSessions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,8 @@ from tacit.daemon.hooks import (
     text_headers,
     too_large,
 )
+from tacit.daemon.page.mount import CODE_PATH, PageMount
+from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import TacitError
@@ -60,18 +62,23 @@ def build_app(parts: DaemonParts) -> ASGIApp:
         asked = parse_payload(await request.body() or b"{}").get("port", 0)
         return JSONResponse(await parts.listen(asked if isinstance(asked, int) else 0))
 
+    page = PageMount(parts.page)
     routes = [
         Route("/health", health, methods=["GET", "POST"]),
         Route("/stop", stop, methods=["POST"]),
         Route("/listen", listen, methods=["POST"]),
         Route("/mcp", _Mcp(parts)),
+        *(Route(path, page) for path in ("/ui", "/ui/{rest:path}")),
         Route("/v1/{rest:path}", _Api(parts)),
     ]
     return _counted(_hooks_first(Starlette(routes=routes), parts), parts.counters)
 
 
-def guarded(app: ASGIApp, token: str) -> ASGIApp:
-    """Let requests through that carry the token and name a loopback host; for loopback TCP."""
+def guarded(app: ASGIApp, token: str, page: PageSessions) -> ASGIApp:
+    """Let requests through that name a loopback host and carry the token, or come from a signed-in page; for loopback TCP.
+
+    The page's own files need neither: they hold nothing of the user's, and signing in begins with them.
+    """
     expected = f"Bearer {token}".encode()
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,7 +88,15 @@ def guarded(app: ASGIApp, token: str) -> ASGIApp:
         # A page in a browser can reach loopback under a name of its own: the host is checked beside the token.
         local = name in (b"127.0.0.1", b"localhost", b"[::1]")
         open_path = scope["type"] == "http" and _is_open(scope["path"])
-        if open_path and local and hmac.compare_digest(headers.get(b"authorization", b""), expected):
+        if (
+            open_path
+            and local
+            and (
+                _is_page(scope["path"])
+                or hmac.compare_digest(headers.get(b"authorization", b""), expected)
+                or (scope["path"].startswith("/v1/") and page.admits(scope["method"], headers))
+            )
+        ):
             await app(scope, receive, send)
             return
         refused = JSONResponse(
@@ -96,8 +111,13 @@ def guarded(app: ASGIApp, token: str) -> ASGIApp:
 
 def _is_open(path: str) -> bool:
     """Whether the loopback port serves `path`; stopping and listening belong to the socket alone."""
-    known = path in ("/health", "/mcp") or path.startswith(("/mcp/", "/hook/", "/v1/"))
+    known = path in ("/health", "/mcp") or path.startswith(("/mcp/", "/hook/", "/v1/")) or _is_page(path)
     return known and path.isprintable() and ".." not in path
+
+
+def _is_page(path: str) -> bool:
+    """Whether `path` is a file of the page or its sign-in; codes are given out on the socket alone."""
+    return (path == "/ui" or path.startswith("/ui/")) and path != CODE_PATH
 
 
 def _hooks_first(app: ASGIApp, parts: DaemonParts) -> ASGIApp:

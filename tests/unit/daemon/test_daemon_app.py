@@ -243,7 +243,7 @@ def test_loopback_needs_the_token_and_a_local_name():
     parts = parts_of(EngineDouble(lambda *_: "text"))
 
     async def talk(_: httpx.AsyncClient) -> None:
-        transport = httpx.ASGITransport(app=guarded(build_app(parts), "secret"))
+        transport = httpx.ASGITransport(app=guarded(build_app(parts), "secret", parts.page))
         good = {"Authorization": "Bearer secret"}
         for base, headers, status in (
             ("http://127.0.0.1:8123", good, 200),

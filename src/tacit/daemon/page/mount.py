@@ -1,0 +1,152 @@
+"""`/ui`: the page's files, and the exchange of a code for a session.
+
+In: requests below `/ui`. Out: files, the page for every address that the page itself understands, sign-in. Without a built
+page it says what to do. Reads no memory: that is the API's part.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+from typing import Final, cast
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from tacit.daemon.page.files import INDEX, NONCE_MARK, STATIC, PageFile, find_files
+from tacit.daemon.page.signin import COOKIE, READING, PageSessions, cookie_of, same_origin
+
+ROOT: Final = "/ui/"
+CODE_PATH: Final = "/ui/code"
+"""Gives out codes: for the socket alone, whose folder only the user can open."""
+SESSION_PATH: Final = "/ui/session"
+MOST_BYTES: Final = 4096
+
+HARDENED: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+}
+NOT_BUILT: Final = """\
+<!doctype html><html lang="en"><meta charset="utf-8"><title>Tacit</title>
+<h1>The page is not built</h1>
+<p>This Tacit runs from a clone. With Node 20 or newer, run <code>npm ci</code> and <code>npm run build</code> in the folder
+<code>web</code>, then load this address again. Everything else works without it: <code>tacit why</code>,
+<code>tacit list</code>, <code>tacit review</code>, <code>tacit status</code>.</p>
+"""
+
+
+def content_policy(nonce: str) -> str:
+    """What the page may load: itself, nothing inline but styles that carry this answer's nonce, nothing from elsewhere."""
+    return (
+        "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        f"font-src 'self'; style-src 'self' 'nonce-{nonce}'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+
+
+class PageMount:
+    """The ASGI application for `/ui`."""
+
+    def __init__(self, sessions: PageSessions, *, folder: Path = STATIC) -> None:
+        self._sessions = sessions
+        self._folder = folder
+        self._files: dict[str, PageFile] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        response = await self._answer(request)
+        for name, value in HARDENED.items():
+            response.headers.setdefault(name, value)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        path = request.url.path
+        if path == CODE_PATH:
+            if request.method != "POST":
+                return _not_allowed("POST")
+            return JSONResponse({"code": self._sessions.issue_code()}, headers={"Cache-Control": "no-store"})
+        if path == SESSION_PATH:
+            return await self._session(request)
+        if request.method not in READING:
+            return _not_allowed("GET")
+        if path == ROOT[:-1]:
+            return RedirectResponse(ROOT, status_code=307)
+        return self._file(request, path.removeprefix(ROOT))
+
+    async def _session(self, request: Request) -> Response:
+        headers = dict(cast("list[tuple[bytes, bytes]]", request.scope["headers"]))
+        if request.method not in ("POST", "DELETE"):
+            return _not_allowed("DELETE, POST")
+        if not same_origin(request.method, headers):
+            return _problem("The request comes from another page.", "Open the page with `tacit ui`.")
+        if request.method == "DELETE":
+            self._sessions.end(cookie_of(headers))
+            left = Response(status_code=204)
+            left.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+            return left
+        made = self._sessions.exchange(await _code(request))
+        if made is None:
+            return _problem(
+                "This link was used already, or is older than two minutes.", "Run `tacit ui` for a new one."
+            )
+        answer = JSONResponse({"key": made.key}, status_code=201, headers={"Cache-Control": "no-store"})
+        answer.set_cookie(COOKIE, made.cookie, path="/", httponly=True, samesite="strict")
+        return answer
+
+    def _file(self, request: Request, name: str) -> Response:
+        found = self._find(name)
+        if found is None and name.startswith("assets/"):
+            return Response("There is no such file.", status_code=404, media_type="text/plain")
+        # An address of the page itself, such as /ui/memories, is the page's to understand.
+        found = found or self._find(INDEX)
+        try:
+            data, tag = found.read() if found is not None else (b"", "")
+        except OSError:
+            found, data, tag = None, b"", ""
+        if found is None:
+            headers = {"Cache-Control": "no-store", "Content-Security-Policy": content_policy("none")}
+            return Response(NOT_BUILT, status_code=503, media_type="text/html", headers=headers)
+        if found.name == INDEX:
+            nonce = secrets.token_urlsafe(16)
+            headers = {"Cache-Control": "no-store", "Content-Security-Policy": content_policy(nonce)}
+            return Response(data.replace(NONCE_MARK, nonce.encode()), media_type="text/html", headers=headers)
+        headers = {"Cache-Control": found.keep, "ETag": tag, "Content-Type": found.type}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(data, headers=headers)
+
+    def _find(self, name: str) -> PageFile | None:
+        if name not in self._files or not self._files[name].path.is_file():
+            self._files = find_files(self._folder)  # a new build has other names
+        return self._files.get(name)
+
+
+async def _code(request: Request) -> str:
+    """The code that the body names, or empty for a body that makes no sense."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            return ""
+    try:
+        given: object = json.loads(bytes(body))
+    except ValueError:
+        return ""
+    code = cast("dict[str, object]", given).get("code") if isinstance(given, dict) else None
+    return code if isinstance(code, str) else ""
+
+
+def _not_allowed(methods: str) -> Response:
+    return Response(status_code=405, headers={"Allow": methods})
+
+
+def _problem(detail: str, hint: str) -> Response:
+    body = {"code": "unauthorized", "title": "Unauthorized", "status": 401, "detail": detail, "hint": hint}
+    return JSONResponse(body, status_code=401, media_type="application/problem+json")

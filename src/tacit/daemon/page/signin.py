@@ -1,0 +1,120 @@
+"""Who may ask from a browser: codes that work once, and what they are exchanged for.
+
+In: a code that `tacit ui` put into a URL's fragment, which browsers never send. Out: a cookie that scripts cannot read, and a
+page key that only scripts of this origin can. Both are needed: cookies go to every port of a host, so that another local
+server could collect the cookie; a page key is never sent by itself, so that another site cannot use it. Keeps hashes only,
+in memory: when the daemon ends, everybody is signed out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+COOKIE: Final = "tacit_page"
+KEY_HEADER: Final = b"x-tacit-key"
+CODE_S: Final = 120.0
+SESSION_S: Final = 12 * 3600.0
+"""A browser that asked nothing for so long has to sign in again."""
+MOST_SESSIONS: Final = 64
+MOST_CODES: Final = 16
+READING = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """What a code was exchanged for."""
+
+    cookie: str
+    key: str
+
+
+@dataclass(slots=True, kw_only=True)
+class _Session:
+    key: bytes
+    until_s: float
+
+
+class PageSessions:
+    """Codes and browsers that are signed in. Safe from any thread."""
+
+    def __init__(self, *, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
+        self._lock = Lock()
+        self._codes: dict[bytes, float] = {}
+        self._sessions: dict[bytes, _Session] = {}
+
+    def issue_code(self) -> str:
+        """A new code; it works once, within `CODE_S` seconds."""
+        code = secrets.token_urlsafe(24)
+        with self._lock:
+            self._codes[_hash(code)] = self._now_s() + CODE_S
+            while len(self._codes) > MOST_CODES:
+                del self._codes[next(iter(self._codes))]
+        return code
+
+    def exchange(self, code: str) -> SignedIn | None:
+        """A session for `code`; None when it is unknown, used or too old."""
+        with self._lock:
+            until_s = self._codes.pop(_hash(code), 0.0)
+            if until_s < self._now_s():
+                return None
+            made = SignedIn(cookie=secrets.token_urlsafe(32), key=secrets.token_urlsafe(32))
+            self._sessions[_hash(made.cookie)] = _Session(
+                key=_hash(made.key), until_s=self._now_s() + SESSION_S
+            )
+            while len(self._sessions) > MOST_SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+        return made
+
+    def end(self, cookie: str) -> None:
+        """Sign a browser out."""
+        with self._lock:
+            self._sessions.pop(_hash(cookie), None)
+
+    def admits(self, method: str, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether a request with these headers (names in lower case) comes from a page that is signed in.
+
+        A request that changes something must name its origin, and any that names one must name ours.
+        """
+        if not same_origin(method, headers):
+            return False
+        with self._lock:
+            name = _hash(cookie_of(headers))
+            session = self._sessions.get(name)
+            if session is None or session.until_s < self._now_s():
+                self._sessions.pop(name, None)
+                return False
+            if not hmac.compare_digest(session.key, _hash(headers.get(KEY_HEADER, b"").decode("latin-1"))):
+                return False
+            session.until_s = self._now_s() + SESSION_S
+        return True
+
+
+def same_origin(method: str, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether the browser says that the request comes from a page of this very host and port."""
+    origin = headers.get(b"origin", b"")
+    if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
+        return False
+    if not origin:
+        return method in READING
+    return origin.lower() == b"http://" + headers.get(b"host", b"").lower()
+
+
+def cookie_of(headers: Mapping[bytes, bytes]) -> str:
+    """The value of our cookie, or empty. Its values hold no quotes, so that splitting is enough."""
+    for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return value
+    return ""
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()

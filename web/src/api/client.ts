@@ -1,0 +1,110 @@
+/** The one way to the daemon: adds the page key, turns problems into errors, says when the sign-in is over. */
+import createClient, { type Middleware } from "openapi-fetch";
+import type { paths } from "./schema";
+
+const KEY = "tacit.page-key";
+
+export interface Problem {
+  code: string;
+  title: string;
+  status: number;
+  detail: string;
+  hint: string;
+}
+
+/** What the daemon refused, in its own words. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+  constructor(problem: Problem) {
+    super(problem.detail || problem.title);
+    this.problem = problem;
+  }
+}
+
+const listeners = new Set<() => void>();
+
+export function onSignedOut(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function hasKey(): boolean {
+  return localStorage.getItem(KEY) !== null;
+}
+
+/** Exchange the code in the address for a session; the code leaves the address and the history at once. */
+export async function signIn(): Promise<boolean> {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code === null) return hasKey();
+  history.replaceState(null, "", location.pathname + location.search);
+  const answer = await fetch("/ui/session", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ code }),
+  });
+  if (!answer.ok) return false;
+  const { key } = (await answer.json()) as { key: string };
+  localStorage.setItem(KEY, key);
+  return true;
+}
+
+export async function signOut(): Promise<void> {
+  await fetch("/ui/session", { method: "DELETE" });
+  forgetKey();
+}
+
+function forgetKey(): void {
+  localStorage.removeItem(KEY);
+  for (const listener of listeners) listener();
+}
+
+/** As `fetch`, with the page key. For streams; everything else goes through `api`. */
+export function signedFetch(input: Request | string, init: RequestInit = {}): Promise<Response> {
+  const request = new Request(input, init);
+  request.headers.set("X-Tacit-Key", localStorage.getItem(KEY) ?? "");
+  return fetch(request);
+}
+
+const unavailable: Problem = {
+  code: "daemon_unavailable",
+  title: "The daemon does not answer",
+  status: 0,
+  detail: "The daemon does not answer; it leaves by itself when nobody asks for long.",
+  hint: "Run `tacit ui` again.",
+};
+
+const middleware: Middleware = {
+  onRequest({ request }) {
+    request.headers.set("X-Tacit-Key", localStorage.getItem(KEY) ?? "");
+    return request;
+  },
+  async onResponse({ response }) {
+    if (response.ok || response.status === 304) return response;
+    const problem = await problemOf(response);
+    if (response.status === 401) forgetKey();
+    throw new ProblemError(problem);
+  },
+  onError() {
+    return new ProblemError(unavailable);
+  },
+};
+
+async function problemOf(response: Response): Promise<Problem> {
+  try {
+    return (await response.json()) as Problem;
+  } catch {
+    return { code: "internal", title: response.statusText, status: response.status, detail: `Status ${response.status}.`, hint: "" };
+  }
+}
+
+export const api = createClient<paths>({
+  baseUrl: location.origin,
+  querySerializer: { array: { style: "form", explode: true } },
+});
+api.use(middleware);
+
+/** The body of an answer; problems were thrown before. */
+export async function body<T>(asked: Promise<{ data?: T }>): Promise<T> {
+  const { data } = await asked;
+  return data as T;
+}

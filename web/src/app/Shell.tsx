@@ -1,0 +1,119 @@
+import { ActionIcon, Burger, Drawer, Group, Text, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import {
+  IconActivityHeartbeat, IconAdjustments, IconAffiliate, IconChecklist, IconFlask, IconHistory, IconKeyboard, IconLayoutDashboard, IconMoon,
+  IconNotes, IconRoute, IconSun,
+} from "@tabler/icons-react";
+import { useEffect, useRef } from "react";
+import { NavLink, Outlet, useLocation, useNavigation } from "react-router";
+import { useReviewCount } from "../api/queries";
+import { useLive } from "../api/live";
+import { ShortcutHelp, useShortcuts } from "./shortcuts";
+
+export const PLACES = [
+  { to: "/", label: "Overview", key: "o", icon: IconLayoutDashboard },
+  { to: "/traces", label: "Traces", key: "t", icon: IconRoute },
+  { to: "/memories", label: "Memories", key: "m", icon: IconNotes },
+  { to: "/review", label: "Review", key: "r", icon: IconChecklist },
+  { to: "/sessions", label: "Sessions", key: "s", icon: IconHistory },
+  { to: "/graph", label: "Graph", key: "g", icon: IconAffiliate },
+  { to: "/playground", label: "Playground", key: "p", icon: IconFlask },
+  { to: "/settings", label: "Settings", key: "e", icon: IconAdjustments },
+  { to: "/health", label: "Health", key: "h", icon: IconActivityHeartbeat },
+] as const;
+
+export function Shell() {
+  const [opened, drawer] = useDisclosure(false);
+  const [help, helpBox] = useDisclosure(false);
+  const location = useLocation();
+  const moving = useNavigation().state !== "idle";
+  const main = useRef<HTMLElement>(null);
+  useShortcuts(helpBox.open);
+  useEffect(() => {
+    drawer.close();
+    document.title = `${PLACES.find((place) => place.to !== "/" && location.pathname.startsWith(place.to))?.label ?? "Overview"} · Tacit`;
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [location.pathname]);
+  return (
+    <div className="shell">
+      <a className="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>
+        Skip to the content
+      </a>
+      <header className="topbar">
+        <Burger opened={opened} onClick={drawer.toggle} size="sm" aria-label="Navigation" />
+        <Brand />
+        <Tools openHelp={helpBox.open} />
+      </header>
+      <aside className="rail">
+        <Brand />
+        <Places />
+        <Tools openHelp={helpBox.open} />
+      </aside>
+      <Drawer opened={opened} onClose={drawer.close} size={260} title={<Brand />} closeButtonProps={{ "aria-label": "Close" }}>
+        <Places />
+      </Drawer>
+      <main id="main" ref={main} tabIndex={-1} className="main" data-moving={moving || undefined}>
+        <Outlet />
+      </main>
+      <ShortcutHelp opened={help} close={helpBox.close} />
+    </div>
+  );
+}
+
+function Brand() {
+  return (
+    <NavLink to="/" className="brand" aria-label="Tacit, overview">
+      <img src="/ui/tacit.svg" width={24} height={24} alt="" />
+      <span>Tacit</span>
+    </NavLink>
+  );
+}
+
+function Places() {
+  const waiting = useReviewCount();
+  return (
+    <nav aria-label="Pages">
+      <ul className="places">
+        {PLACES.map(({ to, label, key, icon: Icon }) => (
+          <li key={to}>
+            <NavLink to={to} end={to === "/"} className="place" aria-keyshortcuts={`g ${key}`}>
+              <Icon size={17} stroke={1.7} aria-hidden />
+              <span>{label}</span>
+              {to === "/review" && waiting > 0 && (
+                <span className="count" aria-label={`${waiting} waiting`}>
+                  {waiting}
+                </span>
+              )}
+            </NavLink>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Tools({ openHelp }: { openHelp: () => void }) {
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme("light") === "dark";
+  const live = useLive();
+  return (
+    <Group className="tools" gap={4} wrap="nowrap">
+      <Tooltip label={live ? "New injections and silences appear by themselves" : "Not connected to the daemon's stream; asking now and then"}>
+        <Text component="span" className="live" data-on={live || undefined} size="xs" role="status">
+          <i aria-hidden />
+          {live ? "live" : "paused"}
+        </Text>
+      </Tooltip>
+      <Tooltip label="Keyboard shortcuts (?)">
+        <ActionIcon variant="subtle" color="gray" onClick={openHelp} aria-label="Keyboard shortcuts">
+          <IconKeyboard size={17} />
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label={dark ? "Light" : "Dark"}>
+        <ActionIcon variant="subtle" color="gray" onClick={() => setColorScheme(dark ? "light" : "dark")} aria-label={dark ? "Switch to light" : "Switch to dark"}>
+          {dark ? <IconSun size={17} /> : <IconMoon size={17} />}
+        </ActionIcon>
+      </Tooltip>
+    </Group>
+  );
+}

@@ -1,0 +1,27 @@
+import { Center, Code, Stack, Text, Title } from "@mantine/core";
+import { useEffect, useState, type ReactNode } from "react";
+import { onSignedOut } from "../api/client";
+
+/** The page itself, or how to get in. */
+export function SignedOut({ signedIn, children }: { signedIn: boolean; children: ReactNode }) {
+  const [inside, setInside] = useState(signedIn);
+  useEffect(() => onSignedOut(() => setInside(false)), []);
+  if (inside) return children;
+  return (
+    <Center component="main" mih="100dvh" p="lg">
+      <Stack gap="sm" maw={460}>
+        <img src="/ui/tacit.svg" width={44} height={44} alt="" />
+        <Title order={1} size="h2">
+          Sign in from your terminal
+        </Title>
+        <Text>
+          Run <Code>tacit ui</Code>. It opens this page with a link that works once and for two minutes.
+        </Text>
+        <Text c="dimmed" size="sm">
+          Only this computer can reach the page, and only a browser that came with such a link can read your memories. Links end when the
+          daemon does.
+        </Text>
+      </Stack>
+    </Center>
+  );
+}

@@ -1,0 +1,23 @@
+import { createBrowserRouter, type RouteObject } from "react-router";
+import { Broken } from "./Broken";
+import { Shell } from "./Shell";
+
+const pages: RouteObject[] = [
+  { index: true, lazy: () => import("../pages/overview/Overview") },
+  { path: "traces", lazy: () => import("../pages/traces/Traces") },
+  { path: "traces/:id", lazy: () => import("../pages/trace/TracePage") },
+  { path: "memories/:id?", lazy: () => import("../pages/memories/Memories") },
+  { path: "review", lazy: () => import("../pages/review/Review") },
+  { path: "sessions", lazy: () => import("../pages/sessions/Sessions") },
+  { path: "sessions/:host/:session", lazy: () => import("../pages/sessions/SessionPage") },
+  { path: "graph", lazy: () => import("../pages/graph/GraphPage") },
+  { path: "playground", lazy: () => import("../pages/playground/Playground") },
+  { path: "settings", lazy: () => import("../pages/settings/SettingsPage") },
+  { path: "health", lazy: () => import("../pages/health/Health") },
+  { path: "*", lazy: () => import("../pages/Nowhere") },
+];
+
+export const router = createBrowserRouter(
+  [{ path: "/", element: <Shell />, errorElement: <Broken />, hydrateFallbackElement: <></>, children: pages }],
+  { basename: "/ui" },
+);

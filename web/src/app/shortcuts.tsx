@@ -1,0 +1,77 @@
+import { Kbd, Modal, Table } from "@mantine/core";
+import { useEffect, useRef } from "react";
+import { useNavigate } from "react-router";
+import { PLACES } from "./Shell";
+
+/** Whether a key belongs to what the person is writing in. */
+export function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable], [role="slider"], [role="combobox"]') !== null;
+}
+
+/** `g` and a letter goes to a page, `/` to the search field, `?` shows all. Never while somebody writes. */
+export function useShortcuts(openHelp: () => void) {
+  const navigate = useNavigate();
+  const goneMs = useRef(0);
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+      if (event.key === "?") openHelp();
+      else if (event.key === "/") {
+        const field = document.querySelector<HTMLInputElement>("[data-search]");
+        if (field === null) return;
+        event.preventDefault();
+        field.focus();
+      } else if (event.key === "g" && event.timeStamp - goneMs.current > 1200) goneMs.current = event.timeStamp;
+      else if (event.timeStamp - goneMs.current < 1200) {
+        const place = PLACES.find((one) => one.key === event.key);
+        goneMs.current = 0;
+        if (place !== undefined) void navigate(place.to);
+      }
+    };
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, [navigate, openHelp]);
+}
+
+const MORE: [string[], string][] = [
+  [["/"], "to the search field"],
+  [["j", "k"], "next and previous, in lists"],
+  [["Enter"], "open what is chosen"],
+  [["a", "r", "e", "m", "b"], "in Review: accept, reject, edit, merge, both hold"],
+  [["u"], "take back the last change (Memories, Review)"],
+  [["[", "]"], "in a trace: threshold down and up"],
+  [["Esc"], "close"],
+  [["?"], "this list"],
+];
+
+export function ShortcutHelp({ opened, close }: { opened: boolean; close: () => void }) {
+  return (
+    <Modal opened={opened} onClose={close} title="Keyboard shortcuts" size="sm" closeButtonProps={{ "aria-label": "Close" }}>
+      <Table verticalSpacing={5} withRowBorders={false}>
+        <Table.Tbody>
+          {PLACES.map((place) => (
+            <Row key={place.to} keys={["g", place.key]} words={place.label} />
+          ))}
+          {MORE.map(([keys, words]) => (
+            <Row key={words} keys={keys} words={words} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Modal>
+  );
+}
+
+function Row({ keys, words }: { keys: string[]; words: string }) {
+  return (
+    <Table.Tr>
+      <Table.Td w={150}>
+        {keys.map((key) => (
+          <Kbd key={key} mr={4}>
+            {key}
+          </Kbd>
+        ))}
+      </Table.Td>
+      <Table.Td>{words}</Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,38 @@
+import { Button } from "@mantine/core";
+import { Link, useParams } from "react-router";
+import { useTrace } from "../../api/queries";
+import { TraceView } from "../../trace/TraceView";
+import { Answer } from "../../ui/Answer";
+import { Head } from "../../ui/Head";
+import { plural } from "../../ui/words";
+
+export function Component() {
+  const { id = "" } = useParams();
+  const asked = useTrace(id);
+  return (
+    <Answer of={asked} rows={12}>
+      {({ trace, verdicts }) => (
+        <>
+          <Head
+            title={trace.injected.length > 0 ? `${plural(trace.injected.length, "memory", "memories")} handed over` : "Silence"}
+            text={trace.injected.length > 0 ? `${trace.tokens} tokens, for what was about to happen.` : `${sentence(trace.silence)}`}
+          >
+            {trace.session !== "" && (
+              <Button variant="default" component={Link} to={`/traces?session=${encodeURIComponent(trace.session)}`}>
+                Others of this session
+              </Button>
+            )}
+            <Button variant="default" component={Link} to={`/playground?text=${encodeURIComponent(trace.text)}`}>
+              Try in the playground
+            </Button>
+          </Head>
+          <TraceView trace={trace} verdicts={verdicts} />
+        </>
+      )}
+    </Answer>
+  );
+}
+
+function sentence(reason: string): string {
+  return reason === "" ? "Nothing was handed over." : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+}

@@ -1,0 +1,74 @@
+import "./trace.css";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
+import { isWriting } from "../app/shortcuts";
+import { useReplay, useVerdict } from "../api/queries";
+import type { Replayed, Trace, Verdict } from "../api/types";
+import { sayProblem, say } from "../ui/said";
+import { BlockText } from "./BlockText";
+import { Asked } from "./Asked";
+import { Stages } from "./Stages";
+import { tracksOf } from "./reading";
+
+const STEP = 0.01;
+
+export interface TraceViewProps {
+  trace: Trace;
+  verdicts: Verdict[];
+  /** Replays an unstored trace; left out = the stored one is replayed by its id. */
+  replayed?: (threshold: number) => { replayed: Replayed | undefined; busy: boolean };
+  judge?: boolean;
+  aside?: ReactNode;
+}
+
+/** One recall from signal to delivery: what was asked, ten stages with every candidate, the block. */
+export function TraceView({ trace, verdicts, judge = true, aside }: TraceViewProps) {
+  const [threshold, setThreshold] = useState(trace.threshold);
+  useEffect(() => setThreshold(trace.threshold), [trace.id, trace.threshold]);
+  const [asked] = useDebouncedValue(threshold, 120);
+  const moved = Math.abs(asked - trace.threshold) > STEP / 2;
+  const replay = useReplay(trace.id, asked, moved && judge);
+  const replayed = moved ? replay.data : undefined;
+  const tracks = useMemo(() => tracksOf(trace, replayed), [trace, replayed]);
+  const verdict = useVerdict(trace.id);
+  const [lit, setLit] = useState<string>();
+  useThresholdKeys(setThreshold);
+
+  const onJudge = (memoryId: string, useful: boolean) =>
+    verdict.mutate(
+      { memory_ids: [memoryId], useful },
+      { onSuccess: () => say(useful ? "Noted as useful" : "Noted: it should not have come", "`tacit tune` reads what you say here."), onError: sayProblem },
+    );
+
+  return (
+    <div className="grid">
+      <Asked trace={trace} aside={aside} />
+      <Stages
+        trace={trace}
+        tracks={tracks}
+        verdicts={verdicts}
+        threshold={threshold}
+        setThreshold={setThreshold}
+        replayed={replayed}
+        replaying={replay.isFetching}
+        problem={moved ? replay.error : null}
+        onJudge={judge ? onJudge : undefined}
+        lit={lit}
+        setLit={setLit}
+      />
+      <BlockText trace={trace} lit={lit} setLit={setLit} />
+    </div>
+  );
+}
+
+function useThresholdKeys(setThreshold: (change: (now: number) => number) => void) {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (isWriting(event.target) || (event.key !== "[" && event.key !== "]")) return;
+      const by = event.key === "[" ? -STEP : STEP;
+      setThreshold((now) => Math.min(1, Math.max(0, Math.round((now + by) * 100) / 100)));
+    };
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, [setThreshold]);
+}

@@ -1,0 +1,31 @@
+import { Anchor, Code, Stack, Text, Title } from "@mantine/core";
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+
+/** Nothing to show, and the first step that changes that. */
+export function Empty({ title, text, command, to, link, children }: {
+  title: string;
+  text: ReactNode;
+  command?: string;
+  to?: string;
+  link?: string;
+  children?: ReactNode;
+}) {
+  return (
+    <Stack className="empty" gap={6} align="flex-start">
+      <Title order={2} size="h4">
+        {title}
+      </Title>
+      <Text size="sm" maw={560} c="var(--ink-2)">
+        {text}
+      </Text>
+      {command !== undefined && <Code block>{command}</Code>}
+      {to !== undefined && (
+        <Anchor component={Link} to={to} size="sm">
+          {link}
+        </Anchor>
+      )}
+      {children}
+    </Stack>
+  );
+}
