@@ -39,6 +39,7 @@ _MOST_SKIPPED = 20
 
 _CACHED_STEMS = 50_000
 _OTHERWISE = ("bli", "logi")
+_UNLIKE = frozenset({"eed", "ies"})
 _SLACK = 200
 
 _TOKENIZER: dict[TextIndex, str] = {"words": "porter unicode61", "code": "unicode61"}
@@ -69,7 +70,7 @@ def _stemmed(word: str) -> str:
     It leaves words of two letters alone, and has `-bly`, `-logy` and doubled letters as Porter had them in 1980.
     """
     lowered = word.lower()
-    if len(word) <= 3 or not word.isascii() or not word.isalpha() or "yy" in lowered:
+    if len(word) <= 2 or not word.isascii() or not word.isalpha() or "yy" in lowered or lowered in _UNLIKE:
         return ""
     term = stem(lowered)
     return "" if term.endswith(_OTHERWISE) or term[-2:-1] == term[-1] else term
