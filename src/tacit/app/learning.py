@@ -20,7 +20,6 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import BEHIND_S, LiveSessions
 from tacit.app.signals import Handled
-from tacit.capture.transcript import TranscriptSource
 from tacit.config.settings import CaptureSettings
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -157,6 +156,8 @@ class Learning:
 
     def capture_said(self, signal: MessageEnded, handled: Handled) -> CaptureReport:
         """Learn from a conversation that came along whole; its words are never written down as they are."""
+        from tacit.capture.transcript import TranscriptSource  # noqa: PLC0415 - see the imports
+
         key = handled.state.key
         source = TranscriptSource(
             host=key.host, session_id=key.session_id, cwd=signal.cwd or handled.state.cwd, messages=json.loads(signal.messages)

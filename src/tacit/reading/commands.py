@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
-_SEPARATOR = re.compile(r"&&|\|\||[;\n|&]")
-_QUOTED = re.compile(
+from tacit.model.late_pattern import late_pattern
+
+_SEPARATOR = late_pattern(r"&&|\|\||[;\n|&]")
+_QUOTED = late_pattern(
     r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$",
     re.DOTALL | re.MULTILINE,
 )
-_ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=\S*$")
+_ASSIGNMENT = late_pattern(r"^[A-Za-z_]\w*=\S*$")
 _WRAPPERS_TEXT = """
 sudo env time nohup command exec builtin nice timeout stdbuf doas xvfb-run caffeinate watch then do else
 ! { (
@@ -133,7 +135,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"git (?:log|show|blame|diff|bisect|status|grep)|grep|rg|ag|find|ls|cat|head|tail|tree|sed|awk|jq|wc|less|strace|gdb|lldb|dlv", "debug_investigate"),
     (r"codex|claude|gemini|aider|opencode", "delegate_agent"), (r"perf|hyperfine|py-spy|cargo bench|go tool|wrk|ab|k6", "performance"),
 )  # fmt: skip
-_RULES = tuple((re.compile(f"(?:{pattern})$"), action) for pattern, action in _TABLE)
+_RULES = tuple((late_pattern(f"(?:{pattern})$"), action) for pattern, action in _TABLE)
 _WEAK = {
     "debug_investigate": 0.3,
     "run_command": 0.9,

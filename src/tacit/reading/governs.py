@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tacit.model.late_pattern import late_pattern
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands
@@ -59,7 +60,7 @@ _DEED_WORDS: dict[str, str] = {
     "generated_files": "generated file files", "delegate_agent": "agent agents subagent",
 }  # fmt: skip
 _LINT_BUILD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), words)
+    (late_pattern(pattern), words)
     for pattern, words in (
         (r"build|install|compile|make|webpack|vite|ninja|package|generate", "build building compile compiling binary"),
         (r"lint|ruff|flake8|vet|clippy|check|biome|rubocop|vale|analyze", "lint linter linters linting vet check checks"),
@@ -80,9 +81,9 @@ ts js py md
 """
 _LANGUAGES = frozenset(_LANGUAGE_TEXT.split())
 _NONE: frozenset[str] = frozenset()
-_SPLIT = re.compile(r"[^a-z0-9#+]+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_FILE = re.compile(r"[^\s/]\.[a-z][a-z0-9]{0,4}$")
+_SPLIT = late_pattern(r"[^a-z0-9#+]+")
+_CAMEL = late_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
+_FILE = late_pattern(r"[^\s/]\.[a-z][a-z0-9]{0,4}$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

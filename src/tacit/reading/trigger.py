@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tacit.model.late_pattern import late_pattern
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands
@@ -23,15 +24,15 @@ from tacit.reading.words.trigger_words import ALWAYS_ANSWER, GENERIC, TRIGGER_CU
 __all__ = ["Match", "Matcher", "format_when", "make_trigger", "match_trigger", "parse_when"]
 
 _TABLE = load_table(TRIGGER_CUES)
-_ALWAYS = re.compile(ALWAYS_ANSWER, re.IGNORECASE)
-_STRONG = re.compile(
+_ALWAYS = late_pattern(ALWAYS_ANSWER, re.IGNORECASE)
+_STRONG = late_pattern(
     r"\b(?:always|never|every|all|must|any|each|whenever|before (?:every|each|any)|after (?:every|each|any))\b",
     re.IGNORECASE,
 )
-_ORDER = re.compile(
+_ORDER = late_pattern(
     r"\W*(?:Always|Never|Do not|Don't|Use|Run|Keep|Write|Prefer|Avoid|Make|Follow|Ask|When|Before|After|All|Every)\b"
 )
-_COMMAND_WORD = re.compile(r"^[a-z][\w.-]*(?: [\w./:@=-]+)*$")
+_COMMAND_WORD = late_pattern(r"^[a-z][\w.-]*(?: [\w./:@=-]+)*$")
 _KIND_PRIOR: dict[str, tuple[tuple[str, float], ...]] = {
     "preference": (("edit_code", 0.4), ("implement_feature", 0.25)),
     "correction": (("edit_code", 0.6), ("implement_feature", 0.4), ("debug_investigate", 0.25)),

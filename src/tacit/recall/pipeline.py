@@ -18,6 +18,7 @@ from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
+from tacit.model.late_pattern import compile_waiting
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
@@ -27,6 +28,7 @@ from tacit.ports.models import Embedder, Reranker, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.reading.classifier.matching import shipped_match
 from tacit.reading.classifier.reader import SituationReader
+from tacit.reading.words.stems import by_library
 from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe
 from tacit.recall.deliver import READ_CHARS, TRACED_CANDIDATES, Delivered, deliver, traced
@@ -151,6 +153,8 @@ class RecallPipeline:
         """Load what the first prompt would load."""
         self.read.warm()
         shipped_match()
+        by_library("warm")
+        compile_waiting()
 
     def run(
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from tacit.model.late_pattern import late_pattern
+
 OPEN_TAG = "tacit-memory"
 """Name of the element that frames a block: `<tacit-memory ...>` to `</tacit-memory>`."""
 OPEN_SECTION = "[MEMORY]"
@@ -21,25 +23,25 @@ _TAG_NAMES = (
     r"tacit[-_]\w+|system[-_]?\w*|hook[-_]?\w*|user|human|assistant|developer|tool[-_]?\w*|function[-_]?\w*"
     r"|instructions?|memor(?:y|ies)|environment_details|antml:\w+|invoke|parameters?|thinking|command-\w+|local-command-\w+|claude[-_]\w+|private"
 )
-_TAG = re.compile(rf"<(?=\s*[/!?]?\s*(?:{_TAG_NAMES})\b)", re.IGNORECASE)
-_CLOSING = re.compile(r"<(?=\s*/)")
-_TEMPLATE = re.compile(r"<(?=\s*\|)|\|\s*>|<<(?=\s*/?\s*SYS)|(?<=SYS)>>", re.IGNORECASE)
-_SECTION = re.compile(
+_TAG = late_pattern(rf"<(?=\s*[/!?]?\s*(?:{_TAG_NAMES})\b)", re.IGNORECASE)
+_CLOSING = late_pattern(r"<(?=\s*/)")
+_TEMPLATE = late_pattern(r"<(?=\s*\|)|\|\s*>|<<(?=\s*/?\s*SYS)|(?<=SYS)>>", re.IGNORECASE)
+_SECTION = late_pattern(
     r"[\[\uff3b](?=\s*[/\uff0f]?\s*(?:MEMORY|INST|SYS(?:TEM)?)\s*[\]\uff3d])", re.IGNORECASE
 )
 # Behind a line's start, a sentence's end, or the marks of a list, a quotation and bold or code text.
-_ROLE = re.compile(
+_ROLE = late_pattern(
     r"(^|[.!?:;|)\]\"'\u2029*>_`#+-]\s*|\s{2,})(human|assistant|system|user|developer|tool)([\s*_`]*):",
     re.IGNORECASE,
 )
-_MARKED = re.compile(
+_MARKED = late_pattern(
     r"(?<=[<\[/|])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
 """Combining marks behind an opening character: they hide it from the rules below, not from a reader."""
-_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
-_SPACES = re.compile(r"\s+")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-_UNSEEN = re.compile(
+_BREAKS = late_pattern(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
+_SPACES = late_pattern(r"\s+")
+_SURROGATE = late_pattern(r"[\ud800-\udfff]")
+_UNSEEN = late_pattern(
     # control characters but white space; soft hyphen; bidi and zero-width marks; invisible operators; tag characters
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -109,11 +111,11 @@ _HOOK_REMINDER = (
     r"<system-reminder>\s*[A-Z]\w+(?::[^\s<]*)? hook additional context:(?:(?!</system-reminder>).)*"
     r"(?:</system-reminder>|\Z)"
 )
-_BLOCKS = re.compile(f"{_BLOCK}|{_SECTION_BLOCK}", re.DOTALL | re.MULTILINE)
-_WRAPPED = re.compile(_HOOK_REMINDER, re.DOTALL)
-_HOOK_CONTEXT = re.compile(r"<hook_context>(?:(?!</hook_context>).)*(?:</hook_context>|\Z)", re.DOTALL)
-_EMPTY_WRAPPER = re.compile(r"<(system-reminder|hook_context)>\s*</\1>")
-_GAPS = re.compile(r"\n{3,}")
+_BLOCKS = late_pattern(f"{_BLOCK}|{_SECTION_BLOCK}", re.DOTALL | re.MULTILINE)
+_WRAPPED = late_pattern(_HOOK_REMINDER, re.DOTALL)
+_HOOK_CONTEXT = late_pattern(r"<hook_context>(?:(?!</hook_context>).)*(?:</hook_context>|\Z)", re.DOTALL)
+_EMPTY_WRAPPER = late_pattern(r"<(system-reminder|hook_context)>\s*</\1>")
+_GAPS = late_pattern(r"\n{3,}")
 
 
 def strip_blocks(text: str) -> str:

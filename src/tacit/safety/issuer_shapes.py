@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from tacit.model.late_pattern import late_pattern
 from tacit.safety.secret_shapes import Shape, entropy, is_placeholder
 
 _HEX_UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
@@ -93,7 +94,7 @@ _VENDOR_WORDS = (
 )  # fmt: skip
 _VENDORS = tuple(_VENDOR_WORDS.split())
 
-_SHOWN = re.compile(
+_SHOWN = late_pattern(
     r"example|x{6,}|\*{3,}|\.{3,}|your[_-]?|1234567890abcdef|0123456789abcdef|abcdefghijklmnop", re.IGNORECASE
 )
 _LINK = r"(?:[\"'`]?\s{0,3}(?:=>|:=|[:=>,])\s{0,3}|[\"'`]?\s+(?:is|was|to|login)\s+|\s+)"
@@ -129,7 +130,9 @@ def _no_mnemonic(value: str) -> bool:
 
 
 def _shape(kind: str, keywords: str, pattern: str, innocent: Callable[[str], bool] = is_placeholder) -> Shape:
-    return Shape(kind=kind, keywords=tuple(keywords.split()), pattern=re.compile(pattern), innocent=innocent)
+    return Shape(
+        kind=kind, keywords=tuple(keywords.split()), pattern=late_pattern(pattern), innocent=innocent
+    )
 
 
 ISSUER_SHAPES: tuple[Shape, ...] = (

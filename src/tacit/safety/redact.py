@@ -14,6 +14,7 @@ from typing import Protocol
 
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
+from tacit.model.late_pattern import late_pattern
 from tacit.model.scope import Scope
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.secret_shapes import SHAPES, Shape
@@ -36,31 +37,31 @@ _BY_GRAM = {
 _MOST_PASSES = 12
 DENY_PIECE_CHARS = 20_000
 """The user's own patterns look at a longer text piece by piece, cut at white space: their cost may grow with its square."""
-_MARK = re.compile(r"\[redacted:[a-z0-9_]+\]")
-_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
-_EMAIL = re.compile(
+_MARK = late_pattern(r"\[redacted:[a-z0-9_]+\]")
+_PRIVATE = late_pattern(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+_EMAIL = late_pattern(
     r"(?<![\w.+%/-])[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.)+[A-Za-z]{2,24}\b(?![\w-]*[:/@])"
 )
-_NO_PERSON = re.compile(
+_NO_PERSON = late_pattern(
     r"^(?:git|noreply|no-reply|user(?:name)?|you|your[\w.-]*|me|foo|bar|test(?:er|user)?|example|name|someone|\w)@"
     r"|@(?:[\w-]+\.)*(?:example\.(?:com|org|net)|[\w-]+\.(?:invalid|test|example|local|localhost)"
     r"|users\.noreply\.github\.com|noreply\.github\.com)$"
     r"|\.(?:py|js|ts|tsx|md|json|ya?ml|go|rs|sh|png|jpe?g|svg|toml|lock)$",
     re.IGNORECASE,
 )
-_HOME = re.compile(
+_HOME = late_pattern(
     r"(?<![\w.~-])(?:/(?:home|Users)/(?!(?:Shared|runner|you|user|username|me|node|app|ubuntu|debian|vscode|circleci|travis|jovyan|git|vagrant|ec2-user|pi|linuxbrew|runneradmin|deploy|www|web|service|name|youruser\w*|\.\.\.)(?![\w.-])|<|\$|\{)[A-Za-z0-9._-]+"
     r"|[A-Za-z]:\\{1,2}Users\\{1,2}(?!Public\b|Default\b|<|%)[A-Za-z0-9._ -]+?(?=\\|$|[\s\"'`]))"
 )
-_PHONE = re.compile(
+_PHONE = late_pattern(
     r"(?<![\w.+/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}|(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4})(?![\w-]|\.\d)"
 )
-_NEAR_PHONE = re.compile(
+_NEAR_PHONE = late_pattern(
     r"(?i:\b(?:call|phone|tel|telephone|mobile|cell|whatsapp|text|reach|dial|fax|contact)\b[^\n\d]{0,40}?)"
     r"(?P<secret>(?<![\w./-])\(?\d{3}\)?[ .-]?\d{3}[ .-]\d{4}(?![\w-])|(?<![\w./-])0\d{2,4}[ /.-]\d{3,4}[ .-]?\d{3,5}(?![\w-]))"
 )
-_CARD = re.compile(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
-_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
+_CARD = late_pattern(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
+_IBAN = late_pattern(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
 _CARD_DIGITS = {2: (16,), 3: (14, 15, 16), 4: (13, 16, 19), 5: tuple(range(13, 20)), 6: tuple(range(13, 20))}
 """Lengths of card numbers by their first digit: 20260101120000 is a time."""
 _TEST_CARDS_TEXT = """
@@ -243,7 +244,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)[*+]|\)\{\d*,\d*\}|\)|[*+|]|\{\d*,\d*\}", re.DOTALL)
+_TOKEN = late_pattern(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)[*+]|\)\{\d*,\d*\}|\)|[*+|]|\{\d*,\d*\}", re.DOTALL
+)
 
 
 def _may_run_away(pattern: str) -> bool:

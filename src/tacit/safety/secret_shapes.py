@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_PLACEHOLDER = re.compile(
+from tacit.model.late_pattern import late_pattern
+
+_PLACEHOLDER = late_pattern(
     r"""^(?:
       [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
     | (?:your|my|the|some|a|an|any|new|old|dummy|fake|mock|sample|example|placeholder|test(?:ing)?|demo|insert|enter|replace|put|todo)
@@ -27,18 +29,18 @@ _PLACEHOLDER = re.compile(
     )[\s.,;:'"`)]*$""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
-_CODE_NAME = re.compile(
+_CODE_NAME = late_pattern(
     r"^(?:[A-Za-z]?[a-z]{2,}(?:[A-Z][a-z]{2,})+|[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\(\))?|[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:-[a-z]+){1,2})[,;)]*$"
 )
-_REFERENCE = re.compile(  # says where a secret is kept, or counts tokens, rather than being one
+_REFERENCE = late_pattern(  # says where a secret is kept, or counts tokens, rather than being one
     r"^(?:(?:\.{0,2}|~)/[\w./-]+|[A-Za-z]:\\.*|https?://[^@]*|arn:.*|(?:vault|op|secret|secrets|ssm|file|env|gcp|aws|keychain|keyring|kv)[:/].*|projects/.*|\d{1,9}(?:\.\d+)*[kKmM]?|[\w-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md)"
     r"|sha\d{1,3}[:-].*|[\w.-]+/[\w.-]+(?:/[\w.-]+)*)$"
 )
-_UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
-_WORD = re.compile(r"^[A-Za-z]+$")
+_UUID = late_pattern(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
+_WORD = late_pattern(r"^[A-Za-z]+$")
 
 
-_TECHNICAL = re.compile(  # words of the trade that hold digits: `AES-256`, `base64url`, `32-byte`, `90-day`
+_TECHNICAL = late_pattern(  # words of the trade that hold digits: `AES-256`, `base64url`, `32-byte`, `90-day`
     r"^(?:(?:aes|sha|rsa|hmac|oauth|base|utf|argon|md|pbkdf|ed|ipv|http|https|tls|v|ver|k8s|s3|ec2|es|hs|rs|ps|jwt|bcrypt|scrypt|pkcs|x|p|web3|auth|log4j|i18n|rfc|iso|nist|python|node|php|java|es)[-_. ]?\d+[\w-]*"
     r"|\d+[-–]?(?:bytes?|chars?|characters?|bits?|digits?|days?|hours?|hrs?|min\w*|sec\w*|weeks?|months?|years?|times?|[smhdwky]|ms|kb|mb|fa|factor|st|nd|rd|th)\b.*|\d+(?:[.:/-]\d+)*[a-z]{0,2})$",
     re.IGNORECASE,
@@ -102,7 +104,7 @@ def _shape(
     kind: str, keywords: str, pattern: str, innocent: Callable[[str], bool] = is_placeholder, flags: int = 0
 ) -> Shape:
     return Shape(
-        kind=kind, keywords=tuple(keywords.split()), pattern=re.compile(pattern, flags), innocent=innocent
+        kind=kind, keywords=tuple(keywords.split()), pattern=late_pattern(pattern, flags), innocent=innocent
     )
 
 

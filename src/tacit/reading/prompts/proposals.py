@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tacit.model.late_pattern import late_pattern
+
 _YES = (
     r"y|yes|yup|yep|yeah|yea|ya|ye|yess+|aye|sure(?: thing)?|ok|okay|okey|k|kk|alright|all right|fine|correct|right|exactly|agreed?|absolutely|definitely|perfect|great|good|nice"
     r"|cool|awesome|excellent|sounds? (?:good|great|right|fine|like a plan)|looks? (?:good|great|right|fine)|that'?s (?:fine|good|right|correct|great)|lgtm|ship it|appro?ved?|confirm(?:ed)?|indeed|please|pls|of course"
@@ -19,49 +21,49 @@ _GO = (
     r"go(?: ahead| for it| on| with (?:it|that|this))?|do (?:it|that|this|so|them|both|all(?: of (?:them|it|that|those))?|the (?:thing|same|first|second|last))|proceed|continue|carry on|keep going|make it so|let'?s (?:go|do (?:it|that|this|both|them))|let'?s proceed"
     r"|next|start|begin|make it so|implement (?:it|that|this|them|all)|apply (?:it|that|this|them|all)|fix (?:it|that|this|them|all|both|those|these)|add (?:it|that|them)|run (?:it|that|them)|weiter|los|adelante|vas-?y|allez|продолжай|続けて|进行|all(?: of (?:them|the above))?|both|(?:i )?(?:accept|approve|agree)"
 )
-_PICK = re.compile(
+_PICK = late_pattern(
     r"^(?:(?:let'?s |please |pls |ok |okay |yes,? |i (?:like|prefer|want|choose|pick|vote(?: for)?)|go with|do|use|apply|take|pick|choose|implement|fix|address|start with|proceed with|try) ?)*"
     r"(?:(?:the )?(?:option|choice|approach|number|no\.?|item|point|step|phase|plan|variant|alternative)s? ?)?"
     r"[\"'(#]*(?:(?P<picks>\#?\d{1,2}(?:(?:\s*(?:,|and|&|\+|/|-|to|then)\s*)+\#?\d{1,2})*)|(?P<letters>[a-hA-H](?:(?:\s*(?:,|and|&|\+|/)\s*)+[a-hA-H])*))[\"').:]*(?![\w/-])"
     r"(?:[.!,;:)\s]|$)",
     re.IGNORECASE,
 )
-_ORDINAL = re.compile(
+_ORDINAL = late_pattern(
     r"\b(?:the )?(first|second|third|fourth|last|former|latter)(?: one| option| approach| two)?\b",
     re.IGNORECASE,
 )
 _ORDINALS = {"first": 1, "former": 1, "second": 2, "latter": 2, "third": 3, "fourth": 4, "last": -1}
-_ACCEPT = re.compile(
+_ACCEPT = late_pattern(
     rf"^(?:(?:{_YES}|{_GO}|and|then|just|now|so|with|the|it|that|this|plan|thanks?|thank you|ty|man|dude|buddy|mate|👍|✅|💯)(?![\w'])[\s.,!;:)–—-]*)+$",
     re.IGNORECASE,
 )
-_ACCEPT_LEAD = re.compile(rf"^(?:(?:{_YES}|{_GO})(?![\w'-])[\s.,!;:)–—-]*)+", re.IGNORECASE)
-_GOES_ON = re.compile(
+_ACCEPT_LEAD = late_pattern(rf"^(?:(?:{_YES}|{_GO})(?![\w'-])[\s.,!;:)–—-]*)+", re.IGNORECASE)
+_GOES_ON = late_pattern(
     rf"(?<!\w)(?:(?!all\b|both\b|i accept|i approve|i agree)(?:{_GO}|make it so))(?!\w)", re.IGNORECASE
 )
-_THANKS = re.compile(
+_THANKS = late_pattern(
     r"^(?:(?:many |no )?(?:thanks?(?: you)?|thank you|thx|ty|tysm|cheers|danke|merci|gracias)(?: (?:so much|a lot|very much|again|man|dude|claude))?[\s.,!)]*)+$",
     re.IGNORECASE,
 )
-_DIRECT = re.compile(
+_DIRECT = late_pattern(
     r"\b(?:(?:want|like|prefer) me to|shall i|should i|would you like|do you want|may i|can i\b|proceed\?)",
     re.IGNORECASE,
 )
-_FIRM_YES = re.compile(
+_FIRM_YES = late_pattern(
     r"^(?:(?:y|yes|yup|yep|yeah|yea|yess+|aye|sure(?: thing)?|ok|okay|okey|alright|all right|absolutely|definitely|agreed|approved|lgtm|go ahead|sounds? good|ja|oui|sí|да|はい|是的|好的|네)(?![\w'-])[\s.,!;:)–—-]*)+",
     re.IGNORECASE,
 )
-_REFUSE = re.compile(
+_REFUSE = late_pattern(
     r"^(?:no(?:pe|ne)?|nah|not (?:now|yet|really|needed|necessary|that|this)|don'?t do (?:it|that|this)|(?:don'?t|do not)(?=\s*(?:[.,!;]|$))|stop(?=\s*(?:[.,!;]|$))|wait(?=\s*(?:[.,!;]|$))|hold on|cancel(?: that| it)?(?=\s*(?:[.,!;]|$))|abort(?=\s*(?:[.,!;]|$))|never ?mind|nvm|leave it|skip(?: it| that)?|nein|non|нет|いいえ|不|不用|아니)(?![\w-])[\s.,!;:)-]*",
     re.IGNORECASE,
 )
-_SMALL_TALK = re.compile(
+_SMALL_TALK = late_pattern(
     r"^(?:(?:hi|hello|hey|hiya|yo|good (?:morning|evening|afternoon|night|job|work|stuff)|thanks?(?: you)?(?: so much| a lot| very much| again)?|thank you|thx|ty|tysm|cheers|great(?: job| work)?|nice(?: work| job| one)?|well done|awesome(?: work)?|cool|perfect|amazing|excellent"
     r"|brilliant|love it|lol|haha+|wow|bye|goodbye|see you|later|ok|okay|got it|gotcha|i see|understood|makes sense|interesting|noted|right|fair enough|no (?:problem|worries)|never ?mind|nvm|hmm+|ah+|oh+|there|claude|again|all|everyone|man|dude|that'?s (?:great|awesome|perfect|cool|nice)"
     r"|looks? (?:good|great|perfect)|works?(?: now| great| perfectly| fine| well)?|it works|that work(?:s|ed)|how are you|what'?s up|hallo|danke|merci|gracias|hola|salut|bonjour|grazie|obrigad[oa]|спасибо|привет|ありがとう|谢谢|你好|감사합니다|🙏|👍|❤️|🎉)(?![\w'-])[\s.,!?;:)–—-]*)+$",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
+_ASKS = late_pattern(
     r"\b(?:(?:want|like|prefer) me to|shall (?:i|we)|should (?:i|we)|would you (?:like|prefer)|do you (?:want|approve|agree|prefer)|ready (?:to|for)|may i|can i (?:proceed|go|start)"
     r"|ok(?:ay)? (?:to|if i)|proceed\b[^.!\n]{0,60}\?|if you(?:'d)? (?:want|like|prefer|approve|agree)|say the word|let me know (?:if|when|which|whether|how|what)"
     r"|i(?:'ll| will| can| could| would| recommend| suggest| propose)\b|which (?:one|option|approach|of|way|would|do)|how would you like"
@@ -70,12 +72,12 @@ _ASKS = re.compile(
     r"|let me (?:write|now|start|fix|update|add|create|implement|run)|now let'?s\b)|möchtest du|soll ich|quieres|voulez-vous|хотите",
     re.IGNORECASE,
 )
-_ITEM = re.compile(
+_ITEM = late_pattern(
     r"^[ \t>*_#-]*(?:(?:option|approach|step|phase|plan|variant|alternative) )?[\[(*_#]*(\d{1,2}|[A-Ha-h])[\])*_]*[.):—–\-][*_]*[ \t]+(\S.*(?:\n(?![ \t>*_#-]*(?:(?:option|approach|step|phase|plan|variant|alternative) )?[\[(*_#]*(?:\d{1,2}|[A-Ha-h])[\])*_]*[.):—–\-][*_]*[ \t]+\S|\n).+)*)",
     re.MULTILINE | re.IGNORECASE,
 )
-_BULLET = re.compile(r"^[ \t]*[-*•][ \t]+\S.*$", re.MULTILINE)
-_SENTENCE = re.compile(r"[^.!?\n]+(?:\.(?=\w)[^.!?\n]*)*[.!?]*|\n+")
+_BULLET = late_pattern(r"^[ \t]*[-*•][ \t]+\S.*$", re.MULTILINE)
+_SENTENCE = late_pattern(r"[^.!?\n]+(?:\.(?=\w)[^.!?\n]*)*[.!?]*|\n+")
 _SHORT_WORDS = 12
 _LONG_END = 2_000
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import re
 import threading
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Protocol, cast
-
-import snowballstemmer
 
 _WORD = re.compile(r"[^\W_]+")
 _FUNCTION_TEXT = """
@@ -66,7 +64,13 @@ class _Stemmer(Protocol):
     def stemWord(self, word: str) -> str: ...  # noqa: N802 - the library's name
 
 
-_LIBRARY = cast(_Stemmer, snowballstemmer.stemmer("porter"))  # pyright: ignore[reportUnknownMemberType]
+@cache
+def _library() -> _Stemmer:
+    import snowballstemmer  # noqa: PLC0415 - it loads thirty languages, and most words are stemmed here
+
+    return cast(_Stemmer, snowballstemmer.stemmer("porter"))  # pyright: ignore[reportUnknownMemberType]
+
+
 _LOCK = threading.Lock()
 
 
@@ -120,7 +124,7 @@ def stem(word: str) -> str:
 def by_library(word: str) -> str:
     """The stem as the library makes it."""
     with _LOCK:  # it keeps the word at hand in the stemmer itself
-        return _LIBRARY.stemWord(word)
+        return _library().stemWord(word)
 
 
 def _plural(word: str) -> str:

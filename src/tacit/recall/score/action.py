@@ -25,6 +25,7 @@ from functools import lru_cache
 
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
+from tacit.model.late_pattern import late_pattern
 from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger, TriggerMaker
@@ -58,10 +59,10 @@ NAMED_CLASS = 0.6
 QUOTE_CHARS = 12
 """Shorter quoted words are names of things, not what an error says."""
 _UNVERIFIED = 0.8
-_WORDS = re.compile(r"[a-z][a-z0-9_-]+")
-_QUOTED = re.compile(r"['\"`\u201c]([^'\"`\u201d\n]{8,120})['\"`\u201d]")
-_CONDITIONAL = re.compile(r"(?:if|when|while|whenever|in case|unless)\b", re.IGNORECASE)
-_AFTER = re.compile(
+_WORDS = late_pattern(r"[a-z][a-z0-9_-]+")
+_QUOTED = late_pattern(r"['\"`\u201c]([^'\"`\u201d\n]{8,120})['\"`\u201d]")
+_CONDITIONAL = late_pattern(r"(?:if|when|while|whenever|in case|unless)\b", re.IGNORECASE)
+_AFTER = late_pattern(
     r"\b(?:after|following|once)\s+(?:you\s+|having\s+)?(?:any|finish|finished|every|each|all|making|mak\w+|a|an|code|your|the|finishing|editing|changing|modifying|completing|edits?|changes?)\b"
     r"|\b(?:immediately|right) after\b",
     re.IGNORECASE,

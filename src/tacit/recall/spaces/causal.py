@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from tacit.model.late_pattern import late_pattern
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.reading.words.stems import stems
@@ -23,25 +24,25 @@ _LEAST_STEMS = 2
 """A symptom of one word is shown by half of all failures."""
 _MAX_CHARS = 1200
 
-_DIRECTION = re.compile(
+_DIRECTION = late_pattern(
     r"\b(?:error|exception|traceback|fail\w*|crash\w*|broken|breaks|bug|panic\w*|hang(?:s|ing)|stuck|timed? ?out|refused"
     r"|denied|why|cause[sd]?|wrong|doesn'?t work|does not work|not working|isn'?t working|won'?t|cannot|can'?t|unable)\b",
     re.IGNORECASE,
 )
-_EFFECT_FIRST = re.compile(
+_EFFECT_FIRST = late_pattern(
     r"^(?P<symptom>.+?)(?:\bbecause\b|\b(?:is |was |are )?(?:caused by|due to|fixed by|solved by|resolved by|cured by)\b"
     r"|\bcomes? from\b|\s(?:->|=>|→)\s|[.;:,]\s*(?:the )?(?:fix|solution|remedy|cause|workaround)\b(?: is)?:?)",
     re.IGNORECASE | re.DOTALL,
 )
-_CONDITION = re.compile(
+_CONDITION = late_pattern(
     r"\b(?:when|if|whenever|on)\b(?P<symptom>[^,:;]+?)(?:[,:;]|\bthen\b)", re.IGNORECASE | re.DOTALL
 )
-_EFFECT_LAST = re.compile(
+_EFFECT_LAST = late_pattern(
     r"\b(?:fix(?:es|ed)?|solve[sd]?|resolve[sd]?|cure[sd]?|avoid(?:s|ed)?|prevent(?:s|ed)?|causes|leads to|results in)\b"
     r"(?P<symptom>[^.;]+)",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"^(?P<symptom>[^:]{8,200}):\s")
+_LABEL = late_pattern(r"^(?P<symptom>[^:]{8,200}):\s")
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,46 @@
+"""Regular expressions that are compiled when they are first used. In: a pattern. Out: what `re.compile` gives, to its users.
+
+Compiling what a program may need takes longer than its first answer may: of some hundred patterns an answer uses a few.
+Whoever serves others compiles the rest when that answer is out (`compile_waiting`), so that no later one waits for them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+_KEPT = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn", "pattern", "flags")
+_waiting: list[_Late] = []
+
+
+class _Late:
+    """A pattern that turns into the compiled one: its methods become attributes here, and cost what they cost there."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._given = (pattern, flags)
+        _waiting.append(self)
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(*self._given)
+        for kept in _KEPT:
+            self.__dict__[kept] = getattr(compiled, kept)
+        return getattr(compiled, name)
+
+
+def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """`re.compile(pattern, flags)`, done at the first use; a wrong pattern raises `re.error` there.
+
+    For the methods of a pattern; the functions of `re` take no such one.
+    """
+    return cast("re.Pattern[str]", _Late(pattern, flags))
+
+
+def compile_waiting() -> int:
+    """Compile what nobody has used yet; returns how many there were. Safe while others use them."""
+    count = 0
+    while _waiting:
+        one = _waiting.pop()
+        if "search" not in vars(one):
+            _ = one.search
+            count += 1
+    return count
