@@ -38,6 +38,8 @@ INSTRUCTIONS = (
 )
 THREADS = 2
 """Calls worked on at once: more would only take the processor from the hooks, for which somebody's turn waits."""
+ALWAYS_SHOWN = "anthropic/alwaysLoad"
+"""Claude Code shows other tools by their names, and their descriptions when the model looks for them."""
 MAX_BODY_BYTES = 1 << 20
 
 _LOG = logging.getLogger(__name__)
@@ -85,7 +87,10 @@ def _listed(tool: Tool) -> types.Tool:
         if tool.reads
         else types.ToolAnnotations(destructive_hint=tool.ends)
     )
-    return types.Tool(name=tool.name, description=tool.about, input_schema=tool.schema, annotations=hints)
+    shown = {ALWAYS_SHOWN: True} if tool.always else None
+    return types.Tool(
+        name=tool.name, description=tool.about, input_schema=tool.schema, annotations=hints, _meta=shown
+    )
 
 
 def build_server(engine: Service, *, caller: Caller | None = None) -> Server[Any]:

@@ -47,6 +47,8 @@ class Tool:
         answer: what answers; blocking.
         reads: whether it changes nothing.
         ends: whether it takes something away.
+        always: whether a host that shows names alone until a tool is looked for is asked to show it whole: an agent uses
+            what it can read. Two of them, because every session pays for it.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Tool:
     answer: Callable[[Service, Caller, Any], str]
     reads: bool = True
     ends: bool = False
+    always: bool = False
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -206,6 +209,7 @@ TOOLS: tuple[Tool, ...] = (
         " familiar, when the user refers to earlier work, and before you ask the user anything.",
         takes=ask.Search,
         answer=search,
+        always=True,
     ),
     Tool(
         name="memory_add",
@@ -215,6 +219,7 @@ TOOLS: tuple[Tool, ...] = (
         takes=ask.AddOne,
         answer=add,
         reads=False,
+        always=True,
     ),
     Tool(
         name="memory_context",

@@ -90,6 +90,9 @@ def test_every_tool_over_stdio_and_it_survives_the_daemon(place):
             assert len((await client.list_prompts()).prompts) == 3
             fact = {"content": "Releases are tagged on Fridays and never on Mondays."}
             assert "Stored as" in str((await client.call_tool("memory_add", fact)).content)
+            event = {"event": "SessionStart", "session_id": "s1", "source": "startup"}
+            (hooked,) = (await client.call_tool("hook", event)).content
+            assert "Tacit on" in json.loads(hooked.text)["systemMessage"]
             facts = read_facts(place.home)
             assert facts is not None
             os.kill(facts.pid, 9)

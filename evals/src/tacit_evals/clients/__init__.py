@@ -1,0 +1,1 @@
+"""Many MCP clients at one daemon; see `measure`."""

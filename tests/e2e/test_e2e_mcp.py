@@ -1,0 +1,123 @@
+"""The MCP tools in the hands of real clients: Claude Code calls them because the stub model asks it to."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from e2e.drivers.claude import ClaudeCode
+from tacit.hosts.probe import claude_code as claude_probe
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.mcp.tools import TOOLS
+from tacit.providers.tokens import make_token_counter
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+
+PREFIX = "mcp__tacit__"
+CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
+
+
+class WithTools(ClaudeCode):
+    """The client of a person who lets Tacit's tools run."""
+
+    def _command(self) -> list[str]:
+        tools = " ".join(f"{PREFIX}{tool.name}" for tool in TOOLS)
+        return [str(self.executable), "-p", "--model", claude_probe.MODEL, "--allowedTools", tools]
+
+
+@pytest.fixture
+def client(sandbox, claude):
+    made = WithTools(sandbox, claude.executable)
+    made.install()
+    return made
+
+
+def results(sandbox) -> list[str]:
+    """Texts of all tool results in the newest request, in order."""
+    content = (m["content"] for m in sandbox.stub.agent_requests[-1].messages)
+    parts = (part for each in content if isinstance(each, list) for part in each)
+    return [json.dumps(part["content"]) for part in parts if part.get("type") == "tool_result"]
+
+
+def script(sandbox, when: str, calls: list[tuple[str, dict[str, object]]]) -> None:
+    made = [CallTool(name=f"{PREFIX}{tool}", input=given) for tool, given in calls]
+    sandbox.stub.script.append(Reply(when=when, answers=(*made, Say(text="done"))))
+
+
+def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, client, report):
+    sandbox.remember(CHECKOUT, kind="decision")
+    words = "From now on we round prices half to even in the invoice code."
+    asking = [
+        ("memory_search", {"query": "how do payments work with Stripe Checkout"}),
+        ("memory_context", {}),
+        ("inject_context", {"topic": "payments with Stripe Checkout", "memory_types": "decision"}),
+        (
+            "get_context_for_task",
+            {"task_description": "build the card form for payments with Stripe Checkout"},
+        ),
+        ("memory_profile", {}),
+        ("memory_stats", {}),
+        ("memory_why", {}),
+        (
+            "memory_add",
+            {"content": "Prices are rounded half to even in the invoice code.", "user_words": words},
+        ),
+        ("memory_list", {}),
+    ]
+    script(sandbox, "half to even", asking)
+    assert client.ask(words).text == "done"
+    told = results(sandbox)
+    assert len(told) == len(asking)
+    found = dict(zip((name for name, _ in asking), told, strict=True))
+    for name in ("memory_search", "memory_context", "inject_context", "get_context_for_task", "memory_list"):
+        assert "Stripe Checkout" in found[name], (name, found[name])
+    assert "memories may be handed over" in found["memory_stats"]
+    assert "turn 1" in found["memory_why"]
+    assert "mem_" in found["memory_add"]
+    assert "unconfirmed" not in found["memory_add"], "the hook saw the user say it"
+
+    lists = {json.dumps(request.body["tools"]) for request in sandbox.stub.agent_requests}
+    assert len(lists) == 1, "a list that changes breaks the prompt cache"
+    # Claude Code shows the names of other tools alone, and what they are for when the model looks for them.
+    offered = {tool["name"]: tool for tool in sandbox.stub.agent_requests[-1].body["tools"]}
+    shown = [tool for tool in TOOLS if f"{PREFIX}{tool.name}" in offered]
+    assert [tool.name for tool in shown] == ["memory_search", "memory_add"]
+    for tool in shown:
+        assert offered[f"{PREFIX}{tool.name}"]["description"] == tool.about
+    text = json.dumps(sandbox.stub.agent_requests[-1].body)
+    assert all(f"{PREFIX}{tool.name}" in text for tool in TOOLS)
+    cost = make_token_counter().count(json.dumps([offered[f"{PREFIX}{tool.name}"] for tool in shown]))
+    report("tokens of the tools that every request of Claude Code holds", str(cost))
+
+    name = re.search(r"(mem_\w+) \[decision\] Payments", found["memory_list"])[1]
+    more = [
+        ("memory_feedback", {"id": name, "useful": True}),
+        ("memory_forget", {"id": name}),
+        ("memory_search", {}),
+    ]
+    script(sandbox, "step two", more)
+    assert client.ask("step two please").text == "done"
+    useful, kept, wrong = results(sandbox)[-3:]
+    assert "counts as useful" in useful
+    assert "only they can end it" in kept
+    assert "`query` is missing" in wrong
+
+
+def test_a_daemon_that_cannot_start_is_an_error_the_model_reads_and_the_turn_goes_on(sandbox, client):
+    sandbox.remember(CHECKOUT, kind="decision")
+    script(sandbox, "look it up", [("memory_search", {"query": "payments"})])
+    with client.session() as session:
+        session.ask("hello")
+        sandbox.kill_daemon()
+        run = sandbox.tacit_home / "run"
+        run.rename(run.with_name("run-away"))
+        run.write_text("no folder")  # nothing can listen there
+        turn = session.ask("look it up")
+        assert turn.text == "done"
+        run.unlink()
+        run.with_name("run-away").rename(run)
+    (told,) = results(sandbox)
+    assert "cannot be reached" in told
+    assert "tacit doctor" in told
