@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-_KEPT = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn", "pattern", "flags")
+_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
+_KEPT = (*_METHODS, "pattern", "flags", "groups", "groupindex")
 _waiting: list[_Late] = []
 
 
