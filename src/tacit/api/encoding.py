@@ -6,6 +6,7 @@ memory breaks nobody). Scopes are written `kind:key`, trust tiers and sensitivit
 
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import cache
 from typing import Any, cast
@@ -42,7 +43,18 @@ def memory_json(memory: Memory) -> Json:
     plain["provenance"]["tier"] = memory.provenance.tier.name.lower()
     plain["sensitivity"] = memory.sensitivity.name.lower()
     plain["content_hash"] = memory.content_hash
+    plain["etag"] = _etag(plain)
     return plain
+
+
+def etag_of(memory: Memory) -> str:
+    """What changes with every change of a memory but a use: uses are counted without a new version."""
+    return memory_json(memory)["etag"]
+
+
+def _etag(plain: Json) -> str:
+    version = {name: value for name, value in plain.items() if name != "use_count"}
+    return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
 
 
 def change_json(change: Change) -> Json:

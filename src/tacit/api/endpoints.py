@@ -1,4 +1,4 @@
-"""The table of endpoints: what the routes serve and what docs/reference/api.md lists.
+"""The table of endpoints: what the routes serve, what docs/reference/api.md lists and what the OpenAPI document says.
 
 In: nothing. Out: one entry per method and path. Pure data.
 """
@@ -13,8 +13,14 @@ from pydantic import BaseModel
 
 from tacit.api import handlers
 from tacit.api import requests as ask
+from tacit.api.answering import Answer
+from tacit.api.desk import handlers as desk
+from tacit.api.desk import requests as asked
+from tacit.api.desk import settings
+from tacit.api.documents import metrics, openapi
+from tacit.api.stream import stream
 
-Handler = Callable[..., handlers.Answer]
+Handler = Callable[..., Answer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,54 +33,163 @@ class Endpoint:
         reads: where the request's values are: the JSON body or the query string.
         request: the model that checks them.
         handler: what answers.
+        answers: name of a shape in `tacit.api.answers`; "" = no content.
+        group: the heading it stands under.
+        statuses: what it answers when all goes well.
+        matched: what `If-Match` is held to: the memory of the path, or the settings; "" = it is not read.
+        must_match: whether there must be an `If-Match`.
+        once: whether an `Idempotency-Key` is read.
+        media_type: of the answer.
     """
 
-    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
     reads: Literal["body", "query"]
     request: type[BaseModel]
     handler: Handler
+    answers: str
+    group: str
+    statuses: tuple[int, ...] = (200,)
+    matched: Literal["", "memory", "settings"] = ""
+    must_match: bool = False
+    once: bool = False
+    media_type: str = "application/json"
 
     @property
     def about(self) -> str:
         """The first paragraph of the handler's docstring."""
         return (self.handler.__doc__ or "").strip()
 
-
-def _get(path: str, request: type[BaseModel], handler: Handler) -> Endpoint:
-    return Endpoint(method="GET", path=path, reads="query", request=request, handler=handler)
-
-
-def _post(path: str, request: type[BaseModel], handler: Handler) -> Endpoint:
-    return Endpoint(method="POST", path=path, reads="body", request=request, handler=handler)
+    @property
+    def name(self) -> str:
+        """A name for generated clients, such as `get_memories_id_history`."""
+        words = self.path.removeprefix("/v1/").replace("{", "").replace("}", "").replace(".", "_")
+        return f"{self.method.lower()}_{words.replace('/', '_')}"
 
 
 _MEMORY = "/v1/memories/{id}"
+_TRACE = "/v1/traces/{id}"
+_SESSION = "/v1/sessions/{host}/{session_id}"
+
+
+def _group(name: str, *endpoints: Callable[[str], Endpoint]) -> tuple[Endpoint, ...]:
+    return tuple(made(name) for made in endpoints)
+
+
+def _get(
+    path: str,
+    request: type[BaseModel],
+    handler: Handler,
+    answers: str,
+    *,
+    media_type: str = "application/json",
+) -> Callable[[str], Endpoint]:
+    return lambda group: Endpoint(
+        method="GET", path=path, reads="query", request=request, handler=handler, answers=answers, group=group,
+        media_type=media_type,
+    )  # fmt: skip
+
+
+def _send(
+    method: Literal["POST", "PUT", "PATCH"], path: str, request: type[BaseModel], handler: Handler, answers: str,
+    *, statuses: tuple[int, ...] = (200,), matched: Literal["", "memory", "settings"] = "", must_match: bool = False,
+    once: bool = False,
+) -> Callable[[str], Endpoint]:  # fmt: skip
+    return lambda group: Endpoint(
+        method=method, path=path, reads="body", request=request, handler=handler, answers=answers, group=group,
+        statuses=statuses, matched=matched, must_match=must_match, once=once,
+    )  # fmt: skip
+
+
+def _delete(
+    path: str,
+    request: type[BaseModel],
+    handler: Handler,
+    answers: str,
+    *,
+    matched: Literal["memory", "settings"],
+) -> Callable[[str], Endpoint]:
+    return lambda group: Endpoint(
+        method="DELETE", path=path, reads="query", request=request, handler=handler, answers=answers, group=group,
+        matched=matched,
+    )  # fmt: skip
+
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    _post("/v1/remember", ask.Remember, handlers.remember),
-    _post("/v1/recall", ask.Recall, handlers.recall),
-    _get("/v1/context", ask.AtFolder, handlers.context),
-    _get("/v1/memories", ask.ListMemories, handlers.list_memories),
-    _get(_MEMORY, ask.NoBody, handlers.show),
-    Endpoint(method="PATCH", path=_MEMORY, reads="body", request=ask.Edit, handler=handlers.edit),
-    Endpoint(method="DELETE", path=_MEMORY, reads="query", request=ask.Forget, handler=handlers.forget),
-    _get(f"{_MEMORY}/history", ask.NoBody, handlers.history),
-    _get("/v1/changes", ask.ListChanges, handlers.changes),
-    _post("/v1/undo", ask.Undo, handlers.undo),
-    _get("/v1/review", ask.ListReview, handlers.review_queue),
-    _post("/v1/review/{id}", ask.Decide, handlers.decide),
-    _post(f"{_MEMORY}/feedback", ask.Feedback, handlers.feedback),
-    _get("/v1/traces", ask.ListTraces, handlers.traces),
-    _post("/v1/tune", ask.Tune, handlers.tune),
-    _post("/v1/rescan", ask.Rescan, handlers.rescan),
-    _post("/v1/sessions/{host}/{session_id}/mute", ask.Mute, handlers.mute),
-    _post("/v1/projects/init", ask.AtFolder, handlers.init_project),
-    _get("/v1/transcripts", ask.FindTranscripts, handlers.transcripts),
-    _post("/v1/backfill", ask.Backfill, handlers.backfill),
-    _get("/v1/status", ask.NoBody, handlers.status),
-    _get("/v1/stats", ask.NoBody, handlers.stats),
-    _post("/v1/backup", ask.Backup, handlers.backup),
-    _get("/v1/check", ask.NoBody, handlers.check),
-    _post("/v1/reindex", ask.NoBody, handlers.reindex),
-)
+    *_group(
+        "Memories",
+        _send("POST", "/v1/remember", ask.Remember, handlers.remember, "Changed", statuses=(201, 200), once=True),
+        _get("/v1/memories", ask.ListMemories, handlers.list_memories, "MemoryPage"),
+        _get("/v1/search", asked.Search, desk.search, "Hits"),
+        _get(_MEMORY, ask.AsOf, handlers.show, "OneMemory"),
+        _send("PUT", _MEMORY, asked.Replace, desk.replace, "OneMemory", matched="memory", must_match=True),
+        _send("PATCH", _MEMORY, ask.Edit, handlers.edit, "OneMemory", matched="memory"),
+        _delete(_MEMORY, ask.Forget, handlers.forget, "OneMemory", matched="memory"),
+        _send("POST", f"{_MEMORY}/supersede", asked.Supersede, desk.supersede, "Changed", statuses=(201,),
+              matched="memory", once=True),
+        _send("POST", f"{_MEMORY}/merge", asked.MergeInto, desk.merge, "Changed", matched="memory"),
+        _get(f"{_MEMORY}/history", ask.NoBody, handlers.history, "Versions"),
+        _get(f"{_MEMORY}/relations", ask.NoBody, desk.relations, "Relations"),
+        _get(f"{_MEMORY}/exposures", asked.Page, desk.exposures_of, "ExposurePage"),
+        _send("POST", f"{_MEMORY}/feedback", ask.Feedback, handlers.feedback, "", statuses=(204,)),
+        _get("/v1/graph", asked.AskGraph, desk.graph, "GraphView"),
+        _get("/v1/changes", ask.ListChanges, handlers.changes, "ChangeLog"),
+        _send("POST", "/v1/undo", ask.Undo, handlers.undo, "Changed"),
+        _get("/v1/review", ask.ListReview, handlers.review_queue, "ReviewQueue"),
+        _send("POST", "/v1/review/{id}", ask.Decide, handlers.decide, "Changed"),
+        _get("/v1/projects", ask.NoBody, desk.projects, "Projects"),
+        _get("/v1/kinds", ask.NoBody, desk.kinds, "Kinds"),
+    ),
+    *_group(
+        "Recall",
+        _send("POST", "/v1/recall", ask.Recall, handlers.recall, "RecalledView"),
+        _get("/v1/context", ask.AtFolder, handlers.context, "BlockView"),
+        _get("/v1/timeline", asked.Timeline, desk.timeline, "TimelinePage"),
+        _get("/v1/traces", ask.ListTraces, handlers.traces, "Traces"),
+        _get("/v1/traces/stream", ask.NoBody, stream, "RecallRow", media_type="text/event-stream"),
+        _get(_TRACE, ask.NoBody, desk.trace, "OneTrace"),
+        _get(f"{_TRACE}/replay", asked.Threshold, desk.replay, "ReplayedView"),
+        _send("POST", f"{_TRACE}/feedback", asked.TraceFeedback, desk.judge, "Verdicts", statuses=(201,)),
+        _get("/v1/feedback", ask.NoBody, desk.verdicts, "Verdicts"),
+        _send("POST", "/v1/tune", ask.Tune, handlers.tune, "TuneReport"),
+    ),
+    *_group(
+        "Sessions",
+        _get("/v1/sessions", asked.ListSessions, desk.sessions, "SessionPage"),
+        _get(_SESSION, ask.NoBody, desk.session, "OneSession"),
+        _send("POST", f"{_SESSION}/mute", ask.Mute, handlers.mute, "Muted"),
+        _get("/v1/exposures", asked.ListExposures, desk.exposures, "ExposurePage"),
+    ),
+    *_group(
+        "Learning",
+        _send("POST", "/v1/projects/init", ask.AtFolder, handlers.init_project, "Imported"),
+        _get("/v1/transcripts", ask.FindTranscripts, handlers.transcripts, "Transcripts"),
+        _send("POST", "/v1/backfill", ask.Backfill, handlers.backfill, "CaptureReport"),
+    ),
+    *_group(
+        "Settings",
+        _get("/v1/settings", asked.AtPlace, settings.show, "SettingsAnswer"),
+        _send("PATCH", "/v1/settings", asked.ChangeSettings, settings.change, "SettingsAnswer", matched="settings"),
+        _delete("/v1/settings", asked.RevertSettings, settings.revert, "Reverted", matched="settings"),
+        _get("/v1/settings/diff", asked.AtPlace, settings.differences, "Differences"),
+        _get("/v1/settings/schema", ask.NoBody, settings.schema, "Document"),
+        _get("/v1/settings/explain/{key}", asked.AtPlace, settings.explain, "OneSetting"),
+        _get("/v1/agents", ask.NoBody, settings.agents, "Agents"),
+        _get("/v1/agents/{name}", ask.NoBody, settings.agent, "OneAgent"),
+        _send("PATCH", "/v1/agents/{name}", asked.ChangeAgent, settings.change_agent, "OneAgent",
+              matched="settings"),
+    ),
+    *_group(
+        "The whole",
+        _get("/v1/status", ask.NoBody, handlers.status, "EngineStatus"),
+        _get("/v1/health", ask.NoBody, desk.health, "Health"),
+        _get("/v1/metrics", ask.NoBody, metrics, "", media_type="text/plain"),
+        _get("/v1/openapi.json", ask.NoBody, openapi, "Document"),
+        _get("/v1/stats", ask.NoBody, handlers.stats, "StoreUse"),
+        _get("/v1/stats/timeline", asked.ChartTime, desk.charts, "SeriesView"),
+        _send("POST", "/v1/rescan", ask.Rescan, handlers.rescan, "Rescan"),
+        _send("POST", "/v1/backup", ask.Backup, handlers.backup, "Target", statuses=(201,)),
+        _get("/v1/check", ask.NoBody, handlers.check, "Problems"),
+        _send("POST", "/v1/reindex", ask.NoBody, handlers.reindex, "Embedded"),
+    ),
+)  # fmt: skip

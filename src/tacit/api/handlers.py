@@ -6,29 +6,20 @@ these on threads. Never parses, never catches an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tacit.api import requests as ask
-from tacit.api.encoding import change_json, encode, memory_json, recalled_json
-from tacit.api.service import Service
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.cursors import from_cursor, rows_before, to_cursor
+from tacit.api.encoding import change_json, encode, etag_of, memory_json, recalled_json
 from tacit.capture.backfill import Wanted
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
 from tacit.model.pack import Surface
+from tacit.model.scope import Scope
 from tacit.ports.store import MemoryFilter
-
-Parameters = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a handler answers; `body` None = no content."""
-
-    body: Any = None
-    status: int = 200
 
 
 def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:  # noqa: ARG001 - one shape for all
@@ -53,6 +44,11 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer: 
 
 def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:  # noqa: ARG001
     """Ask the memory: the block, its memories, the trace. Silence is an empty block."""
+    trial: dict[str, Any] = {}
+    if request.threshold is not None or request.preset is not None:
+        trial["adjust"] = engine.desk.options.trial(
+            request.cwd, preset=request.preset, surface=request.wanted_surface, threshold=request.threshold
+        )
     recalled = engine.recall(
         request.text,
         cwd=request.cwd,
@@ -60,8 +56,13 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:  # n
         budget_tokens=request.budget_tokens,
         as_of_ms=request.as_of_ms,
         store_trace=request.store_trace,
+        **trial,
     )
-    return Answer(body=recalled_json(recalled))
+    body = recalled_json(recalled)
+    body["replayed"] = [
+        encode(engine.replayed([recalled.trace], threshold=one)[0]) for one in request.replay_at
+    ]
+    return Answer(body=body)
 
 
 def context(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  # noqa: ARG001
@@ -70,33 +71,57 @@ def context(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  
 
 
 def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) -> Answer:  # noqa: ARG001
-    """List memories, newest first; `next_offset` is null at the end."""
-    found = engine.list_memories(
-        MemoryFilter(
-            kinds=request.kind or None,
-            statuses=request.wanted_statuses,
-            source=request.source,
-            text=request.text,
-            as_of_ms=request.as_of_ms,
-        ),
-        scope=engine.visible(request.cwd, paths=request.path) if request.cwd else None,
-        limit=request.limit + 1,
-        offset=request.offset,
+    """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end."""
+    where = MemoryFilter(
+        kinds=request.kind or None,
+        statuses=request.wanted_statuses,
+        source=request.source,
+        text=request.text,
+        as_of_ms=request.as_of_ms,
+        tiers=request.wanted_tiers,
+        pinned=request.pinned,
+        order=request.order,
     )
+    where, skip = _from(where, request)
+    scope = engine.visible(request.cwd, paths=request.path) if request.cwd else None
+    if request.scope:
+        scope = engine.desk.scopes([Scope.parse(text) for text in request.scope], within=scope)
+    found = engine.list_memories(where, scope=scope, limit=request.limit + 1, offset=skip)
+    rows = found[: request.limit]
     more = len(found) > request.limit
+    following: tuple[int, str] = (skip + request.limit, "")
+    if more and where.order == "created":
+        following = (rows[-1].created_at_ms, rows[-1].id)
     return Answer(
         body={
-            "memories": [memory_json(memory) for memory in found[: request.limit]],
+            "memories": [memory_json(memory) for memory in rows],
             "limit": request.limit,
             "offset": request.offset,
-            "next_offset": request.offset + request.limit if more else None,
+            "next_offset": request.offset + request.limit if more and not request.cursor else None,
+            "next_cursor": to_cursor(following) if more else None,
+            "total": engine.desk.count(where, scope=scope),
         }
     )
 
 
-def show(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
-    """One memory by its id, or by the beginning of its id where that is unique."""
-    return Answer(body={"memory": memory_json(engine.show(at["id"]))})
+def _from(where: MemoryFilter, request: ask.ListMemories) -> tuple[MemoryFilter, int]:
+    """Where the list goes on: after a memory, or after so many rows."""
+    if not request.cursor:
+        return where, request.offset
+    if request.order == "created":
+        return replace(where, after=from_cursor(request.cursor)), 0
+    return where, rows_before(request.cursor)
+
+
+def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer:
+    """One memory by its id, or by the beginning of its id where that is unique; as it was at a time."""
+    memory = engine.show(at["id"])
+    if request.as_of_ms is not None:
+        then = engine.desk.as_of(memory.id, request.as_of_ms)
+        if then is None:
+            raise NotFound(f"{memory.id} was not known then.", hint="Ask for a later time.")
+        memory = then
+    return Answer(body={"memory": memory_json(memory)}, etag=etag_of(memory))
 
 
 def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer:
@@ -110,7 +135,7 @@ def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer:
         importance=request.importance,
         pinned=request.pinned,
     )
-    return Answer(body={"memory": memory_json(changed)})
+    return Answer(body={"memory": memory_json(changed)}, etag=etag_of(changed))
 
 
 def forget(engine: Service, at: Parameters, request: ask.Forget) -> Answer:
@@ -168,7 +193,11 @@ def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer:  # noqa:
 
 def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer:
     """Say whether a memory was of use."""
-    engine.feedback(engine.show(at["id"]).id, useful=request.useful)
+    name = engine.show(at["id"]).id
+    if request.trace_id is not None:
+        engine.desk.say(request.trace_id, [name], useful=request.useful)
+    else:
+        engine.feedback(name, useful=request.useful)
     return Answer(status=204)
 
 
@@ -176,7 +205,7 @@ def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer: 
     """The last recalls with every stage's keeps and drops, newest first."""
     surface = Surface(request.surface) if request.surface is not None else None
     found = engine.why(session=request.session, surface=surface, limit=request.limit)
-    body: dict[str, object] = {"traces": encode(found)}
+    body: dict[str, object] = {"traces": encode(found), "replayed": []}
     if request.threshold is not None:
         body["replayed"] = encode(engine.replayed(found, threshold=request.threshold))
     return Answer(body=body)
@@ -201,7 +230,10 @@ def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer:
 
 def init_project(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  # noqa: ARG001
     """Import the rule files of the folder's project."""
-    return Answer(body=encode(engine.init_project(request.cwd)))
+    done = engine.init_project(request.cwd)
+    return Answer(
+        body={"files": encode(done.files), "changes": [change_json(change) for change in done.changes]}
+    )
 
 
 def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -> Answer:  # noqa: ARG001

@@ -42,6 +42,12 @@ STATUS: Mapping[str, int] = {
     "method_not_allowed": 405,
     "too_large": 413,
     "unsupported_media_type": 415,
+    "precondition_failed": 412,
+    "precondition_required": 428,
+    "idempotency_mismatch": 422,
+    "wrong_host": 421,
+    "cross_origin": 403,
+    "unauthorized": 401,
     "internal": 500,
 }
 """Code -> HTTP status. Every error class of `tacit.errors` is here, and in docs/reference/errors.md."""

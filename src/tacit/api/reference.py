@@ -29,16 +29,34 @@ Bodies and answers are JSON; times are milliseconds since the epoch; scopes are 
 `language:python`. A body has at most {MAX_BODY_BYTES:,} bytes. Unknown fields are refused. Errors are
 `application/problem+json` with `code`, `title`, `status`, `detail` and `hint`; [errors](errors.md) lists the codes.
 Memories are named by their id, or by the beginning of it where that is unique.
+
+`GET /v1/openapi.json` is this page as an OpenAPI 3.1 document, for generated clients; `python -m tacit.api.openapi FILE`
+writes it without a daemon.
+
+- **Editing without overwriting.** A memory has an `etag`, and so have settings (header `ETag`). Sent back as `If-Match` it lets
+  a change through only while nothing else has changed: else 412 `precondition_failed`, with the present `ETag`.
+- **Sending twice.** With an `Idempotency-Key` of your own a request that is sent again is done once and answered as before, for
+  a day while the daemon runs; the same key with another request is refused.
+- **Long lists.** `next_cursor` given back as `cursor` goes on where a page ended, whatever was added meanwhile.
+- **From a browser.** The loopback port answers only to a loopback `Host` (421), never to a page of another origin (403), and
+  only with the token or a signed-in page (401).
 """
 
 
 def api_page() -> str:
     """The text of `docs/reference/api.md`."""
-    return "\n".join([_INTRODUCTION, *(_section(endpoint) for endpoint in ENDPOINTS)])
+    parts = [_INTRODUCTION]
+    group = ""
+    for endpoint in ENDPOINTS:
+        if endpoint.group != group:
+            group = endpoint.group
+            parts.append(f"## {group}\n")
+        parts.append(_section(endpoint))
+    return "\n".join(parts)
 
 
 def _section(endpoint: Endpoint) -> str:
-    text = f"## `{endpoint.method} {endpoint.path}`\n\n{endpoint.about}\n"
+    text = f"### `{endpoint.method} {endpoint.path}`\n\n{endpoint.about}\n{_conditions(endpoint)}"
     fields = endpoint.request.model_fields
     if not fields:
         return text
@@ -51,6 +69,16 @@ def _section(endpoint: Endpoint) -> str:
     ]
     where = "JSON body" if endpoint.reads == "body" else "Query string"
     return "\n".join([text, f"| {where} | values | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _conditions(endpoint: Endpoint) -> str:
+    said = [
+        "Needs `If-Match`." if endpoint.must_match else "Reads `If-Match`." if endpoint.matched else "",
+        "Reads `Idempotency-Key`." if endpoint.once else "",
+        f"Answers `{endpoint.media_type}`." if endpoint.media_type != "application/json" else "",
+    ]
+    text = " ".join(part for part in said if part)
+    return f"\n{text}\n" if text else ""
 
 
 def _type(schema: dict[str, Any], part: dict[str, Any]) -> str:
@@ -76,6 +104,8 @@ def _type(schema: dict[str, Any], part: dict[str, Any]) -> str:
     ]
     if "maxLength" in part:
         limits[-1] += " characters"
+    if "type" not in part:
+        return "anything"
     return " ".join([str(part["type"]), ", ".join(limits)]).strip()
 
 

@@ -17,6 +17,8 @@ from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 
 MAX_CONTENT_CHARS = 1_000_000
+MOST_MS = 2**53 - 1
+"""Greatest time: what every reader of JSON keeps exactly."""
 
 
 def _absolute(path: str) -> str:
@@ -39,16 +41,24 @@ AskedSurface = Literal["start", "prompt", "action", "failure", "compaction", "su
 StoredStatus = MemoryStatus | Literal["all"]
 
 
-class _Request(BaseModel):
+class Request(BaseModel):
+    """What all requests have in common: unknown fields are refused."""
+
     # Deferred: a daemon that serves hooks alone never pays for these.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class NoBody(_Request):
+class NoBody(Request):
     """A request that says nothing more than its path."""
 
 
-class SessionName(_Request):
+class AsOf(Request):
+    """A moment."""
+
+    as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="as it was known at this time")
+
+
+class SessionName(Request):
     """A session by its host and the host's id."""
 
     host: str = Field(min_length=1, max_length=100)
@@ -60,7 +70,7 @@ class SessionName(_Request):
         return SessionKey(host=self.host, session_id=self.session_id)
 
 
-class Remember(_Request):
+class Remember(Request):
     """Store a statement."""
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
@@ -87,15 +97,22 @@ class Remember(_Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
-class Recall(_Request):
+class Recall(Request):
     """Ask the memory."""
 
     text: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the words to ask with")
     cwd: Folder = Field(default="", description="working folder: decides what may be seen")
     surface: AskedSurface = Field(default="on_demand", description="answer as this surface would")
     budget_tokens: int | None = Field(default=None, ge=0, le=20_000, description="most tokens of the block")
-    as_of_ms: int | None = Field(default=None, ge=0, description="answer as of this time")
-    store_trace: bool = Field(default=True, description="keep the trace for `why`")
+    as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="answer as of this time")
+    store_trace: bool = Field(default=True, description="keep the trace for `why`; false = a dry run")
+    threshold: float | None = Field(
+        default=None, ge=0.0, le=1.0, description="least relevance handed over, instead of the setting"
+    )
+    preset: str | None = Field(default=None, max_length=40, description="answer as this preset would")
+    replay_at: tuple[Annotated[float, Field(ge=0.0, le=1.0)], ...] = Field(
+        default=(), max_length=20, description="also decide the answer again at these thresholds"
+    )
 
     @property
     def wanted_surface(self) -> Surface:
@@ -103,13 +120,13 @@ class Recall(_Request):
         return Surface(self.surface)
 
 
-class AtFolder(_Request):
+class AtFolder(Request):
     """A working folder."""
 
     cwd: Folder = Field(min_length=1, description="working folder")
 
 
-class ListMemories(_Request):
+class ListMemories(Request):
     """Which memories to list, and which part of the list."""
 
     cwd: Folder = Field(
@@ -122,9 +139,26 @@ class ListMemories(_Request):
     )
     source: str | None = Field(default=None, max_length=200, description="only from this source")
     text: str | None = Field(default=None, max_length=1000, description="only with these words")
-    as_of_ms: int | None = Field(default=None, ge=0, description="as known and valid at this time")
+    as_of_ms: int | None = Field(
+        default=None, ge=0, le=MOST_MS, description="as known and valid at this time"
+    )
+    scope: tuple[ScopeText, ...] = Field(
+        default=(),
+        max_length=100,
+        description="only these scopes; a project's stands for its paths and tasks, too",
+    )
+    tier: tuple[Literal["user", "assistant", "tool", "import"], ...] = Field(
+        default=(), max_length=4, description="only vouched for by these"
+    )
+    pinned: bool | None = Field(default=None, description="only pinned ones, or only others")
+    order: Literal["created", "updated", "importance", "used"] = Field(
+        default="created", description="the greatest of it first; ties newest first"
+    )
     limit: int = Field(default=50, ge=1, le=500, description="most memories of one answer")
-    offset: int = Field(default=0, ge=0, description="how many to leave out")
+    offset: int = Field(default=0, ge=0, le=10_000_000, description="how many to leave out")
+    cursor: str | None = Field(
+        default=None, max_length=400, description="`next_cursor` of the page before, instead of `offset`"
+    )
 
     @property
     def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
@@ -133,8 +167,13 @@ class ListMemories(_Request):
             return None
         return tuple(status for status in self.status if status != "all")
 
+    @property
+    def wanted_tiers(self) -> tuple[TrustTier, ...] | None:
+        """The tiers, or None for any."""
+        return tuple(TrustTier[one.upper()] for one in self.tier) or None
 
-class Edit(_Request):
+
+class Edit(Request):
     """Change a memory; what is left out stays."""
 
     content: str | None = Field(
@@ -158,7 +197,7 @@ class Edit(_Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
-class ListReview(_Request):
+class ListReview(Request):
     """Which part of the review queue."""
 
     cwd: Folder = Field(
@@ -167,7 +206,7 @@ class ListReview(_Request):
     limit: int = Field(default=50, ge=1, le=500, description="most entries")
 
 
-class Decide(_Request):
+class Decide(Request):
     """A decision on one statement of the review queue."""
 
     action: Literal["accept", "reject", "merge", "keep"] = Field(
@@ -182,7 +221,7 @@ class Decide(_Request):
     )
 
 
-class ListChanges(_Request):
+class ListChanges(Request):
     """Which changes to tell."""
 
     cwd: Folder = Field(
@@ -192,7 +231,7 @@ class ListChanges(_Request):
     limit: int = Field(default=20, ge=1, le=500, description="most changes")
 
 
-class Undo(_Request):
+class Undo(Request):
     """Take back the last change."""
 
     id: str | None = Field(
@@ -205,19 +244,24 @@ class Undo(_Request):
     )
 
 
-class Forget(_Request):
+class Forget(Request):
     """Why a memory is retired."""
 
     reason: str = Field(default="forgotten", min_length=1, max_length=500, description="kept in the history")
 
 
-class Feedback(_Request):
+class Feedback(Request):
     """Whether a memory was of use."""
 
     useful: bool = Field(description="false = it was wrong or in the way")
+    trace_id: str | None = Field(
+        default=None,
+        max_length=100,
+        description="of the recall it was handed over by: charts and `tune` read that",
+    )
 
 
-class ListTraces(_Request):
+class ListTraces(Request):
     """Which traces to show."""
 
     session: str | None = Field(default=None, max_length=700, description="`host/id`")
@@ -228,7 +272,7 @@ class ListTraces(_Request):
     )
 
 
-class Tune(_Request):
+class Tune(Request):
     """Fit the threshold of prompts to this store."""
 
     bound: float = Field(
@@ -240,19 +284,19 @@ class Tune(_Request):
     apply: bool = Field(default=False, description="write the threshold into the user's settings")
 
 
-class Rescan(_Request):
+class Rescan(Request):
     """Take secrets out of everything stored, by the rules that hold now."""
 
     dry_run: bool = Field(default=False, description="only count what would change")
 
 
-class Mute(_Request):
+class Mute(Request):
     """Stop or resume injecting."""
 
     muted: bool = Field(default=True, description="false = resume")
 
 
-class FindTranscripts(_Request):
+class FindTranscripts(Request):
     """Which past transcripts to look for."""
 
     cwd: Folder = Field(default="", description="working folder of the project; left out = every project")
@@ -260,10 +304,10 @@ class FindTranscripts(_Request):
         default=(), max_length=1000, description="files and folders to look into instead"
     )
     host: str = Field(default="", max_length=100, description="only sessions of this host")
-    since_ms: int = Field(default=0, ge=0, description="only files changed since")
+    since_ms: int = Field(default=0, ge=0, le=MOST_MS, description="only files changed since")
 
 
-class Backfill(_Request):
+class Backfill(Request):
     """Learn from past transcripts."""
 
     cwd: Folder = Field(
@@ -275,7 +319,7 @@ class Backfill(_Request):
     named: bool = Field(
         default=False, description="`paths` are files of the user's choice, wherever they are"
     )
-    since_ms: int = Field(default=0, ge=0, description="leave out sessions that ended before")
+    since_ms: int = Field(default=0, ge=0, le=MOST_MS, description="leave out sessions that ended before")
     subagents: bool = Field(default=False, description="learn from what subagents were told, too")
     dry_run: bool = Field(default=False, description="only look; nothing is stored")
 
@@ -288,7 +332,7 @@ class Backfill(_Request):
         return self
 
 
-class Backup(_Request):
+class Backup(Request):
     """Where the copy goes."""
 
     target: Folder = Field(min_length=1, description="a file that does not exist yet")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -17,11 +17,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.conditions import Once, matching
 from tacit.api.encoding import to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
-from tacit.api.handlers import Answer
 from tacit.api.problems import RequestRefused, problem, problem_of
-from tacit.api.service import Service
+from tacit.api.stream import Streams
 from tacit.errors import InvalidInput, InvalidPayload, TacitError
 
 MAX_BODY_BYTES = 4_500_000
@@ -32,18 +33,41 @@ Run = Callable[[Callable[[], Answer]], Awaitable[Answer]]
 _log = logging.getLogger(__name__)
 
 
-def build_routes(engine: Service, *, run: Run = run_in_threadpool) -> list[BaseRoute]:
+def _no_numbers() -> Mapping[str, float]:
+    return {}
+
+
+def _stays() -> bool:
+    return False
+
+
+def build_routes(
+    engine: Service,
+    *,
+    run: Run = run_in_threadpool,
+    counters: Callable[[], Mapping[str, float]] = _no_numbers,
+    leaving: Callable[[], bool] = _stays,
+) -> list[BaseRoute]:
     """Make the routes.
 
     Args:
         engine: what answers.
         run: runs a blocking function away from the event loop; the daemon may pass its own bounded pool.
+        counters: numbers of the process, for health and metrics.
+        leaving: whether the process is about to end: open streams end then.
 
     Returns:
         Routes with absolute paths; the last one answers every other path under /v1 with a problem.
     """
+    once, streams = Once(), Streams(leaving=leaving)
     routes: list[BaseRoute] = [
-        Route(endpoint.path, _serve(endpoint, engine, run), methods=[endpoint.method])
+        Route(
+            endpoint.path,
+            _stream(engine, streams)
+            if endpoint.media_type == "text/event-stream"
+            else _serve(endpoint, engine, run, once, counters),
+            methods=[endpoint.method],
+        )
         for endpoint in ENDPOINTS
     ]
     known = tuple(routes)
@@ -55,12 +79,37 @@ def build_routes(engine: Service, *, run: Run = run_in_threadpool) -> list[BaseR
     return [*routes, Route("/v1/{rest:path}", unknown, methods=methods)]
 
 
-def _serve(endpoint: Endpoint, engine: Service, run: Run) -> Callable[[Request], Awaitable[Response]]:
+def _stream(engine: Service, streams: Streams) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        if request.query_params:
+            name = next(iter(request.query_params))
+            return problem_of(InvalidInput(f"There is no field `{name}`.", hint="Known: no fields."))
+        if streams.full:
+            return problem("daemon_unavailable", "Too many streams are open.", hint="Close one of them.")
+        return streams.response(engine)
+
+    return serve
+
+
+def _serve(
+    endpoint: Endpoint,
+    engine: Service,
+    run: Run,
+    once: Once,
+    counters: Callable[[], Mapping[str, float]],
+) -> Callable[[Request], Awaitable[Response]]:
+    def work(request: Request, body: bytes) -> Answer:
+        asked = _checked(request, body, endpoint)
+        values = {name: str(value) for name, value in request.path_params.items()}
+        at = Parameters(values=values, counters=counters)
+        with matching(endpoint, engine, at, request.headers):
+            return endpoint.handler(engine, at, asked)
+
     async def serve(request: Request) -> Response:
         try:
-            asked = await _read(request, endpoint)
-            parameters = {name: str(value) for name, value in request.path_params.items()}
-            return _response(await run(lambda: endpoint.handler(engine, parameters, asked)))
+            body = b"" if endpoint.reads == "query" else await _body(request)
+            answer = await run(lambda: once.answered(endpoint, request, body, lambda: work(request, body)))
+            return _response(answer)
         except TacitError as error:
             return problem_of(error)
         except RequestRefused as refused:
@@ -80,17 +129,21 @@ def _serve(endpoint: Endpoint, engine: Service, run: Run) -> Callable[[Request],
 
 
 def _response(answer: Answer) -> Response:
+    headers = {"ETag": f'"{answer.etag}"'} if answer.etag else {}
+    if answer.text is not None:
+        return Response(answer.text, status_code=answer.status, headers=headers, media_type=answer.media_type)
     if answer.body is None:
         return Response(status_code=answer.status)
-    return Response(to_bytes(answer.body), status_code=answer.status, media_type="application/json")
+    return Response(
+        to_bytes(answer.body), status_code=answer.status, headers=headers, media_type=answer.media_type
+    )
 
 
-async def _read(request: Request, endpoint: Endpoint) -> BaseModel:
+def _checked(request: Request, body: bytes, endpoint: Endpoint) -> BaseModel:
     try:
         if endpoint.reads == "query":
             return endpoint.request.model_validate(_query_values(request, endpoint.request))
         _refuse_query(request)
-        body = await _body(request)
         return endpoint.request.model_validate_json(body or b"{}")
     except ValidationError as error:
         raise _invalid(error, endpoint) from error

@@ -178,7 +178,7 @@ class Engine:
 
     def recall(
         self, text: str, *, cwd: str = "", surface: Surface = Surface.ON_DEMAND, budget_tokens: int | None = None,
-        as_of_ms: int | None = None, store_trace: bool = True,
+        as_of_ms: int | None = None, store_trace: bool = True, adjust: Callable[[Settings], Settings] | None = None,
     ) -> Recalled:  # fmt: skip
         """Answer a question, as any surface would.
 
@@ -189,8 +189,10 @@ class Engine:
             budget_tokens: most tokens of the answer; None = the surface's own.
             as_of_ms: answer with what was known and held at that moment.
             store_trace: keep the trace for `why`.
+            adjust: changes the settings for this question alone.
         """
         settings = self._settings_at(cwd)
+        settings = adjust(settings) if adjust else settings
         situation = self._pipeline.read(text) if text.strip() else Situation()
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
         query = Query(

@@ -133,6 +133,7 @@ def read_settings(
     environ: Mapping[str, str] | None = None,
     strict: bool = False,
     user_file: Path | None = None,
+    project_file: Path | None = None,
 ) -> SettingsReport:
     """Read every layer.
 
@@ -143,6 +144,7 @@ def read_settings(
         overrides: nested values of the caller, the topmost layer.
         environ: the environment; None = the process's own.
         user_file: read in place of the home's `config.yaml`, to see what it would mean.
+        project_file: read in place of the project's, likewise.
         strict: raise the first problem instead of reporting it. Notes are never raised.
 
     Raises:
@@ -150,8 +152,8 @@ def read_settings(
     """
     reading = _Reading()
     read_file = reading.file("user", user_file or home.config_file)
-    project_path = project_file_of(home, project_root)
-    project_file = reading.file("project", project_path) if project_path is not None else None
+    project_path = project_file or project_file_of(home, project_root)
+    project_file_read = reading.file("project", project_path) if project_path is not None else None
     values = dict(read_file.values) if read_file else {}
     agents, projects = values.pop("agents", None), values.pop("projects", None)
     at_user = read_file.at if read_file else str
@@ -160,7 +162,9 @@ def read_settings(
     own = reading.layer("own_project", of_project, place=lambda _: at_user("projects"))
     mine = _own_values(agents, "agents", agent, at_user, reading)
     agent_layer = reading.layer("agent", mine, place=lambda key: at_user(f"agents.{agent}.{key}"))
-    project = reading.layer("project", reading.project_values(project_file), place=_at(project_file))
+    project = reading.layer(
+        "project", reading.project_values(project_file_read), place=_at(project_file_read)
+    )
     safety: Flat = {"privacy.incognito": True} if reading.privacy_is_uncertain else {}
     from_environment = read_environment(os.environ if environ is None else environ)
     environment = reading.layer(
@@ -184,7 +188,7 @@ def read_settings(
     stack.put("preset", _preset_values(str(chosen)), place=preset_file(str(chosen)).at)
     stack.put("user", user.values, place=at_user)
     stack.put("own_project", own.values, place=lambda _: at_user("projects"))
-    reading.restrict(stack, project.values, place=_at(project_file))
+    reading.restrict(stack, project.values, place=_at(project_file_read))
     stack.put("agent", agent_layer.values, place=lambda key: at_user(f"agents.{agent}.{key}"))
     stack.put("safety", safety, place=lambda _: "a file that could not be read whole")
     stack.put("environment", environment.values, place=from_environment.at)

@@ -1,26 +1,52 @@
-"""Settings of one agent or one project over the user's own: which there are, how to set and how to take them back.
+"""Changing settings files: the user's own, one agent's or one project's section of it, and the file that a project brings.
 
-In: a home and a place (`agents.<name>` or `projects.<folder>`). Out: a changed `config.yaml`, with comments and order as they
-were, written whole or not at all. The only writer of that file besides the person. Checks before it writes.
+In: a home, a place, values. Out: a changed file, with comments and order as they were, written whole or not at all, by one
+process at a time. The only writer of these files besides the person. Checks before it writes.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from filelock import FileLock, Timeout
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from tacit.config.home import Home
-from tacit.config.layers import SettingsReport, read_settings
-from tacit.config.yaml_file import read_settings_file
+from tacit.config.layers import PROJECT_FILE, SettingsReport, SettingsWarning, read_settings
+from tacit.config.yaml_file import read_settings_file, without_key
 from tacit.errors import InvalidSetting
 
 Holder = Literal["agents", "projects"]
+SCHEMA_FILE = "settings.schema.json"
+HINT = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
+"""Stands at the top of a settings file that Tacit begins: editors then check and complete it. See `tacit config schema`."""
+WAIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where settings are said.
+
+    `user` = for everything; `agents` = for the agent `name`; `projects` = the user's own for the project in the folder `name`;
+    `project_file` = the file in that folder that comes with the project's code, which can only restrict.
+    """
+
+    holder: Literal["user", "agents", "projects", "project_file"] = "user"
+    name: str = ""
+
+
+def file_of(home: Home, place: Place) -> Path:
+    """The file that holds what `place` says."""
+    if place.holder == "project_file":
+        return Path(place.name).expanduser() / PROJECT_FILE
+    return home.config_file
 
 
 def overridden(report: SettingsReport, holder: Holder) -> tuple[str, ...]:
@@ -29,51 +55,95 @@ def overridden(report: SettingsReport, holder: Holder) -> tuple[str, ...]:
     return tuple(sorted(key for key, given in report.origins.items() if given[-1].layer == layer))
 
 
-def set_override(home: Home, holder: Holder, name: str, values: Mapping[str, object]) -> None:
-    """Put nested `values` into the section of `name`; what stands there besides stays.
+def named_holders(home: Home, holder: Holder) -> tuple[str, ...]:
+    """Agents or projects that have a section in the user's file, in its order; () where it cannot be read."""
+    try:
+        found = read_settings_file(home.config_file)
+    except InvalidSetting:
+        return ()
+    return _names(found.values if found else {}, holder)
+
+
+def set_values(home: Home, place: Place, values: Mapping[str, object]) -> tuple[SettingsWarning, ...]:
+    """Put nested or dotted `values` where `place` says; what stands there besides stays.
+
+    Returns:
+        What was written although it has no effect here (a project's file that would widen).
 
     Raises:
         InvalidSetting, UnknownSetting: if the values or the file are wrong; nothing is written.
     """
-    document = _read(home)
-    section = _section(_section(document, holder), name)
-    _merge(section, values)
-    _write(home, document)
+    file = file_of(home, place)
+    with _alone(home):
+        document, comments = _read(file)
+        section = document
+        for part in _path(document, place):
+            section = _section(section, part)
+        _merge(section, _nested(values))
+        return _write(home, place, comments + _dumped(document))
+
+
+def set_override(home: Home, holder: Holder, name: str, values: Mapping[str, object]) -> None:
+    """`set_values` in the section of an agent or a project."""
+    set_values(home, Place(holder=holder, name=name), values)
 
 
 def set_user_values(home: Home, values: Mapping[str, object]) -> None:
-    """Put nested `values` into the user's own settings, for every agent and project.
-
-    Raises:
-        InvalidSetting, UnknownSetting: if the values or the file are wrong; nothing is written.
-    """
-    document = _read(home)
-    _merge(document, values)
-    _write(home, document)
+    """`set_values` for every agent and project."""
+    set_values(home, Place(), values)
 
 
-def reset_override(home: Home, holder: Holder, name: str, *, key: str = "") -> bool:
-    """Take back everything that the section of `name` sets, or one dotted `key`; False when there is nothing.
+def reset_values(home: Home, place: Place, *, key: str = "") -> bool:
+    """Take back everything that `place` says, or one dotted `key`; False when there is nothing.
+
+    Taking back everything of the user's own leaves the sections of agents and projects alone.
 
     Raises:
         InvalidSetting: if the file cannot be read; nothing is written.
     """
-    document = _read(home)
-    path = [holder, name, *(key.split(".") if key else ())]
-    at: Any = document
-    above: list[tuple[Any, str]] = []
-    for part in path:
-        if not isinstance(at, Mapping) or part not in at:
+    file = file_of(home, place)
+    with _alone(home):
+        document, _ = _read(file)
+        within = _path(document, place)
+        text = file.read_text("utf-8") if file.is_file() else ""
+        before = text
+        if key or place.holder in ("agents", "projects"):
+            text = without_key(text, [*within, *(key.split(".") if key else ())])
+        else:
+            for name in [name for name in document if name not in ("agents", "projects")]:
+                text = without_key(text, [name])
+        if text == before:
             return False
-        above.append((cast(Any, at), part))
-        at = cast(Any, at)[part]
-    parent, last = above.pop()
-    del parent[last]
-    while above and not parent:  # an empty section would say nothing
-        parent, last = above.pop()
-        del parent[last]
-    _write(home, document)
-    return True
+        _write(home, place, text)
+        return True
+
+
+def reset_override(home: Home, holder: Holder, name: str, *, key: str = "") -> bool:
+    """`reset_values` in the section of an agent or a project."""
+    return reset_values(home, Place(holder=holder, name=name), key=key)
+
+
+@contextmanager
+def _alone(home: Home) -> Generator[None]:
+    home.run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with FileLock(home.run_dir / "settings.lock", timeout=WAIT_S, mode=0o600):
+            yield
+    except Timeout:
+        raise InvalidSetting(
+            f"Somebody else is writing {home.config_file}.", hint="Try again in a moment."
+        ) from None
+
+
+def _path(document: Any, place: Place) -> tuple[str, ...]:
+    """Where `place` is in its file; a project's section may be named by its folder from `~`."""
+    if place.holder not in ("agents", "projects"):
+        return ()
+    if place.holder == "projects":
+        wanted = Path(place.name).expanduser()
+        same = (name for name in _names(document, "projects") if Path(name).expanduser() == wanted)
+        return ("projects", next(same, place.name))
+    return ("agents", place.name)
 
 
 def _yaml() -> YAML:
@@ -83,16 +153,41 @@ def _yaml() -> YAML:
     return yaml
 
 
-def _read(home: Home) -> Any:
-    read_settings_file(home.config_file)  # refuses what a settings file must not hold
-    text = home.config_file.read_text("utf-8") if home.config_file.is_file() else ""
-    return cast(Any, _yaml()).load(text) or CommentedMap()
+def _read(file: Path) -> tuple[Any, str]:
+    """What a file says, and its text where that is nothing but comments."""
+    read_settings_file(file)  # refuses what a settings file must not hold
+    if not file.is_file():
+        return CommentedMap(), ""
+    text = file.read_text("utf-8")
+    document = cast(Any, _yaml()).load(text)
+    return (document, "") if document else (CommentedMap(), text)
+
+
+def _dumped(document: Any) -> str:
+    out = StringIO()
+    if document:
+        cast(Any, _yaml()).dump(document, out)
+    return out.getvalue()
 
 
 def _section(parent: Any, name: str) -> Any:
     if not isinstance(parent.get(name), Mapping):
         parent[name] = CommentedMap()
     return parent[name]
+
+
+def _nested(values: Mapping[str, object]) -> dict[str, object]:
+    """Dotted names as nested mappings."""
+    nested: dict[str, object] = {}
+    for name, value in values.items():
+        *parents, last = name.split(".")
+        at = nested
+        for parent in parents:
+            below = at.setdefault(parent, {})
+            at = cast(dict[str, object], below)
+        given = cast("Mapping[str, object]", value)
+        at[last] = _nested(given) if isinstance(value, Mapping) and parents[:1] != ["kinds"] else value
+    return nested
 
 
 def _merge(section: Any, values: Mapping[str, object]) -> None:
@@ -103,20 +198,41 @@ def _merge(section: Any, values: Mapping[str, object]) -> None:
             section[name] = list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
 
 
-def _write(home: Home, document: Any) -> None:
+def _write(home: Home, place: Place, text: str) -> tuple[SettingsWarning, ...]:
     """Replace the file, if what it would say is sound."""
-    out = StringIO()
-    if document:
-        cast(Any, _yaml()).dump(document, out)
-    part = home.config_file.with_name(f"{home.config_file.name}.{os.getpid()}.tmp")
+    file = file_of(home, place)
+    new = not file.exists()
+    part = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     part.parent.mkdir(parents=True, exist_ok=True)
     try:
-        part.write_text(out.getvalue(), "utf-8")
-        for problem in _problems(home, part):
-            raise problem
-        part.replace(home.config_file)
+        part.write_text(HINT + text if new and place.holder != "project_file" else text, "utf-8")
+        if place.holder == "project_file":
+            notes = _notes_of_project(home, Path(place.name).expanduser(), part)
+        else:
+            notes = ()
+            for problem in _problems(home, part):
+                raise problem
+        part.replace(file)
     finally:
         part.unlink(missing_ok=True)
+    if new and place.holder != "project_file":
+        _write_schema(file.with_name(SCHEMA_FILE))
+    return notes
+
+
+def _write_schema(file: Path) -> None:
+    from tacit.config.reference import schema_text  # noqa: PLC0415 - made of every room here, and seldom needed
+
+    file.write_text(schema_text(), "utf-8")
+
+
+def _notes_of_project(home: Home, root: Path, file: Path) -> tuple[SettingsWarning, ...]:
+    report = read_settings(home, root, environ={}, project_file=file)
+    found = [warning for warning in report.warnings if warning.layer == "project"]
+    for warning in found:
+        if not warning.note:
+            raise type(warning.error)(warning.error.message, hint=warning.error.hint)
+    return tuple(found)
 
 
 def _problems(home: Home, file: Path) -> Iterator[InvalidSetting]:
@@ -129,7 +245,19 @@ def _problems(home: Home, file: Path) -> Iterator[InvalidSetting]:
             report = read_settings(home, root, agent=agent, environ={}, user_file=file)
             for warning in report.warnings:
                 if not warning.note and warning.layer != "project":
-                    yield InvalidSetting(str(warning.error), hint="Nothing was written.")
+                    yield InvalidSetting(
+                        _without_place(warning.error.message, file),
+                        hint=f"{warning.error.hint} Nothing was written.".strip(),
+                    )
+
+
+def _without_place(message: str, file: Path) -> str:
+    """A message without the file that nobody else will ever see."""
+    return (
+        message.replace(f"{file}:", "line ", 1).replace(f"{file}: ", "", 1)
+        if str(file) in message
+        else message
+    )
 
 
 def _names(values: Mapping[str, object], holder: Holder) -> tuple[str, ...]:

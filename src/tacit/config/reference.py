@@ -140,6 +140,11 @@ def settings_schema() -> dict[str, Any]:
     return schema
 
 
+def schema_text() -> str:
+    """`settings_schema` as the text of a file."""
+    return f"{json.dumps(settings_schema(), indent=2)}\n"
+
+
 def _by_section() -> dict[str, list[Setting]]:
     sections: dict[str, list[Setting]] = {}
     for setting in settings_by_key().values():
@@ -190,10 +195,7 @@ def _words(annotation: object) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the page or, with `--schema`, the schema."""
-    text = (
-        json.dumps(settings_schema(), indent=2) if "--schema" in arguments else settings_page().rstrip("\n")
-    )
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(schema_text() if "--schema" in arguments else settings_page())
     return 0
 
 

@@ -86,6 +86,12 @@ class SettingsWatcher:
             watched.checked_at_s = now_s
             return watched.report
 
+    def look_again(self) -> None:
+        """Look at the files with the next question, however short the last look was ago: somebody here wrote them."""
+        with self._lock:
+            for watched in self._watched.values():
+                watched.checked_at_s = float("-inf")
+
     def take_warnings(self) -> tuple[SettingsWarning, ...]:
         """What went wrong since the last call; each problem once for each change of a file."""
         with self._lock:

@@ -8,7 +8,7 @@ file costs little time and no memory. Never interprets a key.
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -101,6 +101,61 @@ def parse_settings(text: str, *, place: str) -> SettingsFile:
             hint="Write `section:` and below it, indented, `key: value`.",
         )
     return SettingsFile(place=place, values=cast(dict[str, object], values), lines=lines)
+
+
+def without_key(text: str, path: Sequence[str]) -> str:
+    """`text` without the key at `path` and without the sections that are empty then; the same text where it does not stand.
+
+    Whole lines go, so that every comment before another key stays where it was. What shares a line with others (`{a: 1, b: 2}`)
+    is not touched but by taking out the section it stands in, written that way.
+    """
+    for length in range(len(path), 0, -1):
+        lines = text.splitlines(keepends=True)
+        span = _lines_of(cast(Any, YAML(typ="safe", pure=True)).compose(StringIO(text)), path[:length], lines)
+        if span is None:
+            return text
+        text = "".join(lines[: span[0]] + lines[span[1] :])
+        above = _node_at(cast(Any, YAML(typ="safe", pure=True)).compose(StringIO(text)), path[: length - 1])
+        if not isinstance(above, ScalarNode):  # a section with nothing below it reads as null
+            return text
+    return text
+
+
+def _node_at(node: object, path: Sequence[str]) -> object:
+    for name in path:
+        found = _pair(node, name)
+        if found is None:
+            return None
+        node = found[1]
+    return node
+
+
+def _pair(node: object, name: str) -> tuple[Any, Any] | None:
+    if not isinstance(node, MappingNode):
+        return None
+    pairs = cast("list[tuple[Any, Any]]", cast(Any, node).value)
+    return next((pair for pair in pairs if str(pair[0].value) == name), None)
+
+
+def _lines_of(node: object, path: Sequence[str], lines: Sequence[str]) -> tuple[int, int] | None:
+    """First line and the one after the last of the key at `path`, comments and blank lines after it left out."""
+    parent = _node_at(node, path[:-1])
+    pair = _pair(parent, path[-1])
+    if pair is None:
+        return None
+    if cast(Any, parent).flow_style and len(path) > 1:
+        return _lines_of(node, path[:-1], lines)
+    first, column = int(pair[0].start_mark.line), int(pair[0].start_mark.column)
+    end = first + 1
+    for number in range(first + 1, len(lines)):
+        words = lines[number].lstrip()
+        if not words.strip() or words.startswith("#"):
+            continue
+        indent = len(lines[number]) - len(words)
+        if indent < column or (indent == column and not words.startswith("-")):
+            break
+        end = number + 1
+    return first, end
 
 
 def _refuse_unneeded(yaml: YAML, text: str, place: str) -> None:

@@ -49,6 +49,7 @@ class DaemonParts:
     home: str
     counters: Counters = field(default_factory=Counters)
     stop: Callable[[], None] = lambda: None
+    leaving: Callable[[], bool] = lambda: False
     listen: Callable[[int], Awaitable[dict[str, object]]] | None = None
     api: Router | None = None
     mcp: McpMount | None = None

@@ -84,6 +84,7 @@ class DaemonProcess:
             home=str(home.root),
             counters=Counters(),
             stop=self.stop,
+            leaving=self._over.is_set,
         )
         self._door: Door | None = None
 

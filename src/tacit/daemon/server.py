@@ -37,7 +37,7 @@ from tacit.daemon.hooks import (
 from tacit.daemon.page.mount import CODE_PATH, PageMount
 from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.spool import parse_payload
-from tacit.daemon.workers import Busy, WorkerPool
+from tacit.daemon.workers import Busy
 from tacit.errors import TacitError
 
 if TYPE_CHECKING:
@@ -200,21 +200,24 @@ class _Api:
             await _response(problem(error))(scope, receive, send)
             return
         if parts.api is None:
-            parts.api = await asyncio.to_thread(_build_api, engine, parts.pool)
+            parts.api = await asyncio.to_thread(_build_api, engine, parts)
         await parts.api(scope, receive, send)
 
 
-def _build_api(engine: Engine, pool: WorkerPool) -> Router:
+def _build_api(engine: Engine, parts: DaemonParts) -> Router:
     from tacit.api.routes import build_routes  # noqa: PLC0415 - see `_Api`
     from tacit.errors import DaemonUnavailable  # noqa: PLC0415
 
     async def run(work: Callable[[], T]) -> T:
         try:
-            return await pool.run(work)
+            return await parts.pool.run(work)
         except Busy:
             raise DaemonUnavailable("The daemon is busy.", hint="Ask again in a moment.") from None
 
-    return Router(routes=build_routes(engine, run=run))
+    def numbers() -> dict[str, float]:
+        return {**parts.counters.values(), "uptime_s": parts.counters.uptime_s, "queue": parts.pool.count}
+
+    return Router(routes=build_routes(engine, run=run, counters=numbers, leaving=parts.leaving))
 
 
 class _Mcp:

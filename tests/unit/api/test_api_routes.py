@@ -57,6 +57,8 @@ class Info:
 class Report:
     added: int
     failed: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    changes: tuple = ()
 
 
 @dataclass
@@ -104,6 +106,13 @@ class ListEngine:
     def visible(self, cwd, *, paths=()):
         self._called("visible", cwd=cwd, paths=paths)
         return ScopeFilter.of(UNIVERSAL)
+
+    @property
+    def desk(self):
+        return self
+
+    def count(self, where, *, scope):
+        return len(self.memories)
 
     def list_memories(self, where, *, scope=None, limit=50, offset=0):
         self._called("list", where=where, scope=scope, limit=limit, offset=offset)
@@ -330,7 +339,7 @@ def test_traces_and_mute(client, engine):
 
 
 def test_upkeep(client, engine, tmp_path):
-    assert client.post("/v1/projects/init", json={"cwd": FOLDER}).json()["added"] == 3
+    assert client.post("/v1/projects/init", json={"cwd": FOLDER}).json() == {"files": [], "changes": []}
     found = client.get("/v1/transcripts", params={"cwd": FOLDER}).json()["transcripts"]
     assert [t["path"] for t in found] == ["/t/a.jsonl", "/t/b.jsonl"]
     assert client.post("/v1/backfill", json={"cwd": FOLDER}).json()["added"] == 2
@@ -512,4 +521,4 @@ def test_every_endpoint_has_a_route_and_another_method_does_not(client):
     assert len(served) == len(ENDPOINTS)
     for endpoint in ENDPOINTS:
         path = endpoint.path.replace("{id}", "x").replace("{host}", "h").replace("{session_id}", "s")
-        problem(client.put(path), 405, "method_not_allowed")
+        problem(client.request("OPTIONS", path), 405, "method_not_allowed")

@@ -6,6 +6,8 @@ In: the parts. Out: objects that share one capture. Loaded late (`LaterWriting`)
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tacit.app.asking.past import pipeline_of
 from tacit.app.care.care import Care
@@ -22,6 +24,9 @@ from tacit.model.query import Query
 from tacit.model.session import SessionKey
 from tacit.ports.store import ProjectRecord
 from tacit.recall.pipeline import RecallPipeline
+
+if TYPE_CHECKING:
+    from tacit.app.desk.desk import Desk
 
 
 class Writing:
@@ -41,6 +46,7 @@ class Writing:
     ) -> None:
         self._parts = parts
         self._sessions = sessions
+        self._projects, self._settle, self._changed = projects, settle, changed
         self.capture = CapturePipeline(
             store=parts.store,
             embedder=parts.embedder,
@@ -54,6 +60,16 @@ class Writing:
         self.memories = Memories(parts=parts, projects=projects, capture=self.capture)
         self.care = Care(parts, settle=settle)
         self.review = Review(parts, memories=self.memories, show=self._show, changed=changed)
+
+    @cached_property
+    def desk(self) -> Desk:
+        """What the owner looks at and changes by hand."""
+        from tacit.app.desk.desk import Desk  # noqa: PLC0415 - for pages and programs alone
+
+        return Desk(
+            self._parts, projects=self._projects, memories=self.memories, review=self.review, settle=self._settle,
+            changed=self._changed, feed=self._sessions.feed,
+        )  # fmt: skip
 
     def _show(self, id_or_prefix: str) -> Memory:
         return self._parts.store.resolve(id_or_prefix, scope=self._parts.store.scopes())

@@ -1,0 +1,47 @@
+"""What handlers are given and what they answer. In: nothing. Out: types. The engine itself is the service: no second contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine as Service
+else:
+    Service = Any
+
+__all__ = ["Answer", "Parameters", "Service"]
+
+
+def _no_counters() -> Mapping[str, float]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """The path's parameters, by name, and numbers of the process that serves."""
+
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    counters: Callable[[], Mapping[str, float]] = _no_counters
+
+    def __getitem__(self, name: str) -> str:
+        return self.values[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a handler answers.
+
+    Attributes:
+        body: plain values; None = no content; `text` instead for what is no JSON.
+        status: HTTP status.
+        etag: of the thing answered, for `If-Match`; "" = none.
+        text, media_type: an answer that is no JSON.
+    """
+
+    body: Any = None
+    status: int = 200
+    etag: str = ""
+    text: str | None = None
+    media_type: str = "application/json"

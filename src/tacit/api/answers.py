@@ -1,0 +1,454 @@
+"""What the API answers: one small model per shape, for the OpenAPI document and the tests that hold answers to it.
+
+In: nothing. Out: classes that are never filled: handlers answer plain values. Loaded by nobody who only asks.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tacit.app.care.care import StoreUse
+from tacit.app.desk.graph import Graph
+from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
+from tacit.app.desk.recalls import Handed, RecallRow, SessionRow, SessionView
+from tacit.app.desk.series import Series
+from tacit.app.desk.verdicts import Verdict
+from tacit.app.tuning import TuneReport
+from tacit.app.values import EngineStatus
+from tacit.capture.bootstrap.following import RuleFile
+from tacit.capture.discover import TranscriptInfo
+from tacit.capture.report import CaptureReport
+from tacit.model.memory import Entity, MemoryStatus, Relation, Validity
+from tacit.model.pack import Block
+from tacit.model.trace import Trace
+from tacit.model.trigger import Trigger
+from tacit.ports.store import ProjectRecord, StoreStats
+from tacit.recall.replay import Replayed
+from tacit.upkeep.rescan import Rescan
+
+Tier = Literal["import", "tool", "assistant", "user"]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
+class Origin(_Answer):
+    """Who said it and where."""
+
+    tier: Tier
+    source: str
+    host: str
+    session_id: str
+    turn: int
+    span: str
+
+
+class MemoryView(_Answer):
+    """One memory. Times are milliseconds since the epoch."""
+
+    id: str
+    kind: str
+    content: str
+    scope: str = Field(description="such as `universal` or `project:...`")
+    provenance: Origin
+    validity: Validity
+    created_at_ms: int
+    updated_at_ms: int
+    importance: float
+    confidence: float
+    trigger: Trigger
+    status: MemoryStatus
+    sensitivity: Literal["public", "project", "session", "restricted"]
+    entities: list[Entity]
+    files: list[str]
+    error_signature: str
+    frequency: int
+    use_count: int
+    tokens: int
+    pinned: bool
+    evidence: list[str]
+    content_hash: str
+    etag: str = Field(description="for `If-Match`; changes with everything but `use_count`")
+
+
+class FoundMemory(MemoryView):
+    """A memory as an answer hands it over."""
+
+    text: str
+    text_tokens: int
+    shortened: bool
+    relevance: float
+    scores: dict[str, float]
+    reasons: list[str]
+
+
+class Written(_Answer):
+    """A memory was stored or changed."""
+
+    change: Literal["add", "merge", "edit"]
+    reason: str
+    memory: MemoryView
+
+
+class Superseded(_Answer):
+    """A memory was stored in place of others."""
+
+    change: Literal["supersede"]
+    reason: str
+    memory: MemoryView
+    old_id: str
+    at_ms: int
+    further: list[str]
+    contested: list[str]
+
+
+class Contradicted(_Answer):
+    """A memory was stored that contradicts others."""
+
+    change: Literal["contradict"]
+    reason: str
+    memory: MemoryView
+    other_id: str
+    further: list[str]
+
+
+class Retired(_Answer):
+    """A memory is recalled no more."""
+
+    change: Literal["retire"]
+    reason: str
+    memory_id: str
+    at_ms: int
+
+
+class Skipped(_Answer):
+    """Nothing was stored, and why."""
+
+    change: Literal["skip"]
+    reason: str
+    content: str
+
+
+ChangeView = Written | Superseded | Contradicted | Retired | Skipped
+
+
+class Changed(_Answer):
+    """What was changed."""
+
+    changes: list[ChangeView]
+
+
+class RecalledView(_Answer):
+    """The block as a host would get it, its memories best first, the trace with all ten stages."""
+
+    block: Block
+    memories: list[FoundMemory]
+    budget_tokens: int
+    trace: Trace
+    replayed: list[Replayed] = Field(description="the same decided at the thresholds asked for")
+
+
+class BlockView(_Answer):
+    """A block."""
+
+    block: Block
+
+
+class MemoryPage(_Answer):
+    """One page; `next_cursor` is null at the end. `total` where it was asked for."""
+
+    memories: list[MemoryView]
+    limit: int
+    offset: int
+    next_offset: int | None
+    next_cursor: str | None
+    total: int | None
+
+
+class Hit(_Answer):
+    """A memory found, with its place in the two rankings (1 = first; null = not in it)."""
+
+    memory: MemoryView
+    score: float
+    by_words: int | None
+    by_meaning: int | None
+
+
+class Hits(_Answer):
+    """Memories found, best first."""
+
+    hits: list[Hit]
+
+
+class OneMemory(_Answer):
+    """One memory."""
+
+    memory: MemoryView
+
+
+class Versions(_Answer):
+    """All versions, oldest first."""
+
+    versions: list[MemoryView]
+
+
+class Relations(_Answer):
+    """Relations of a memory, and the memories at their other ends."""
+
+    relations: list[Relation]
+    memories: list[MemoryView]
+
+
+class ReviewEntry(_Answer):
+    """One question to the user."""
+
+    memory: MemoryView
+    other: MemoryView | None
+    reason: str
+
+
+class ReviewQueue(_Answer):
+    """What waits."""
+
+    review: list[ReviewEntry]
+
+
+class ChangeEntry(_Answer):
+    """One version as it was written, and what stood before it."""
+
+    at_ms: int
+    reason: str
+    memory: MemoryView
+    before: MemoryView | None
+
+
+class ChangeLog(_Answer):
+    """What was written last."""
+
+    changes: list[ChangeEntry]
+
+
+class Traces(_Answer):
+    """Recalls, newest first; `replayed` where a threshold was given."""
+
+    traces: list[Trace]
+    replayed: list[Replayed]
+
+
+class TimelinePage(_Answer):
+    """Recalls in one line each, newest first; `next_cursor` is null at the end."""
+
+    recalls: list[RecallRow]
+    next_cursor: str | None
+
+
+class OneTrace(_Answer):
+    """One recall, with what was said of it."""
+
+    trace: Trace
+    verdicts: list[Verdict]
+
+
+class ReplayedView(_Answer):
+    """One recall decided again."""
+
+    replayed: Replayed
+
+
+class Verdicts(_Answer):
+    """What was said of injections, newest first."""
+
+    verdicts: list[Verdict]
+
+
+class SessionPage(_Answer):
+    """Sessions, newest signal first; `next_cursor` is null at the end."""
+
+    sessions: list[SessionRow]
+    next_cursor: str | None
+
+
+class ExposurePage(_Answer):
+    """What was handed over, newest first; `next_cursor` is null at the end."""
+
+    exposures: list[Handed]
+    next_cursor: str | None
+
+
+class Muted(_Answer):
+    """Whether a session is muted."""
+
+    session: str
+    muted: bool
+
+
+class OneSession(_Answer):
+    """One session turn by turn."""
+
+    session: SessionView
+
+
+class GraphView(_Answer):
+    """Memories and relations."""
+
+    graph: Graph
+
+
+class ProjectRow(_Answer):
+    """A project and how many active memories it holds."""
+
+    project: ProjectRecord
+    scope: str
+    active: int
+
+
+class Projects(_Answer):
+    """Projects by name."""
+
+    projects: list[ProjectRow]
+
+
+class KindRow(_Answer):
+    """A kind of memory."""
+
+    name: str
+    label: str
+    prefix: str
+    importance: float
+    half_life_days: float | None
+    standing: bool
+    episodic: bool
+
+
+class Kinds(_Answer):
+    """The kinds that hold."""
+
+    kinds: list[KindRow]
+
+
+class Imported(_Answer):
+    """What an import of rule files did."""
+
+    files: list[RuleFile]
+    changes: list[ChangeView]
+
+
+class Transcripts(_Answer):
+    """Past transcripts."""
+
+    transcripts: list[TranscriptInfo]
+
+
+class Target(_Answer):
+    """Where a copy was written."""
+
+    target: str
+
+
+class Problems(_Answer):
+    """Problems of the store, as sentences."""
+
+    problems: list[str]
+
+
+class Embedded(_Answer):
+    """How many vectors were made."""
+
+    embedded: int
+
+
+class SeriesView(_Answer):
+    """Numbers over time, for charts."""
+
+    series: Series
+
+
+class OneSetting(_Answer):
+    """Every layer's value of one setting."""
+
+    setting: SettingRow
+
+
+class Differences(_Answer):
+    """Settings whose value is not the shipped one."""
+
+    settings: list[SettingRow]
+
+
+class Reverted(_Answer):
+    """Whether there was anything to take back, and what holds now."""
+
+    reverted: bool
+    settings: SettingsView
+
+
+class SettingsAnswer(_Answer):
+    """Settings with the layer of every value."""
+
+    settings: SettingsView
+
+
+class Agents(_Answer):
+    """Agents that are known: from settings and from sessions."""
+
+    agents: list[AgentSettings]
+
+
+class OneAgent(_Answer):
+    """One agent's settings."""
+
+    agent: AgentSettings
+
+
+class Check(_Answer):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+    hint: str
+
+
+class Health(_Answer):
+    """Whether all is well, and numbers of the process."""
+
+    ok: bool
+    version: str
+    checks: list[Check]
+    store: StoreStats
+    counters: dict[str, float]
+
+
+class Document(_Answer):
+    """A document of its own, such as a JSON schema."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(_Answer):
+    """An error (RFC 9457). `code` is stable; `hint` says what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str
+
+
+AS_THEY_ARE: dict[str, type[Any]] = {
+    "EngineStatus": EngineStatus,
+    "StoreUse": StoreUse,
+    "TuneReport": TuneReport,
+    "Rescan": Rescan,
+    "CaptureReport": CaptureReport,
+}
+"""Answers that are values of the program as they are."""
+
+
+def shape(name: str) -> Any:
+    """The class called `name`, of this module or a value of the program."""
+    return AS_THEY_ARE.get(name) or globals()[name]

@@ -1,0 +1,121 @@
+"""Requests that depend on what was before: on the version that was read, on whether they were sent already.
+
+`If-Match`: nobody overwrites what they have not seen. `Idempotency-Key`: what is sent twice is done once. In: headers, the present version. Out: the right to go on, or a refusal. Kept answers stay in this process, for a day at most.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.encoding import etag_of
+from tacit.api.problems import RequestRefused
+
+if TYPE_CHECKING:
+    from tacit.api.endpoints import Endpoint
+
+KEPT_S = 86_400.0
+MOST_KEPT = 512
+MAX_KEY_CHARS = 200
+
+_changing = Lock()
+"""Held from the look at a version to the change of it, by everything that changes under a condition."""
+
+
+@contextmanager
+def matching(
+    endpoint: Endpoint, engine: Service, at: Parameters, headers: Mapping[str, str]
+) -> Generator[None]:
+    """Go on where `If-Match` names the present version, or is not needed.
+
+    Raises:
+        RequestRefused: 428 where there must be one, 412 where it names another version; the present one is in `ETag`.
+    """
+    wanted = headers.get("if-match", "").strip()
+    if not endpoint.matched or not wanted:
+        if endpoint.must_match:
+            raise RequestRefused(
+                "precondition_required",
+                f"{endpoint.method} {endpoint.path} needs the header `If-Match`.",
+                hint="Send the `etag` that the thing had when you read it, or `*`.",
+            )
+        yield
+        return
+    with _changing:
+        present = (
+            engine.desk.options.etag() if endpoint.matched == "settings" else etag_of(engine.show(at["id"]))
+        )
+        given = {tag.strip().removeprefix("W/").strip('"') for tag in wanted.split(",")}
+        if wanted != "*" and present not in given:
+            raise RequestRefused(
+                "precondition_failed",
+                "It was changed since you read it.",
+                hint="Read it again, then send the new `etag` as `If-Match`.",
+                headers={"ETag": f'"{present}"'},
+            )
+        yield
+
+
+@dataclass(slots=True)
+class _Kept:
+    request: str
+    at_s: float
+    lock: Lock = field(default_factory=Lock)
+    answer: Answer | None = None
+
+
+class Once:
+    """Answers by the key that came with their request. Safe to use from several threads."""
+
+    def __init__(self, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic_s = monotonic_s
+        self._lock = Lock()
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+
+    def answered(
+        self, endpoint: Endpoint, request: Request, body: bytes, work: Callable[[], Answer]
+    ) -> Answer:
+        """The answer of `work`, or the one that the same key got before. A second request waits for the first.
+
+        Raises:
+            RequestRefused: if the key is too long, or came with another request.
+        """
+        key = request.headers.get("idempotency-key", "") if endpoint.once else ""
+        if not key:
+            return work()
+        if len(key) > MAX_KEY_CHARS:
+            raise RequestRefused(
+                "invalid_input",
+                f"`Idempotency-Key` has more than {MAX_KEY_CHARS} characters.",
+                hint="Shorten it.",
+            )
+        asked = hashlib.sha256(f"{request.method} {request.url.path}\n".encode() + body).hexdigest()
+        kept = self._of(key, asked)
+        if kept.request != asked:
+            raise RequestRefused(
+                "idempotency_mismatch",
+                "This `Idempotency-Key` came with another request before.",
+                hint="Use a new key for a new request.",
+            )
+        with kept.lock:
+            if kept.answer is None:
+                kept.answer = work()
+            return kept.answer
+
+    def _of(self, key: str, asked: str) -> _Kept:
+        now_s = self._monotonic_s()
+        with self._lock:
+            while self._kept and (
+                len(self._kept) > MOST_KEPT or now_s - next(iter(self._kept.values())).at_s > KEPT_S
+            ):
+                self._kept.popitem(last=False)
+            return self._kept.setdefault(key, _Kept(request=asked, at_s=now_s))

@@ -1,0 +1,253 @@
+"""The pages' endpoints: checked request in, the desk asked, plain values out. See `tacit.api.handlers`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.cursors import from_cursor, rows_before, to_cursor
+from tacit.api.desk import requests as ask
+from tacit.api.encoding import change_json, encode, etag_of, memory_json
+from tacit.api.requests import NoBody, SessionName
+from tacit.app.desk.series import BUCKETS_MS, DAY_MS
+from tacit.model.memory import Memory
+from tacit.model.scope import Scope, ScopeFilter, project_scope
+from tacit.model.session import SessionKey
+from tacit.ports.store import MemoryFilter, TraceFilter
+
+FIRST_DAYS = {"hour": 2, "day": 30}
+
+
+def _seen(engine: Service, cwd: str, scopes: tuple[str, ...] = ()) -> ScopeFilter:
+    """What may be seen from a folder, or these scopes alone, or everything."""
+    within = engine.visible(cwd) if cwd else None
+    return engine.desk.scopes(ask.scopes_of(scopes), within=within)
+
+
+# --- memories
+
+
+def replace(engine: Service, at: Parameters, request: ask.Replace) -> Answer:
+    """Put another version in its place, whole; needs `If-Match`. Its history keeps the old one."""
+    changed = engine.edit(
+        at["id"],
+        content=request.content,
+        kind=request.kind,
+        when=request.when or None,
+        scope=Scope.parse(request.scope),
+        importance=request.importance,
+        pinned=request.pinned,
+    )
+    return one_memory(changed)
+
+
+def one_memory(memory: Memory) -> Answer:
+    """A memory, with the tag of its version."""
+    return Answer(body={"memory": memory_json(memory)}, etag=etag_of(memory))
+
+
+def supersede(engine: Service, at: Parameters, request: ask.Supersede) -> Answer:
+    """Put another statement in its place: the old one holds no longer, its history stays."""
+    scope = Scope.parse(request.scope) if request.scope is not None else None
+    changes = engine.desk.supersede(
+        engine.show(at["id"]), request.content, kind=request.kind, when=request.when, scope=scope
+    )
+    return Answer(body={"changes": [change_json(change) for change in changes]}, status=201)
+
+
+def merge(engine: Service, at: Parameters, request: ask.MergeInto) -> Answer:
+    """Let it go into another memory that says the same."""
+    changes = engine.desk.merge(engine.show(at["id"]), request.into)
+    return Answer(body={"changes": [change_json(change) for change in changes]})
+
+
+def relations(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """What it hangs together with, strongest first."""
+    found, others = engine.desk.relations(engine.show(at["id"]).id)
+    return Answer(body={"relations": encode(found), "memories": [memory_json(memory) for memory in others]})
+
+
+def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer:
+    """When it was handed over, newest first, and whether it was used."""
+    return _exposures(engine, request, memory_id=engine.show(at["id"]).id)
+
+
+def search(engine: Service, at: Parameters, request: ask.Search) -> Answer:  # noqa: ARG001
+    """Find active memories by words and by meaning, best first."""
+    found = engine.desk.find(
+        request.text, scope=_seen(engine, request.cwd, request.scope), limit=request.limit
+    )
+    hits = [
+        {
+            "memory": memory_json(one.memory),
+            "score": one.score,
+            "by_words": one.by_words,
+            "by_meaning": one.by_meaning,
+        }
+        for one in found
+    ]
+    return Answer(body={"hits": hits})
+
+
+def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer:  # noqa: ARG001
+    """The newest memories and the relations between them."""
+    where = MemoryFilter(kinds=request.kind or None, statuses=request.wanted_statuses)
+    found = engine.desk.graph(where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit)
+    return Answer(body={"graph": encode(found)})
+
+
+def projects(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """Projects by name."""
+    rows = [
+        {"project": encode(one.project), "scope": str(project_scope(one.project.id)), "active": one.active}
+        for one in engine.desk.projects()
+    ]
+    return Answer(body={"projects": rows})
+
+
+def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """The kinds that hold."""
+    names = ("name", "label", "prefix", "importance", "half_life_days", "standing", "episodic")
+    rows = [{name: getattr(kind, name) for name in names} for kind in engine.desk.kinds()]
+    return Answer(body={"kinds": rows})
+
+
+# --- recalls and sessions
+
+
+def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer:  # noqa: ARG001
+    """Recalls in one line each, newest first: what was handed over, or why nothing."""
+    where = TraceFilter(
+        sessions=(request.session,) if request.session is not None else None,
+        surface=request.wanted_surface,
+        injected=None if request.outcome is None else request.outcome == "injected",
+        text=request.text,
+        since_ms=request.since_ms,
+        until_ms=request.until_ms,
+        after=from_cursor(request.cursor) if request.cursor else None,
+    )
+    found = engine.desk.recalls.rows(where, root=_root(engine, request.cwd), limit=request.limit + 1)
+    rows = found[: request.limit]
+    more = to_cursor((rows[-1].at_ms, rows[-1].id)) if len(found) > len(rows) else None
+    return Answer(body={"recalls": encode(rows), "next_cursor": more})
+
+
+def _root(engine: Service, cwd: str) -> str:
+    return engine.project(cwd).root if cwd else ""
+
+
+def trace(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """One recall with every stage's keeps and drops, and what was said of it."""
+    found = engine.desk.recalls.trace(at["id"])
+    return Answer(body={"trace": encode(found), "verdicts": encode(engine.desk.verdicts.of(found.id))})
+
+
+def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer:
+    """Decide one recall again at another threshold."""
+    found = engine.desk.recalls.trace(at["id"])
+    (replayed,) = engine.replayed([found], threshold=request.threshold)
+    return Answer(body={"replayed": encode(replayed)})
+
+
+def judge(engine: Service, at: Parameters, request: ask.TraceFeedback) -> Answer:
+    """Say whether what a recall handed over was useful, or should have come; charts and `tune` read it."""
+    said = engine.desk.say(at["id"], request.memory_ids, useful=request.useful)
+    return Answer(body={"verdicts": encode(said)}, status=201)
+
+
+def verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """What was said of injections, newest first."""
+    return Answer(body={"verdicts": encode(engine.desk.verdicts.all()[::-1])})
+
+
+def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer:  # noqa: ARG001
+    """Sessions, newest signal first."""
+    skip = rows_before(request.cursor) if request.cursor else 0
+    found = engine.desk.recalls.sessions(limit=request.limit + 1, offset=skip)
+    more = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
+    return Answer(body={"sessions": encode(found[: request.limit]), "next_cursor": more})
+
+
+def session(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """One session turn by turn: what was asked, handed over and left out."""
+    key = SessionName(host=at["host"], session_id=at["session_id"]).key
+    return Answer(body={"session": encode(engine.desk.recalls.session(key))})
+
+
+def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer:  # noqa: ARG001
+    """What was handed over, newest first, and whether it was used."""
+    key = None
+    if request.host is not None and request.session_id is not None:
+        key = SessionKey(host=request.host, session_id=request.session_id)
+    name = engine.show(request.memory).id if request.memory is not None else None
+    return _exposures(engine, request, session_key=key, memory_id=name)
+
+
+def _exposures(
+    engine: Service,
+    request: ask.Page,
+    *,
+    session_key: SessionKey | None = None,
+    memory_id: str | None = None,
+) -> Answer:
+    skip = rows_before(request.cursor) if request.cursor else 0
+    found = engine.desk.recalls.handed(
+        session=session_key, memory_id=memory_id, limit=request.limit + 1, offset=skip
+    )
+    more = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
+    return Answer(body={"exposures": encode(found[: request.limit]), "next_cursor": more})
+
+
+def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer:  # noqa: ARG001
+    """Numbers over time: injections and silences, latency, tokens by kind, what was said of it, what was used."""
+    until = request.until_ms if request.until_ms is not None else time.time_ns() // 1_000_000 + 1
+    since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
+    found = engine.desk.charts.series(
+        since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]
+    )
+    return Answer(body={"series": encode(found)})
+
+
+# --- the whole
+
+
+def health(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """Whether all is well: what was looked at, what to do, and numbers of the process."""
+    status = engine.status()
+    problems = engine.check()
+    checks = [
+        _check("store", not problems, "; ".join(problems), "`tacit doctor` says what to do."),
+        _check("warnings", not status.warnings, " ".join(status.warnings), ""),
+        _check(
+            "recall",
+            status.recall_enabled,
+            "recall.enabled is off.",
+            "`tacit config set recall.enabled true`",
+        ),
+        _check(
+            "shadow",
+            not status.shadow,
+            "Shadow mode: nothing is handed over.",
+            "`tacit config set recall.shadow false`",
+        ),
+        _check(
+            "capture",
+            not status.store.handovers_pending,
+            f"{status.store.handovers_pending} transcripts wait to be read.",
+            "They are read in the background.",
+        ),
+    ]
+    return Answer(
+        body={
+            "ok": all(one["ok"] for one in checks),
+            "version": status.version,
+            "checks": checks,
+            "store": asdict(status.store),
+            "counters": dict(at.counters()),
+        }
+    )
+
+
+def _check(name: str, ok: bool, detail: str, hint: str) -> dict[str, object]:
+    return {"name": name, "ok": ok, "detail": "" if ok else detail, "hint": "" if ok else hint}

@@ -1,0 +1,68 @@
+"""Answers that describe the service itself: its OpenAPI document and its metrics. In: the process's numbers. Out: documents."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.requests import NoBody
+
+HELP: dict[str, str] = {
+    "requests": "Requests answered by this process.",
+    "hooks": "Host events answered.",
+    "injections": "Host events that got text.",
+    "silences": "Host events that got nothing.",
+    "busy": "Requests turned away because too many waited.",
+    "late": "Host events whose deadline passed.",
+    "refused": "Host events that could not be understood.",
+    "errors": "Failures that were logged.",
+    "spooled": "Host events taken from the spool.",
+}
+GAUGES: dict[str, str] = {
+    "uptime_s": "Seconds since this process started.",
+    "rss_bytes": "Memory that this process holds.",
+    "queue": "Jobs that run or wait.",
+}
+STORE: dict[str, str] = {
+    "memories_active": "Memories that can be recalled.",
+    "memories_total": "Memories stored, superseded and retired ones too.",
+    "projects": "Projects known.",
+    "sessions": "Session records.",
+    "exposures": "Memories handed over.",
+    "traces": "Traces kept.",
+    "handovers_pending": "Transcripts that wait to be read.",
+    "vectors_missing": "Memories without a vector of this embedder.",
+    "size_bytes": "Size of the store's file.",
+}
+
+
+def openapi(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """This API as an OpenAPI 3.1 document."""
+    return Answer(body=_document())
+
+
+@cache
+def _document() -> dict[str, Any]:
+    from tacit.api.openapi import openapi_document  # noqa: PLC0415 - needs the shapes of all answers
+
+    return openapi_document()
+
+
+def metrics(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """Numbers for Prometheus, in its text format 0.0.4."""
+    counters = at.counters()
+    store = engine.status().store
+    lines: list[str] = []
+    for name, about in HELP.items():
+        _metric(lines, f"tacit_{name}_total", "counter", about, counters.get(name, 0))
+    for name, about in GAUGES.items():
+        if name in counters:
+            _metric(lines, f"tacit_{name}", "gauge", about, counters[name])
+    for name, about in STORE.items():
+        _metric(lines, f"tacit_store_{name}", "gauge", about, getattr(store, name))
+    return Answer(text="\n".join((*lines, "")), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _metric(lines: list[str], name: str, kind: str, about: str, value: float) -> None:
+    lines += [f"# HELP {name} {about}", f"# TYPE {name} {kind}", f"{name} {value:.10g}"]

@@ -1,0 +1,209 @@
+"""The OpenAPI 3.1 document, made from the table of endpoints and the shapes of requests and answers.
+
+In: nothing. Out: a document; `python -m tacit.api.openapi [FILE]` prints or writes it. Needs no daemon and no store.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic_core import core_schema
+
+from tacit import __version__
+from tacit.api.answers import Problem, shape
+from tacit.api.endpoints import ENDPOINTS, Endpoint
+from tacit.api.problems import STATUS
+
+REF = "#/components/schemas/{model}"
+_BRACES = re.compile(r"\{(\w+)\}")
+_ID = "id of a memory or trace; of a memory also its beginning, where that is unique"
+PATH_PARAMETERS: Mapping[str, str] = {
+    "id": _ID,
+    "host": "name of the host",
+    "session_id": "the host's id of the session",
+    "key": "dotted name of a setting",
+    "name": "name of the agent",
+}
+OWN_TEXT = ("text/event-stream", "text/plain")
+
+
+class _Generator(GenerateJsonSchema):
+    """In answers every field is there, whatever default the value has in the program."""
+
+    def field_is_required(
+        self,
+        field: core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField,
+        total: bool,
+    ) -> bool:
+        """Whether the schema requires `field`."""
+        return self.mode == "serialization" or super().field_is_required(field, total)
+
+
+def openapi_document() -> dict[str, Any]:
+    """The document as plain values."""
+    from pydantic import TypeAdapter  # noqa: PLC0415 - for whoever asks for the document
+
+    names = dict.fromkeys(one.answers for one in ENDPOINTS if one.answers)
+    wanted: list[tuple[str, JsonSchemaMode, Any]] = [
+        *((one.name, "validation", one.request) for one in ENDPOINTS),
+        *((name, "serialization", shape(name)) for name in names),
+        ("Problem", "serialization", Problem),
+    ]
+    adapters: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
+        (name, mode, TypeAdapter(made)) for name, mode, made in wanted
+    ]
+    schemas, definitions = TypeAdapter.json_schemas(adapters, ref_template=REF, schema_generator=_Generator)
+    components: dict[str, Any] = dict(definitions.get("$defs", {}))
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in ENDPOINTS:
+        answer = schemas[endpoint.answers, "serialization"] if endpoint.answers else None
+        asked = schemas[endpoint.name, "validation"]
+        operation = _operation(endpoint, asked, answer, components)
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
+    _drop_unused(components, paths)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tacit",
+            "version": __version__,
+            "description": "What `docs/reference/api.md` describes. Times are milliseconds since the epoch.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "tags": [{"name": name} for name in dict.fromkeys(one.group for one in ENDPOINTS)],
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "`token` of run/daemon.json; not asked for on the Unix socket",
+                }
+            },
+            "responses": {"Problem": _problem_response("an error", STATUS)},
+        },
+    }
+
+
+def _operation(
+    endpoint: Endpoint, asked: Mapping[str, Any], answer: Mapping[str, Any] | None, components: dict[str, Any]
+) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "tags": [endpoint.group],
+        "summary": endpoint.about.partition("\n")[0],
+        "parameters": [
+            {
+                "name": name, "in": "path", "required": True, "description": PATH_PARAMETERS[name],
+                "schema": {"type": "string", "minLength": 1, "maxLength": 500},
+            }
+            for name in _BRACES.findall(endpoint.path)
+        ],
+        "responses": {},
+    }  # fmt: skip
+    schema = _resolved(asked, components)
+    if endpoint.reads == "query":
+        operation["parameters"] += _query_parameters(schema)
+    elif schema.get("properties"):
+        operation["requestBody"] = {
+            "required": bool(schema.get("required")),
+            "content": {"application/json": {"schema": dict(asked)}},
+        }
+    if endpoint.matched:
+        operation["parameters"].append(
+            _header("If-Match", "`etag` of what is to be changed; else 412", endpoint.must_match)
+        )
+    if endpoint.once:
+        about = "a text of your own: the same request sent again with it is done once; kept for a day"
+        operation["parameters"].append(_header("Idempotency-Key", about, required=False))
+    for status in endpoint.statuses:
+        operation["responses"][str(status)] = _response(endpoint, answer)
+    operation["responses"] |= {code: {"$ref": "#/components/responses/Problem"} for code in ("4XX", "5XX")}
+    return operation
+
+
+def _header(name: str, about: str, required: bool) -> dict[str, Any]:
+    schema = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[\x21-\x7e]+$"}
+    return {"name": name, "in": "header", "required": required, "description": about, "schema": schema}
+
+
+def _response(endpoint: Endpoint, answer: Mapping[str, Any] | None) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": "done"}
+    if endpoint.media_type in OWN_TEXT:
+        response["content"] = {endpoint.media_type: {"schema": {"type": "string"}}}
+    elif answer is not None:
+        response["content"] = {endpoint.media_type: {"schema": dict(answer)}}
+    if endpoint.matched and endpoint.method != "DELETE":
+        response["headers"] = {"ETag": {"schema": {"type": "string"}}}
+    return response
+
+
+def _problem_response(about: str, codes: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "description": f"{about}; codes: {', '.join(sorted(codes))}",
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+
+
+def _query_parameters(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    required: Sequence[str] = schema.get("required", ())
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in required,
+            "description": part.get("description", ""),
+            "schema": _without_null(
+                {key: value for key, value in part.items() if key not in ("description", "title")}
+            ),
+        }
+        for name, part in schema.get("properties", {}).items()
+    ]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A query string has no null: what may be left out is left out."""
+    options = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    if not options:
+        return {key: value for key, value in schema.items() if key != "default" or value is not None}
+    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    return {**rest, **options[0]} if len(options) == 1 else {**rest, "anyOf": options}
+
+
+def _resolved(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = schema.get("$ref")
+    return components[reference.rpartition("/")[2]] if isinstance(reference, str) else schema
+
+
+def _drop_unused(components: dict[str, Any], paths: Mapping[str, Any]) -> None:
+    """Shapes of query strings stand in the parameters; nothing refers to them."""
+    text = json.dumps([paths, components])
+    used = {"Problem", *re.findall(r"#/components/schemas/([\w.-]+)", text)}
+    for name in [name for name in components if name not in used]:
+        del components[name]
+
+
+def openapi_text() -> str:
+    """The document as the text of a file."""
+    return f"{json.dumps(openapi_document(), indent=1)}\n"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the document, or write it to the file named."""
+    if arguments:
+        Path(arguments[0]).write_text(openapi_text(), "utf-8")
+    else:
+        sys.stdout.write(openapi_text())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

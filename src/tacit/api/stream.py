@@ -1,0 +1,80 @@
+"""Live traces as server-sent events. In: the feed of stored traces. Out: one event per trace, in one line each.
+
+A client that reads too slowly loses the oldest waiting rows, never memory of ours. Ends when the daemon leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+
+from starlette.responses import StreamingResponse
+
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.encoding import encode, to_bytes
+from tacit.api.requests import NoBody
+from tacit.app.desk.recalls import row_of
+from tacit.model.trace import Trace
+
+BEAT_S = 15.0
+LOOK_S = 0.5
+"""How often the end of the daemon is looked for."""
+MOST_WAITING = 256
+MOST_STREAMS = 32
+
+
+def stream(engine: Service, at: Parameters, request: NoBody) -> Answer:
+    """Recalls as they happen: `event: trace` with a row of `GET /v1/timeline`; a comment every 15 seconds."""
+    raise NotImplementedError("served by `tacit.api.stream.streaming`")
+
+
+class Streams:
+    """The open streams, so many and no more."""
+
+    def __init__(self, *, leaving: Callable[[], bool]) -> None:
+        """`leaving` tells whether the daemon is about to end."""
+        self._leaving = leaving
+        self._open = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether no further stream is opened."""
+        return self._open >= MOST_STREAMS
+
+    def response(self, engine: Service) -> StreamingResponse:
+        """A stream from now on."""
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(self._events(engine), media_type="text/event-stream", headers=headers)
+
+    async def _events(self, engine: Service) -> AsyncGenerator[bytes]:
+        loop = asyncio.get_running_loop()
+        waiting: deque[Trace] = deque(maxlen=MOST_WAITING)
+        woken = asyncio.Event()
+
+        def hear(trace: Trace) -> None:
+            waiting.append(trace)
+            loop.call_soon_threadsafe(woken.set)
+
+        self._open += 1
+        leave = engine.desk.feed.subscribe(hear)
+        try:
+            yield b"retry: 2000\n: tacit\n\n"
+            silent_s = 0.0
+            while not self._leaving():
+                try:
+                    await asyncio.wait_for(woken.wait(), LOOK_S)
+                except TimeoutError:
+                    silent_s += LOOK_S
+                    if silent_s >= BEAT_S:
+                        silent_s = 0.0
+                        yield b": beat\n\n"
+                    continue
+                woken.clear()
+                while waiting:
+                    trace = waiting.popleft()
+                    body = to_bytes(encode(row_of(trace)))
+                    yield b"event: trace\nid: " + trace.id.encode() + b"\ndata: " + body + b"\n\n"
+        finally:
+            leave()
+            self._open -= 1

@@ -1,0 +1,188 @@
+"""What pages and programs ask of the store beside recall: lists with counts, search, relations, replacing by hand, verdicts.
+
+In: filters, ids, words. Out: memories and rows. Sees everything in the store: it is the owner who asks. Every change is one
+transaction and a version in the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tacit.app.care.review import Review
+from tacit.app.desk.feed import TraceFeed
+from tacit.app.desk.graph import Graph, graph_of
+from tacit.app.desk.options import Options
+from tacit.app.desk.recalls import Recalls
+from tacit.app.desk.series import Charts
+from tacit.app.desk.verdicts import Verdict, Verdicts
+from tacit.app.memories import Memories
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.model.changes import Change
+from tacit.model.kinds import Kind
+from tacit.model.memory import Memory, Relation
+from tacit.model.scope import Scope, ScopeFilter, project_scope
+from tacit.ports.store import MemoryFilter, ProjectRecord
+
+RRF_K = 60
+"""Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): sum of 1 / (60 + rank) over the rankings."""
+RANKED = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A memory found by words or by meaning: its places in the two rankings (1 = first), and their fused score."""
+
+    memory: Memory
+    score: float
+    by_words: int | None
+    by_meaning: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectCount:
+    """A project, and how many active memories its scope holds."""
+
+    project: ProjectRecord
+    active: int
+
+
+class Desk:
+    """Answers the owner, over one open store. `settle` waits for what is written behind answers."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        projects: Projects,
+        memories: Memories,
+        review: Review,
+        settle: Callable[[], None],
+        changed: Callable[[], None],
+        feed: TraceFeed,
+    ) -> None:
+        self._parts = parts
+        self.feed = feed
+        self._store = parts.store
+        self._memories = memories
+        self._review = review
+        self._settle = settle
+        self._changed = changed
+        self.recalls = Recalls(parts.store, settle=settle)
+        self.charts = Charts(parts.store)
+        self.verdicts = Verdicts(parts.store)
+        self.options = Options(parts, projects=projects, changed=changed)
+
+    # --- looking
+
+    def scopes(self, wanted: Sequence[Scope], *, within: ScopeFilter | None = None) -> ScopeFilter:
+        """These scopes alone; () = all of `within`, which is every scope of the store when None.
+
+        A project stands for its paths and tasks, too.
+        """
+        everything = within or self._store.scopes()
+        if not wanted:
+            return everything
+        names = {str(one) for one in wanted}
+        projects = {one.project_id for one in wanted if one == project_scope(one.project_id or "")}
+        return ScopeFilter.of(
+            *(one for one in everything.scopes if str(one) in names or (one.project_id or "-") in projects)
+        )
+
+    def count(self, where: MemoryFilter, *, scope: ScopeFilter | None) -> int:
+        """How long the whole list is, from its beginning; `scope` None = everything."""
+        return self._store.count_memories(replace(where, after=None), scope=scope or self._store.scopes())
+
+    def find(self, words: str, *, scope: ScopeFilter, limit: int) -> tuple[Found, ...]:
+        """Active memories by words and by meaning, best first; ties by id."""
+        identity = self._parts.embedder.identity
+        vector = self._parts.embedder.embed([words])[0]
+        with self._store.at_once():
+            search = self._store.search
+            lexical = search.lexical(words, scope=scope, limit=RANKED)
+            semantic = search.semantic(vector, identity=identity, scope=scope, limit=RANKED)
+            by_words = {hit.memory_id: place for place, hit in enumerate(lexical.hits, start=1)}
+            by_meaning = {hit.memory_id: place for place, hit in enumerate(semantic.hits, start=1)}
+            scores = {
+                name: sum(1 / (RRF_K + places[name]) for places in (by_words, by_meaning) if name in places)
+                for name in {*by_words, *by_meaning}
+            }
+            best = sorted(scores, key=lambda name: (-scores[name], name))[:limit]
+            memories = self._store.get(best, scope=scope)
+        return tuple(
+            Found(
+                memory=one, score=round(scores[one.id], 6), by_words=by_words.get(one.id),
+                by_meaning=by_meaning.get(one.id),
+            )
+            for one in memories
+        )  # fmt: skip
+
+    def relations(self, memory_id: str) -> tuple[tuple[Relation, ...], tuple[Memory, ...]]:
+        """The relations of a memory, strongest first, and the memories at their other ends."""
+        everything = self._store.scopes()
+        found = [one for one in self._store.relations([memory_id], scope=everything) if one.weight > 0]
+        found.sort(key=lambda one: (-one.weight, one.source_id, one.target_id, one.type))
+        others = dict.fromkeys(
+            end for one in found for end in (one.source_id, one.target_id) if end != memory_id
+        )
+        return tuple(found), self._store.get(list(others), scope=everything)
+
+    def graph(self, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
+        """Memories and how they hang together."""
+        return graph_of(self._store, where, scope=scope, limit=limit)
+
+    def projects(self) -> tuple[ProjectCount, ...]:
+        """Projects by name."""
+        found = [
+            ProjectCount(
+                project=one, active=self._store.count_active(scope=self.scopes([project_scope(one.id)]))
+            )
+            for one in self._store.projects()
+        ]
+        return tuple(sorted(found, key=lambda one: (one.project.name, one.project.id)))
+
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds that hold."""
+        return tuple(self._parts.kinds)
+
+    def as_of(self, memory_id: str, at_ms: int) -> Memory | None:
+        """The version of a memory that was known at that time; None = it was not there yet."""
+        scope = self._store.scopes()
+        versions = self._store.recorded(scope=scope, limit=10_000, memory_id=memory_id)
+        return next((one.memory for one in versions if one.at_ms <= at_ms), None)
+
+    # --- changing
+
+    def supersede(
+        self, memory: Memory, content: str, *, kind: str | None, when: str | None, scope: Scope | None
+    ) -> tuple[Change, ...]:
+        """Put another statement in the place of `memory`, which holds no longer.
+
+        Raises:
+            InvalidInput, RefusedByRedaction: as for an edit; nothing is stored.
+        """
+        changes = self._memories.supersede(memory, content, kind=kind, when=when, scope=scope)
+        self._changed()
+        return changes
+
+    def merge(self, memory: Memory, into: str) -> tuple[Change, ...]:
+        """Let `memory` go into another that says the same.
+
+        Raises:
+            NotFound, InvalidInput: if there is no such memory, or it is the same or holds no more.
+        """
+        return self._review.decide(memory.id, "merge", into=into)
+
+    def say(self, trace_id: str, memory_ids: Sequence[str], *, useful: bool) -> tuple[Verdict, ...]:
+        """Keep the owner's word on a recall, and let its memories count for it, once.
+
+        Raises:
+            NotFound, InvalidInput: see `Verdicts.say`.
+        """
+        trace = self.recalls.trace(trace_id)
+        said, new = self.verdicts.say(trace, memory_ids, useful=useful, at_ms=self._parts.clock.now_ms())
+        scope = self._store.scopes()
+        for memory in self._store.get([one.memory_id for one in new], scope=scope):
+            self._memories.feedback(memory, useful=useful)
+        return said

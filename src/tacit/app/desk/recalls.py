@@ -1,0 +1,255 @@
+"""Recalls in one line each, and sessions turn by turn. In: a store. Out: rows for lists and pages. Decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tacit.capture.usage import read_usage, usage_name
+from tacit.errors import NotFound
+from tacit.model.pack import Surface
+from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionState
+from tacit.model.trace import Trace
+from tacit.ports.store import Store, TraceFilter
+
+TRACES_OF_A_SESSION = 500
+EXPOSURES_OF_A_SESSION = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRow:
+    """One recall. `injected` = ids handed over; `best_relevance` = of the best candidate, null without one."""
+
+    id: str
+    session: str
+    turn: int
+    epoch: int
+    surface: Surface
+    at_ms: int
+    preset: str
+    text: str
+    injected: tuple[str, ...]
+    candidates: int
+    silence: str
+    shadow: bool
+    tokens: int
+    budget_tokens: int
+    took_ms: float
+    threshold: float
+    best_relevance: float | None
+
+
+def row_of(trace: Trace) -> RecallRow:
+    """`trace` in one line."""
+    return RecallRow(
+        id=trace.id,
+        session=trace.session,
+        turn=trace.turn,
+        epoch=trace.epoch,
+        surface=trace.surface,
+        at_ms=trace.at_ms,
+        preset=trace.preset,
+        text=trace.text,
+        injected=trace.injected,
+        candidates=len(trace.candidates),
+        silence=trace.silence,
+        shadow=trace.silence.startswith("shadow mode"),
+        tokens=trace.tokens,
+        budget_tokens=trace.budget_tokens,
+        took_ms=trace.took_ms,
+        threshold=trace.threshold,
+        best_relevance=max((one.relevance for one in trace.candidates), default=None),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One session. `exposures` = memories handed over, `tokens` = what they cost."""
+
+    key: str
+    host: str
+    session_id: str
+    parent: str
+    project_id: str
+    project_root: str
+    cwd: str
+    agent: str
+    turn: int
+    epoch: int
+    started_at_ms: int
+    last_signal_at_ms: int
+    muted: bool
+    incognito: bool
+    ended: bool
+    exposures: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """One memory handed over. `used` = null where nobody has read the session yet."""
+
+    session: str
+    memory_id: str
+    surface: Surface
+    turn: int
+    epoch: int
+    tokens: int
+    at_ms: int
+    used: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnView:
+    """What happened in one turn: the recalls, oldest first, and what was handed over."""
+
+    turn: int
+    epoch: int
+    at_ms: int
+    recalls: tuple[RecallRow, ...]
+    exposures: tuple[Handed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """One session, turn by turn. `prompts`, `files` and `tools` are the last ones of its live record."""
+
+    session: SessionRow
+    turns: tuple[TurnView, ...]
+    prompts: tuple[str, ...]
+    files: tuple[str, ...]
+    tools: tuple[str, ...]
+    failures: tuple[PendingFailure, ...]
+    answers: tuple[int, ...]
+    rule_files: tuple[str, ...]
+
+
+def session_row(state: SessionState) -> SessionRow:
+    """`state` in one line. What a host itself loaded is no exposure of ours."""
+    ours = [one for one in state.ledger if one.surface is not Surface.HOST]
+    return SessionRow(
+        key=str(state.key),
+        host=state.key.host,
+        session_id=state.key.session_id,
+        parent=str(state.parent) if state.parent else "",
+        project_id=state.project_id,
+        project_root=state.project_root,
+        cwd=state.cwd,
+        agent=state.agent,
+        turn=state.turn,
+        epoch=state.epoch,
+        started_at_ms=state.started_at_ms,
+        last_signal_at_ms=state.last_signal_at_ms,
+        muted=state.muted,
+        incognito=state.incognito,
+        ended=state.ended,
+        exposures=len(ours),
+        tokens=sum(one.tokens for one in ours),
+    )
+
+
+class Recalls:
+    """Looks recalls, exposures and sessions up. `settle` waits until what was said so far is stored."""
+
+    def __init__(self, store: Store, *, settle: Callable[[], None]) -> None:
+        self._store = store
+        self._settle = settle
+
+    def rows(self, where: TraceFilter, *, root: str = "", limit: int) -> tuple[RecallRow, ...]:
+        """Recalls, newest first; with `root` only of sessions of the project in that folder."""
+        self._settle()
+        return tuple(row_of(one) for one in self.traces(where, root=root, limit=limit))
+
+    def traces(self, where: TraceFilter, *, root: str = "", limit: int) -> tuple[Trace, ...]:
+        """The same, whole."""
+        self._settle()
+        if root:
+            states = self._store.list_sessions(limit=10_000)
+            names = tuple(str(state.key) for state in states if state.project_root == root)
+            where = TraceFilter(
+                sessions=names, surface=where.surface, injected=where.injected, text=where.text,
+                since_ms=where.since_ms, until_ms=where.until_ms, after=where.after,
+            )  # fmt: skip
+        return self._store.find_traces(where, limit=limit)
+
+    def trace(self, trace_id: str) -> Trace:
+        """One recall.
+
+        Raises:
+            NotFound: if it is unknown.
+        """
+        self._settle()
+        return self._store.get_trace(trace_id)
+
+    def handed(
+        self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
+    ) -> tuple[Handed, ...]:
+        """What was handed over, newest first, and whether it was used."""
+        self._settle()
+        found = self._store.exposures(session=session, memory_id=memory_id, limit=limit, offset=offset)
+        usage = {key: self._used_in(key) for key in dict.fromkeys(one.session for one in found)}
+        return tuple(_handed(one.session, one.exposure, usage[one.session]) for one in found)
+
+    def sessions(self, *, limit: int, offset: int = 0) -> tuple[SessionRow, ...]:
+        """Sessions, newest signal first."""
+        self._settle()
+        return tuple(session_row(one) for one in self._store.list_sessions(limit=limit + offset)[offset:])
+
+    def session(self, key: SessionKey) -> SessionView:
+        """One session, turn by turn.
+
+        Raises:
+            NotFound: if it is unknown.
+        """
+        self._settle()
+        state = self._store.load_session(key)
+        if state is None:
+            raise NotFound(f"No session is called {key}.", hint="GET /v1/sessions lists them.")
+        traces = self._store.list_traces(session=str(key), limit=TRACES_OF_A_SESSION)
+        handed = self.handed(session=key, limit=EXPOSURES_OF_A_SESSION)
+        return SessionView(
+            session=session_row(state),
+            turns=_turns(traces, handed),
+            prompts=state.recent_prompts,
+            files=state.recent_files,
+            tools=state.recent_tools,
+            failures=state.pending_failures,
+            answers=state.answers,
+            rule_files=state.host_rule_files,
+        )
+
+    def _used_in(self, key: SessionKey) -> tuple[frozenset[str], frozenset[str]]:
+        """Memories that were used in a session, and those that were looked at."""
+        usage = read_usage(self._store.get_value(usage_name(key.host, key.session_id)))
+        return frozenset(usage.used), frozenset(usage.counted)
+
+
+def _handed(key: SessionKey, exposure: Exposure, usage: tuple[frozenset[str], frozenset[str]]) -> Handed:
+    used, counted = usage
+    name = exposure.memory_id
+    return Handed(
+        session=str(key),
+        memory_id=name,
+        surface=exposure.surface,
+        turn=exposure.turn,
+        epoch=exposure.epoch,
+        tokens=exposure.tokens,
+        at_ms=exposure.at_ms,
+        used=True if name in used else False if name in counted else None,
+    )
+
+
+def _turns(traces: Sequence[Trace], handed: Sequence[Handed]) -> tuple[TurnView, ...]:
+    counts = Counter((one.epoch, one.turn) for one in (*traces, *handed))
+    found: list[TurnView] = []
+    for epoch, turn in sorted(counts):
+        recalls = [row_of(one) for one in reversed(traces) if (one.epoch, one.turn) == (epoch, turn)]
+        exposures = [one for one in reversed(handed) if (one.epoch, one.turn) == (epoch, turn)]
+        times = [one.at_ms for one in (*recalls, *exposures)]
+        found.append(
+            TurnView(
+                turn=turn, epoch=epoch, at_ms=min(times), recalls=tuple(recalls), exposures=tuple(exposures)
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,110 @@
+"""What the owner said of injections: this was useful, that should not have come. In: verdicts. Out: the same, bounded.
+
+A verdict names a recall and a memory of it; the last one of a pair holds. Kept as one named value of the store: ids, numbers
+and times, no text. `tune` reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from threading import Lock
+from typing import Any, cast
+
+from tacit.errors import InvalidInput
+from tacit.model.trace import Trace
+from tacit.ports.store import Store
+
+NAME = "feedback/verdicts"
+MOST = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One word of the owner on one memory of one recall.
+
+    Attributes:
+        trace_id, memory_id: which.
+        useful: it belongs there; False = it should not have come.
+        injected: whether it was handed over; useful and not injected = it was missed.
+        surface, relevance, threshold: of the recall.
+        trace_at_ms, at_ms: when it was handed over, and when this was said.
+    """
+
+    trace_id: str
+    memory_id: str
+    useful: bool
+    injected: bool
+    surface: str
+    relevance: float
+    threshold: float
+    trace_at_ms: int
+    at_ms: int
+
+
+def read_verdicts(store: Store) -> tuple[Verdict, ...]:
+    """All that are kept, oldest first."""
+    text = store.get_value(NAME)
+    rows = cast(list[dict[str, Any]], json.loads(text)) if text else []
+    return tuple(Verdict(**row) for row in rows)
+
+
+class Verdicts:
+    """Keeps what was said. Safe to use from several threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = Lock()
+
+    def all(self) -> tuple[Verdict, ...]:
+        """All that are kept, oldest first."""
+        return read_verdicts(self._store)
+
+    def of(self, trace_id: str) -> tuple[Verdict, ...]:
+        """Those on one recall."""
+        return tuple(one for one in self.all() if one.trace_id == trace_id)
+
+    def say(
+        self, trace: Trace, memory_ids: Sequence[str], *, useful: bool, at_ms: int
+    ) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
+        """Keep a verdict on each of `memory_ids`; () = on everything that was handed over.
+
+        Returns:
+            The verdicts, and those of them that say something new.
+
+        Raises:
+            InvalidInput: if one of them had no part in the recall, or nothing was handed over and none is named.
+        """
+        known = {one.memory_id: one.relevance for one in trace.candidates}
+        named = tuple(dict.fromkeys(memory_ids)) or trace.injected
+        if not named:
+            raise InvalidInput(
+                f"{trace.id} handed nothing over.", hint="Name the memory that should have come."
+            )
+        for name in named:
+            if name not in known and name not in trace.injected:
+                raise InvalidInput(
+                    f"{name} had no part in {trace.id}.", hint="Name one of its candidates by its whole id."
+                )
+        said = tuple(
+            Verdict(
+                trace_id=trace.id, memory_id=name, useful=useful, injected=name in trace.injected,
+                surface=trace.surface.value, relevance=known.get(name, 1.0), threshold=trace.threshold,
+                trace_at_ms=trace.at_ms, at_ms=at_ms,
+            )
+            for name in named
+        )  # fmt: skip
+        with self._lock:
+            before = {(one.trace_id, one.memory_id): one for one in self.all()}
+            new = tuple(
+                one
+                for one in said
+                if (known_one := before.pop((one.trace_id, one.memory_id), None)) is None
+                or known_one.useful != useful
+            )
+            kept = (*before.values(), *said)[-MOST:]
+            self._store.put_value(
+                NAME, json.dumps([asdict(one) for one in kept], separators=(",", ":"), allow_nan=False)
+            )
+        return said, new

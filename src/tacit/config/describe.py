@@ -1,0 +1,120 @@
+"""What a setting takes, as values: for pages and programs that let people change it. In: the model. Out: facts. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, cast, get_args, get_origin
+
+from tacit.config.fields import Setting, settings_by_key
+from tacit.config.layers import AGENT_SECTIONS, KIND_LISTS
+from tacit.config.preset_files import preset_names
+from tacit.config.project_rules import ALLOWED
+
+SettingType = Literal["boolean", "integer", "number", "string", "choice", "list", "mapping"]
+PROCESS_SECTIONS = ("daemon", "embedder", "kinds")
+"""What is read when the daemon starts; everything else follows the files within a second."""
+PINNED_GUIDANCE = (
+    "Pin few kinds. An assistant of one person or a small team: todo and goal, where projects run long also decision. "
+    "Many people in one place: none. Broad kinds (fact, event, observation) dilute the prompt; pin them only for a reason. "
+    "Nothing here is forbidden."
+)
+GUIDANCE = {"recall.pinned_kinds": PINNED_GUIDANCE}
+"""What to bear in mind, beside the meaning. Source: the ambient seed, "Recommended usage"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What one setting takes.
+
+    Attributes:
+        key, section, about: dotted name, the part before its last dot, meaning.
+        type: of the value; of a list's items in `items`.
+        nullable: whether null is a value.
+        choices: all there are, of the value or of a list's items; () = open.
+        minimum, maximum: of a number, inclusive unless `above_minimum`.
+        default: the shipped value.
+        per_agent: whether an agent or a project of one's own may have another value.
+        project: in which direction a project's file may move it; "" = not at all.
+        restart: whether it takes effect only when the daemon starts anew.
+        guidance: what to bear in mind, or "".
+    """
+
+    key: str
+    section: str
+    about: str
+    type: SettingType
+    items: SettingType | None
+    nullable: bool
+    choices: tuple[str, ...]
+    minimum: float | None
+    maximum: float | None
+    above_minimum: bool
+    default: object
+    per_agent: bool
+    project: str
+    restart: bool
+    guidance: str
+
+
+@cache
+def described() -> dict[str, Described]:
+    """Every setting by its dotted name, in the order of the model; kinds of the user's own apart."""
+    return {key: _describe(setting) for key, setting in settings_by_key().items()}
+
+
+def _describe(setting: Setting) -> Described:
+    annotation: Any = setting.field.annotation
+    parts = get_args(annotation)
+    nullable = type(None) in parts and get_origin(annotation) is not Literal
+    if nullable:
+        annotation = next(part for part in parts if part is not type(None))
+    item: Any = get_args(annotation)[0] if get_origin(annotation) is tuple else None
+    limits = {
+        name: cast(float, value)
+        for rule in setting.field.metadata
+        for name in ("ge", "gt", "le", "lt")
+        if (value := getattr(rule, name, None)) is not None
+    }
+    top = setting.key.partition(".")[0]
+    default = setting.field.get_default(call_default_factory=True)
+    return Described(
+        key=setting.key,
+        section=setting.key.rpartition(".")[0],
+        about=setting.field.description or "",
+        type=_type(annotation),
+        items=None if item is None else _type(item),
+        nullable=nullable,
+        choices=_choices(setting.key, annotation if item is None else item),
+        minimum=limits.get("ge", limits.get("gt")),
+        maximum=limits.get("le", limits.get("lt")),
+        above_minimum="gt" in limits,
+        default=list(cast("tuple[object, ...]", default)) if isinstance(default, tuple) else default,
+        per_agent=top in AGENT_SECTIONS,
+        project=ALLOWED.get(setting.key, ""),
+        restart=top in PROCESS_SECTIONS,
+        guidance=GUIDANCE.get(setting.key, ""),
+    )
+
+
+def _type(annotation: object) -> SettingType:
+    origin = get_origin(annotation)
+    if origin is tuple:
+        return "list"
+    if origin is dict:
+        return "mapping"
+    if origin is Literal:
+        return "choice"
+    names: dict[object, SettingType] = {bool: "boolean", int: "integer", float: "number"}
+    return names.get(annotation, "string")
+
+
+def _choices(key: str, annotation: object) -> tuple[str, ...]:
+    if key == "preset":
+        return preset_names()
+    return tuple(str(value) for value in get_args(annotation)) if get_origin(annotation) is Literal else ()
+
+
+def names_kinds(key: str) -> bool:
+    """Whether a list holds names of kinds."""
+    return tuple(key.split(".")) in KIND_LISTS
