@@ -1,24 +1,33 @@
-/** Every question the page asks, in one place. Names of query keys are what `live` renews. */
-import { keepPreviousData, useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+/** Every question the page asks, in one place. The first word of a query's key is what `live` and changes renew. */
+import { keepPreviousData, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { queryClient } from "./queryClient";
-import type {
-  ChangeEntry, EngineStatus, Graph, Memory, ProjectRow, RecallRow, Recalled, Relation, Replayed, ReviewEntry, Series, SessionDetail, SessionRow,
-  Surface, Trace, Verdict,
-} from "./types";
+import type { Memory, OneTrace, Recalled, Status, Surface } from "./types";
 
-export const useStatus = () =>
-  useQuery({ queryKey: ["status"], queryFn: () => body<EngineStatus>(api.GET("/v1/status")), refetchInterval: 30_000 });
+const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? undefined;
+
+// --- the whole
+
+export const useStatus = () => useQuery({ queryKey: ["status"], queryFn: () => body(api.GET("/v1/status")), refetchInterval: 30_000 });
+
+export const useHealth = () => useQuery({ queryKey: ["status", "health"], queryFn: () => body(api.GET("/v1/health")), refetchInterval: 15_000 });
 
 export const useSeries = (sinceMs: number, bucket: "hour" | "day") =>
   useQuery({
-    queryKey: ["timeline", sinceMs, bucket],
-    queryFn: async () => (await body<{ series: Series }>(api.GET("/v1/series", { params: { query: { since_ms: sinceMs, bucket } } }))).series,
+    queryKey: ["timeline", "series", sinceMs, bucket],
+    queryFn: async () => (await body(api.GET("/v1/stats/timeline", { params: { query: { since_ms: sinceMs, bucket } } }))).series,
     placeholderData: keepPreviousData,
   });
 
+export const useProjects = () =>
+  useQuery({ queryKey: ["projects"], queryFn: async () => (await body(api.GET("/v1/projects"))).projects, staleTime: 60_000 });
+
+export const useKinds = () => useQuery({ queryKey: ["kinds"], queryFn: async () => (await body(api.GET("/v1/kinds"))).kinds, staleTime: 60_000 });
+
+// --- recalls
+
 export interface TraceFilter {
-  surface?: Surface;
+  surface?: Exclude<Surface, "host">;
   outcome?: "injected" | "silent";
   text?: string;
   session?: string;
@@ -28,27 +37,19 @@ export interface TraceFilter {
 export const useTraces = (filter: TraceFilter, limit = 60) =>
   useInfiniteQuery({
     queryKey: ["traces", filter, limit],
-    queryFn: ({ pageParam }) =>
-      body<{ recalls: RecallRow[]; next_cursor: string | null }>(
-        api.GET("/v1/recalls", { params: { query: { ...filter, limit, ...(pageParam !== "" && { cursor: pageParam }) } } }),
-      ),
+    queryFn: ({ pageParam }) => body(api.GET("/v1/timeline", { params: { query: { ...filter, limit, ...(pageParam !== "" && { cursor: pageParam }) } } })),
     initialPageParam: "",
-    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    getNextPageParam: cursorOf,
     placeholderData: keepPreviousData,
   });
 
 export const useTrace = (id: string) =>
-  useQuery({
-    queryKey: ["trace", id],
-    queryFn: () => body<{ trace: Trace; verdicts: Verdict[] }>(api.GET("/v1/traces/{id}", { params: { path: { id } } })),
-    staleTime: Infinity,
-  });
+  useQuery({ queryKey: ["trace", id], queryFn: () => body(api.GET("/v1/traces/{id}", { params: { path: { id } } })) as unknown as Promise<OneTrace>, staleTime: Infinity });
 
 export const useReplay = (id: string, threshold: number, enabled: boolean) =>
   useQuery({
     queryKey: ["replay", id, threshold],
-    queryFn: async () =>
-      (await body<{ replayed: Replayed }>(api.GET("/v1/traces/{id}/replay", { params: { path: { id }, query: { threshold } } }))).replayed,
+    queryFn: async () => (await body(api.GET("/v1/traces/{id}/replay", { params: { path: { id }, query: { threshold } } }))).replayed,
     enabled,
     staleTime: Infinity,
     placeholderData: keepPreviousData,
@@ -56,106 +57,114 @@ export const useReplay = (id: string, threshold: number, enabled: boolean) =>
 
 export const useVerdict = (traceId: string) =>
   useMutation({
-    mutationFn: (said: { memory_ids: string[]; useful: boolean }) =>
-      body<{ verdicts: Verdict[] }>(api.POST("/v1/traces/{id}/feedback", { params: { path: { id: traceId } }, body: said })),
+    mutationFn: (said: { memory_ids: string[]; useful: boolean }) => body(api.POST("/v1/traces/{id}/feedback", { params: { path: { id: traceId } }, body: said })),
     onSuccess: () => {
-      void queryClient.invalidateQueries({ queryKey: ["trace", traceId] });
-      void queryClient.invalidateQueries({ queryKey: ["timeline"] });
+      for (const key of [["trace", traceId], ["timeline"]]) void queryClient.invalidateQueries({ queryKey: key });
     },
   });
+
+export interface Question {
+  text: string;
+  cwd: string;
+  surface: Exclude<Surface, "host">;
+  preset: string | null;
+}
+
+const recall = (asked: Question, more: { replay_at?: number[] } = {}) =>
+  body(api.POST("/v1/recall", { body: { ...asked, ...more, store_trace: false } })) as unknown as Promise<Recalled>;
+
+export const useRecall = () => useMutation({ mutationFn: (asked: Question) => recall(asked), meta: { quiet: true } });
+
+/** The same question decided at another threshold, without keeping a trace. */
+export const useDryReplay = (asked: Question | undefined, threshold: number, enabled: boolean) =>
+  useQuery({
+    queryKey: ["dry-replay", asked, threshold],
+    queryFn: async () => (await recall(asked!, { replay_at: [threshold] })).replayed[0]!,
+    enabled: enabled && asked !== undefined,
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
+  });
+
+// --- memories
 
 export interface MemoryFilter {
   text?: string;
   kind?: string[];
-  status?: string[];
+  status?: (Status | "all")[];
   scope?: string[];
-  cwd?: string;
   as_of_ms?: number;
-  order?: string;
+  order?: "created" | "updated" | "importance" | "used";
 }
 
-export interface MemoryPage {
-  memories: Memory[];
-  total: number | null;
-  next_cursor: string | null;
-}
+export const PAGE_ROWS = 100;
 
-export const useMemories = (filter: MemoryFilter, limit = 200) =>
-  useInfiniteQuery({
-    queryKey: ["memories", filter, limit],
-    queryFn: ({ pageParam }) =>
-      body<MemoryPage>(
-        api.GET("/v1/memories", { params: { query: { ...filter, limit, total: pageParam === "", ...(pageParam !== "" && { cursor: pageParam }) } } }),
-      ),
-    initialPageParam: "",
-    getNextPageParam: (last) => last.next_cursor ?? undefined,
-    placeholderData: keepPreviousData,
+/** The parts of a long list that are looked at; a part that is not there yet is undefined. */
+export const useMemoryPages = (filter: MemoryFilter, pages: number[]) =>
+  useQueries({
+    queries: pages.map((page) => ({
+      queryKey: ["memories", filter, page],
+      queryFn: () => body(api.GET("/v1/memories", { params: { query: { ...filter, limit: PAGE_ROWS, offset: page * PAGE_ROWS } } })),
+      staleTime: 20_000,
+    })),
   });
 
-export interface Tagged {
-  memory: Memory;
-  etag: string;
-}
+export const useFoundMemories = (text: string) =>
+  useQuery({
+    queryKey: ["memories", "found", text],
+    queryFn: async () => (await body(api.GET("/v1/search", { params: { query: { text, limit: 20 } } }))).hits,
+    enabled: text.trim() !== "",
+    placeholderData: keepPreviousData,
+  });
 
 export const useMemory = (id: string | undefined) =>
   useQuery({
     queryKey: ["memory", id],
     enabled: id !== undefined,
-    queryFn: async (): Promise<Tagged> => {
-      const { data, response } = await api.GET("/v1/memories/{id}", { params: { path: { id: id! } } });
-      return { memory: (data as { memory: Memory }).memory, etag: response.headers.get("ETag") ?? "" };
-    },
+    queryFn: async () => (await body(api.GET("/v1/memories/{id}", { params: { path: { id: id! } } }))).memory,
   });
 
 export const useHistory = (id: string) =>
-  useQuery({
-    queryKey: ["memory", id, "history"],
-    queryFn: async () => (await body<{ versions: Memory[] }>(api.GET("/v1/memories/{id}/history", { params: { path: { id } } }))).versions,
-  });
+  useQuery({ queryKey: ["memory", id, "history"], queryFn: async () => (await body(api.GET("/v1/memories/{id}/history", { params: { path: { id } } }))).versions });
 
 export const useRelations = (id: string) =>
-  useQuery({
-    queryKey: ["memory", id, "relations"],
-    queryFn: () => body<{ relations: Relation[]; memories: Memory[] }>(api.GET("/v1/memories/{id}/relations", { params: { path: { id } } })),
-  });
-
-export interface ExposureEntry {
-  session: string;
-  exposure: { memory_id: string; surface: Surface; turn: number; epoch: number; tokens: number; at_ms: number };
-}
+  useQuery({ queryKey: ["memory", id, "relations"], queryFn: () => body(api.GET("/v1/memories/{id}/relations", { params: { path: { id } } })) });
 
 export const useExposures = (id: string) =>
   useQuery({
     queryKey: ["memory", id, "exposures"],
-    queryFn: async () =>
-      (await body<{ exposures: ExposureEntry[] }>(api.GET("/v1/exposures", { params: { query: { memory: id, limit: 50 } } }))).exposures,
+    queryFn: async () => (await body(api.GET("/v1/memories/{id}/exposures", { params: { path: { id }, query: { limit: 50 } } }))).exposures,
   });
 
 export function renewMemories() {
   for (const key of ["memories", "memory", "review", "graph", "changes", "status"]) void queryClient.invalidateQueries({ queryKey: [key] });
 }
 
-export interface Edit {
-  content?: string;
-  kind?: string;
-  when?: string;
-  scope?: string;
-  importance?: number;
-  pinned?: boolean;
+export interface EditedParts {
+  content: string;
+  kind: string;
+  when: string;
+  scope: string;
+  importance: number;
+  pinned: boolean;
 }
 
-export const useEdit = (id: string) =>
+/** Change a memory if it still is what was looked at. */
+export const useEdit = () =>
   useMutation({
-    mutationFn: ({ edit, etag }: { edit: Edit; etag: string }) =>
-      body<{ memory: Memory }>(api.PATCH("/v1/memories/{id}", { params: { path: { id }, header: { "If-Match": etag } }, body: edit })),
+    mutationFn: ({ memory, parts }: { memory: Memory; parts: Partial<EditedParts> }) =>
+      body(
+        api.PATCH("/v1/memories/{id}", {
+          params: { path: { id: memory.id }, header: { "If-Match": `"${memory.etag}"` } },
+          body: parts,
+        }),
+      ),
     onSuccess: renewMemories,
     meta: { quiet: true },
   });
 
 export const useForget = () =>
   useMutation({
-    mutationFn: ({ id, reason }: { id: string; reason: string }) =>
-      body(api.DELETE("/v1/memories/{id}", { params: { path: { id }, query: { reason } } })),
+    mutationFn: (id: string) => body(api.DELETE("/v1/memories/{id}", { params: { path: { id }, query: { reason: "forgotten on the page" } } })),
     onSuccess: renewMemories,
   });
 
@@ -168,61 +177,66 @@ export const useSupersede = () =>
 
 export const useMerge = () =>
   useMutation({
-    mutationFn: ({ id, into }: { id: string; into: string }) =>
-      body(api.POST("/v1/memories/{id}/merge", { params: { path: { id } }, body: { into } })),
+    mutationFn: ({ id, into }: { id: string; into: string }) => body(api.POST("/v1/memories/{id}/merge", { params: { path: { id } }, body: { into } })),
     onSuccess: renewMemories,
   });
 
+/** Take back the last change, of one memory or of all. */
 export const useUndo = () =>
   useMutation({
-    mutationFn: (id?: string) => body<{ changes: { change: string }[] }>(api.POST("/v1/undo", { body: id === undefined ? {} : { id } })),
+    mutationFn: (id?: string) => body(api.POST("/v1/undo", { body: { id: id ?? null } })),
     onSuccess: renewMemories,
   });
 
 export const useRemember = () =>
   useMutation({
-    mutationFn: (said: { content: string; kind?: string; scope?: string; when?: string; cwd?: string }) =>
-      body<{ changes: { change: string; reason: string; memory?: Memory }[] }>(api.POST("/v1/remember", { body: { ...said, source: "page" } })),
+    mutationFn: (said: { content: string; kind?: string; scope?: string; when?: string }) => body(api.POST("/v1/remember", { body: { ...said, source: "page" } })),
     onSuccess: renewMemories,
   });
 
 export const useReview = () =>
-  useQuery({
-    queryKey: ["review"],
-    queryFn: async () => (await body<{ review: ReviewEntry[] }>(api.GET("/v1/review", { params: { query: { limit: 200 } } }))).review,
-  });
+  useQuery({ queryKey: ["review"], queryFn: async () => (await body(api.GET("/v1/review", { params: { query: { limit: 200 } } }))).review });
 
 export const useReviewCount = (): number => useReview().data?.length ?? 0;
 
+export interface Decision {
+  id: string;
+  action: "accept" | "reject" | "merge" | "keep";
+  content?: string;
+  into?: string;
+}
+
 export const useDecide = () =>
   useMutation({
-    mutationFn: ({ id, ...decision }: { id: string; action: "accept" | "reject" | "merge" | "keep"; content?: string; into?: string }) =>
-      body(api.POST("/v1/review/{id}", { params: { path: { id } }, body: decision })),
+    mutationFn: ({ id, action, content, into }: Decision) =>
+      body(api.POST("/v1/review/{id}", { params: { path: { id } }, body: { action, content: content ?? null, into: into ?? null } })),
     onSuccess: renewMemories,
   });
 
 export const useChanges = (limit = 20) =>
+  useQuery({ queryKey: ["changes", limit], queryFn: async () => (await body(api.GET("/v1/changes", { params: { query: { limit } } }))).changes });
+
+export const useGraph = (limit: number, scope: string) =>
   useQuery({
-    queryKey: ["changes", limit],
-    queryFn: async () => (await body<{ changes: ChangeEntry[] }>(api.GET("/v1/changes", { params: { query: { limit } } }))).changes,
+    queryKey: ["graph", limit, scope],
+    queryFn: async () => (await body(api.GET("/v1/graph", { params: { query: { limit, ...(scope !== "" && { scope: [scope] }) } } }))).graph,
+    staleTime: 60_000,
   });
+
+// --- sessions
 
 export const useSessions = (limit = 50) =>
   useInfiniteQuery({
     queryKey: ["sessions", limit],
-    queryFn: ({ pageParam }) =>
-      body<{ sessions: SessionRow[]; next_cursor: string | null }>(
-        api.GET("/v1/sessions", { params: { query: { limit, ...(pageParam !== "" && { cursor: pageParam }) } } }),
-      ),
+    queryFn: ({ pageParam }) => body(api.GET("/v1/sessions", { params: { query: { limit, ...(pageParam !== "" && { cursor: pageParam }) } } })),
     initialPageParam: "",
-    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    getNextPageParam: cursorOf,
   });
 
 export const useSession = (host: string, session_id: string) =>
   useQuery({
     queryKey: ["sessions", host, session_id],
-    queryFn: async () =>
-      (await body<{ session: SessionDetail }>(api.GET("/v1/sessions/{host}/{session_id}", { params: { path: { host, session_id } } }))).session,
+    queryFn: async () => (await body(api.GET("/v1/sessions/{host}/{session_id}", { params: { path: { host, session_id } } }))).session,
   });
 
 export const useMute = () =>
@@ -232,24 +246,40 @@ export const useMute = () =>
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["sessions"] }),
   });
 
-export const useGraph = (limit: number, cwd: string) =>
+// --- settings
+
+/** Whose settings: everybody's, one agent's, one project's. */
+export interface Place {
+  holder: "user" | "agents" | "projects";
+  name: string;
+}
+
+export const useSettings = (place: Place) =>
   useQuery({
-    queryKey: ["graph", limit, cwd],
+    queryKey: ["settings", place],
     queryFn: async () =>
-      (await body<{ graph: Graph }>(api.GET("/v1/graph", { params: { query: { limit, ...(cwd !== "" && { cwd }) } } }))).graph,
-    staleTime: 60_000,
+      (
+        await body(
+          api.GET("/v1/settings", {
+            params: { query: { ...(place.holder === "agents" && { agent: place.name }), ...(place.holder === "projects" && { cwd: place.name }) } },
+          }),
+        )
+      ).settings,
+    placeholderData: keepPreviousData,
   });
 
-export const useProjects = () =>
-  useQuery({
-    queryKey: ["projects"],
-    queryFn: async () => (await body<{ projects: ProjectRow[] }>(api.GET("/v1/projects"))).projects,
-    staleTime: 60_000,
-  });
+const renewSettings = () => {
+  for (const key of ["settings", "status"]) void queryClient.invalidateQueries({ queryKey: [key] });
+};
 
-export const useRecall = () =>
+export const useSet = (place: Place) =>
   useMutation({
-    mutationFn: (asked: { text: string; cwd: string; surface: Surface; budget_tokens?: number; thresholds?: number[] }) =>
-      body<Recalled>(api.POST("/v1/recall", { body: { ...asked, store_trace: false } })),
-    meta: { quiet: true },
+    mutationFn: ({ key, value }: { key: string; value: unknown }) => body(api.PATCH("/v1/settings", { body: { ...place, values: { [key]: value } } })),
+    onSuccess: renewSettings,
+  });
+
+export const useRevert = (place: Place) =>
+  useMutation({
+    mutationFn: (key: string) => body(api.DELETE("/v1/settings", { params: { query: { ...place, key } } })),
+    onSuccess: renewSettings,
   });

@@ -6,7 +6,6 @@ import { IconSearch } from "@tabler/icons-react";
 import { useEffect, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useProjects, useTraces, type TraceFilter } from "../../api/queries";
-import type { Surface } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Head } from "../../ui/Head";
@@ -21,7 +20,7 @@ export function Component() {
     const given: TraceFilter = {};
     const surface = params.get("surface");
     const outcome = params.get("outcome");
-    if (surface !== null) given.surface = surface as Surface;
+    if (surface !== null) given.surface = surface as NonNullable<TraceFilter["surface"]>;
     if (outcome === "injected" || outcome === "silent") given.outcome = outcome;
     if (words !== "") given.text = words;
     if (params.has("session")) given.session = params.get("session")!;

@@ -1,0 +1,118 @@
+"""A home with made-up work, its daemon, and a browser that signed in the way a person does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, Playwright, ViewportSize, sync_playwright
+
+ROOT = Path(__file__).parents[3]
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+NARROW: ViewportSize = {"width": 375, "height": 812}
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+PAGES = {
+    "overview": "/ui/",
+    "traces": "/ui/traces",
+    "memories": "/ui/memories",
+    "review": "/ui/review",
+    "sessions": "/ui/sessions",
+    "graph": "/ui/graph",
+    "playground": "/ui/playground",
+    "settings": "/ui/settings",
+    "health": "/ui/health",
+}
+
+
+def chromium() -> str:
+    """The system's browser, or empty."""
+    return next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A home whose daemon listens on `port`."""
+
+    home: Path
+    port: int
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `tacit` in this home."""
+        environ = {**os.environ, "TACIT_HOME": str(self.home), "NO_COLOR": "1"}
+        command = [sys.executable, "-m", "tacit.cli.main", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env=environ, timeout=60)
+
+    def link(self) -> str:
+        """A fresh address to sign in with."""
+        done = self.run("ui", "--json", "--port", "0")
+        assert done.returncode == 0, done.stderr
+        return str(json.loads(done.stdout)["url"])
+
+
+@contextmanager
+def served(home: Path) -> Iterator[Served]:
+    """Serve `home` on a port of its own, and end the daemon afterwards."""
+    first = Served(home=home, port=0)
+    try:
+        url = first.link()
+        yield Served(home=home, port=int(url.split(":")[2].split("/")[0]))
+    finally:
+        first.run("stop")
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless browser; software rendering, so that WebGL works everywhere."""
+    flags = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
+    if os.geteuid() == 0:
+        flags.append("--no-sandbox")
+    with sync_playwright() as playwright:
+        made = _launch(playwright, flags)
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+def _launch(playwright: Playwright, flags: list[str]) -> Browser:
+    return playwright.chromium.launch(executable_path=chromium(), args=flags)
+
+
+def signed_in(opened: Browser, served_home: Served, *, theme: str = "light", size: ViewportSize = WIDE) -> Page:
+    """A page that signed in by a link of `tacit ui`; complaints of the browser are kept in `page.complaints`."""
+    context = opened.new_context(viewport=size, color_scheme="dark" if theme == "dark" else "light", locale="en-GB", timezone_id="UTC", reduced_motion="reduce")
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.complaints = complaints  # type: ignore[attr-defined]
+    page.goto(served_home.link())
+    page.wait_for_selector("nav[aria-label=Pages]", state="attached")
+    return page
+
+
+def settle(page: Page, *, within_ms: int = 15_000) -> None:
+    """Wait until nothing is being loaded; the live stream stays open, so network silence is no sign."""
+    # Not `wait_for_function`: it needs eval, which the page's policy forbids.
+    for _ in range(within_ms // 50):
+        if page.evaluate(_SETTLED):
+            page.wait_for_timeout(200)
+            if page.evaluate(_SETTLED):
+                return
+        page.wait_for_timeout(50)
+    raise TimeoutError(f"{page.url} is still loading")
+
+
+_SETTLED = "document.querySelector('main h1') !== null && document.querySelector('[aria-busy=true]') === null"
