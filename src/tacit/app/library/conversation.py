@@ -24,10 +24,14 @@ PREVIOUS_CHARS = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """What a request carries: `system` for the system prompt, `texts` per message (in the order of the list; "" = none)."""
+    """What a request carries: `system` for the system prompt, `texts` per message (in the order of the list; "" = none).
+
+    `every_call` = the system text is written anew with every prompt.
+    """
 
     system: str = ""
     texts: tuple[str, ...] = ()
+    every_call: bool = False
 
 
 @dataclass(slots=True)
@@ -48,6 +52,7 @@ class Conversation:
     _decided: dict[str, str] = field(default_factory=dict[str, str])
     _prompts: set[str] = field(default_factory=set[str])
     _epoch: int = 0
+    _every_call: bool = False
 
     def advance(self, said: Sequence[Said], *, whole: bool = True) -> Placement:
         """Ask for what is new in `said` and say what every message carries.
@@ -75,6 +80,7 @@ class Conversation:
                 self._prompt(slots[at][-1], said[at].text, previous, newest=at == last_prompt(said))
         return Placement(
             system=self.system,
+            every_call=self._every_call,
             texts=tuple(
                 "\n\n".join(text for slot in names if (text := self._decided.get(slot))) for names in slots
             ),
@@ -86,6 +92,14 @@ class Conversation:
         self._start = "compact"
         self._decided.clear()
         self._prompts.clear()
+
+    def begin_as_fork(self, other: Conversation, *, parent: str) -> None:
+        """Take over what `other` handed over: the same messages keep the same bytes here."""
+        self.about = {**self.about, "parent": parent}
+        self.system = other.system
+        self._start = "fork"
+        self._decided = dict(other._decided)
+        self._prompts = set(other._prompts)
 
     def _notice_compaction(self, slots: Sequence[Sequence[str]]) -> None:
         now = {slot for names in slots for slot in names if not slot.startswith(CALL)}
@@ -127,7 +141,7 @@ class Conversation:
         answer = answer or {}
         system = answer.get("system")
         if isinstance(system, str):  # the sections of the `refresh` preset: written anew with every prompt
-            self.system = system
+            self.system, self._every_call = system, True
         self._decide(slot, answer.get("text"))
         self._bound(slot)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from tacit.app.library.conversation import Conversation
+from tacit.app.library.conversation import Conversation, Placement
 from tacit.app.library.shapes import ROLE_CONTENT, Result, Said, Shape
 
 _LOG = logging.getLogger(__name__)
@@ -84,24 +84,38 @@ class Session:
             whole: whether they are the whole conversation, not only what is new.
         """
         try:
-            return self._prepared(messages, shape, whole=whole)
+            said = [shape.read(message) for message in messages]
         except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
-            _LOG.warning("nothing is handed over: the messages could not be prepared", exc_info=True)
+            _LOG.warning("nothing is handed over: the messages could not be read", exc_info=True)
             return Prepared(messages=list(messages))
-
-    def _prepared(self, messages: Sequence[M], shape: Shape, *, whole: bool) -> Prepared[M]:
-        said = [shape.read(message) for message in messages]
-        if not self._lock.acquire(timeout=LOCK_S):
-            return Prepared(messages=list(messages), system=self._talk.system)
-        try:
-            placed = self._talk.advance(said, whole=whole)
-        finally:
-            self._lock.release()
+        placed = self.place(said, whole=whole)
+        texts = placed.texts or ("",) * len(said)
         listed = [
             shape.place(message, text) if one.digest or one.results else message
-            for message, one, text in zip(messages, said, placed.texts, strict=True)
+            for message, one, text in zip(messages, said, texts, strict=True)
         ]
-        return Prepared(messages=listed, system=placed.system, blocks=sum(1 for text in placed.texts if text))
+        return Prepared(messages=listed, system=placed.system, blocks=sum(1 for text in texts if text))
+
+    def place(self, said: Sequence[Said], *, whole: bool = True) -> Placement:
+        """`prepare` for messages that were read already: what each of them carries; no texts at all where something broke."""
+        if not self._lock.acquire(timeout=LOCK_S):
+            return Placement(system=self._talk.system)
+        try:
+            return self._talk.advance(said, whole=whole)
+        except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
+            _LOG.warning("nothing is handed over: the memory could not be asked", exc_info=True)
+            return Placement(system=self._talk.system)
+        finally:
+            self._lock.release()
+
+    def fork(self, session_id: str) -> Session:
+        """A conversation that goes on from here in another way: what was handed over here is in its context, too."""
+        forked = Session(
+            session_id, hook=self._hook, later=self._later, cwd=self._about["cwd"], agent=self._about["agent"],
+            deadline_ms=self._deadline_ms,
+        )  # fmt: skip
+        forked._talk.begin_as_fork(self._talk, parent=self.id)
+        return forked
 
     def finish(self, text: str = "", *, messages: Sequence[object] = (), shape: Shape = ROLE_CONTENT) -> None:
         """Say that the agent's turn is over, so that something may be learned from it. Returns at once.
@@ -118,8 +132,10 @@ class Session:
             return
         self.heard(said, text)
 
-    def heard(self, said: Sequence[Said], text: str = "") -> None:
-        """`finish` for messages that were read already."""
+    def heard(
+        self, said: Sequence[Said], text: str = "", *, sent: Sequence[Mapping[str, object]] = ()
+    ) -> None:
+        """`finish` for messages that were read already; `sent` tells what the requests of this turn were like."""
         closing = Said(role="assistant", text=text)
         every = (
             [*said, closing]
@@ -133,6 +149,7 @@ class Session:
             "text": end[-END_CHARS:],
             "final": True,
             "messages": transcript(every),
+            "sent": list(sent),
         }
         self._later(lambda: self._hook(payload, 5_000.0))
 

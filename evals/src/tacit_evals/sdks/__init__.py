@@ -1,0 +1,1 @@
+"""What the SDK middleware costs a request."""

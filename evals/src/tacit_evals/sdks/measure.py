@@ -1,0 +1,173 @@
+"""What the SDK middleware costs a request: `python -m tacit_evals.sdks [--turns N] [--rounds N] [--daemon]`.
+
+In: nothing; a server on the loopback stands in for the model. Out: per API, in milliseconds, what a request takes in the middleware besides
+the questions to the memory, what those take, and whole requests with and without it, in turn. Target: overhead p50 <= 2 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+
+from tacit import Tacit, __version__
+from tacit.app.library.over_socket import OverSocket
+from tacit.app.library.ways import Statement, Way, open_in_process
+from tacit.config.home import Home
+from tacit.daemon.client import DaemonClient
+from tacit.hosts.probe.stub_model import StubModel
+from tacit.middleware import exchange
+from tacit.middleware.carrier import carrying
+from tacit.middleware.talks import Talks
+
+TARGET_MS = 2.0
+TOPICS = ("the billing module", "the database migration", "the login page", "the release notes")
+
+
+class TimedWay:
+    """A way to an engine that counts the seconds it is waited for."""
+
+    def __init__(self, way: Way) -> None:
+        self.way = way
+        self.waited_s = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.way, name)
+
+    def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Any:
+        began = time.perf_counter()
+        try:
+            return self.way.hook(payload, deadline_ms)
+        finally:
+            # What is told behind the answers is not waited for; a replay is the middleware's own way of bounding blocks.
+            if payload["event"] not in ("message_end", "replay"):
+                self.waited_s += time.perf_counter() - began
+
+
+class Timed(exchange.Exchange):
+    """Times what it does, and what of that is spent on asking."""
+
+    def __init__(self, way: TimedWay, memory: Tacit) -> None:
+        self.way = way
+        self.own_ms: list[float] = []
+        self.asked_ms: list[float] = []
+        super().__init__(Talks(lambda name: memory.session(name, deadline_ms=10_000.0)), session="")
+
+    def outgoing(self, path: str, headers: Mapping[str, str], content: bytes) -> Any:
+        self.way.waited_s, began = 0.0, time.perf_counter()
+        found = super().outgoing(path, headers, content)
+        self.asked_ms.append(self.way.waited_s * 1000)
+        self.own_ms.append((time.perf_counter() - began - self.way.waited_s) * 1000)
+        return found
+
+    def heard(self, sent: Any, content: bytes, *, stream: bool) -> None:
+        began = time.perf_counter()
+        super().heard(sent, content, stream=stream)
+        self.own_ms[-1] += (time.perf_counter() - began) * 1000
+
+
+def one_turn(api: str, client: Any, said: list[Any]) -> None:
+    """One request of a conversation, and its answer put behind it."""
+    if api == "messages":
+        reply = client.messages.create(model="m", max_tokens=100, system="You are terse.", messages=said)
+        said.append({"role": "assistant", "content": reply.content})
+    elif api == "chat":
+        reply = client.chat.completions.create(
+            model="m", messages=[{"role": "system", "content": "Terse."}, *said]
+        )
+        said.append({"role": "assistant", "content": reply.choices[0].message.content})
+    else:
+        reply = client.responses.create(model="m", instructions="Terse.", input=said)
+        said.extend(item.model_dump(mode="json", exclude_none=True) for item in reply.output)
+
+
+def conversation(api: str, client: Any, turns: int, name: str) -> list[float]:
+    """Milliseconds of every request."""
+    said: list[Any] = []
+    took: list[float] = []
+    for turn in range(turns):
+        text = (
+            f"{name}: please look at {TOPICS[turn % 4]} again, step {turn}. "
+            + "Some more words on what is wanted here. " * 20
+        )
+        said.append({"role": "user", "content": text})
+        began = time.perf_counter()
+        one_turn(api, client, said)
+        took.append((time.perf_counter() - began) * 1000)
+    return took
+
+
+def client_of(api: str, model: StubModel) -> Any:
+    if api == "messages":
+        return anthropic.Anthropic(api_key="k", base_url=model.url)
+    return openai.OpenAI(api_key="k", base_url=f"{model.url}/v1")
+
+
+def middle(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2] if ordered else 0.0
+
+
+@contextmanager
+def opened(home: Path, *, daemon: bool) -> Iterator[Way]:
+    """A way to a memory of a few hundred statements."""
+    way = open_in_process(home, None, print)
+    for number in range(200):
+        told = f"{TOPICS[number % 4].capitalize()} keeps setting {number} in file conf_{number}.toml."
+        way.remember(Statement(content=told, cwd=str(home)))
+    if not daemon:
+        yield way
+        return
+    way.close()
+    client = DaemonClient(home)
+    client.ensure_running()
+    try:
+        over = OverSocket(Home(home), start=False, version=__version__, on_failure=print)
+        over.recall("warm", cwd=str(home), budget_tokens=None)
+        yield over
+    finally:
+        client.stop()
+
+
+def measure(way: Way, home: Path, *, turns: int, rounds: int, say: Callable[[str], None]) -> None:
+    """Print the numbers of all three APIs."""
+    timed_way = TimedWay(way)
+    say("| API | middleware p50 | questions to the memory p50 | request with p50 | request without p50 |")
+    say("|---|---|---|---|---|")
+    with Tacit(timed_way, cwd=home) as memory:
+        for api in ("messages", "chat", "responses"):
+            timed = Timed(timed_way, memory)
+            with_ms: list[float] = []
+            without_ms: list[float] = []
+            with StubModel() as model:
+                for number in range(rounds):
+                    plain = client_of(api, model)
+                    without_ms += conversation(api, plain, turns, f"plain {number}")
+                    ours = plain.copy(http_client=carrying(plain._client, timed))  # noqa: SLF001 - as `with_memory` does
+                    with_ms += conversation(api, ours, turns, f"{api} {number}")
+                    plain.close()
+            own = middle(timed.own_ms)
+            say(
+                f"| {api} | {own:.2f} ms{'' if own <= TARGET_MS else ' (over)'} | {middle(timed.asked_ms):.2f} ms |"
+                f" {middle(with_ms):.2f} ms | {middle(without_ms):.2f} ms |"
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="What the SDK middleware costs a request.")
+    parser.add_argument("--turns", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--daemon", action="store_true", help="ask a daemon, not an engine in this process")
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        with opened(home, daemon=asked.daemon) as way:
+            measure(way, home, turns=asked.turns, rounds=asked.rounds, say=print)
+    return 0

@@ -1,0 +1,141 @@
+"""One request and its answer: what goes out, and what is learned from what comes back.
+
+In: the path, headers and body of a request; later the body of its response. Out: the body that goes out. A boundary: whatever breaks
+here, the request goes out as the program wrote it, with one line in the log. Synchronous; a client with an event loop runs it on
+a thread.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from tacit.app.library.shapes import Said
+from tacit.middleware.bodies import Body, Talk, api_of, talk_of, with_blocks
+from tacit.middleware.replies import Api, Reply, read_reply
+from tacit.middleware.reuse import Reuse, kept, outline
+from tacit.middleware.talks import MAX_SAID, Known, Talks
+
+_LOG = logging.getLogger(__name__)
+SESSION_HEADER = "x-tacit-session"
+OFF_HEADER = "x-tacit"
+MAX_REPLY_BYTES = 16 << 20
+"""A longer answer is passed on all the same, and not learned from."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A request that went out with its conversation; `Exchange.heard` wants it back with the answer."""
+
+    api: Api
+    known: Known
+    said: tuple[Said, ...]
+    stored: bool
+
+
+class Exchange:
+    """Requests and answers of one client. Safe to use from several threads."""
+
+    def __init__(self, talks: Talks, *, session: str) -> None:
+        """Carry the conversations of `talks`; `session` = the one that every request belongs to, "" = found by what is said."""
+        self._talks = talks
+        self._session = session
+
+    def outgoing(self, path: str, headers: Mapping[str, str], content: bytes) -> tuple[bytes, Sent | None]:
+        """The body that goes out in place of `content`, which may be `content` itself, and what to hand back with the answer."""
+        api = api_of(path)
+        if api is None or headers.get(OFF_HEADER, "").lower() == "off":
+            return content, None
+        try:
+            body: object = json.loads(content)
+            talk = talk_of(api, cast("Body", body)) if isinstance(body, Mapping) else None
+            return self._carried(talk, headers, content) if talk is not None else (content, None)
+        except Exception:  # noqa: BLE001 - the middleware's boundary: the program's request goes out all the same
+            _LOG.warning("a request goes out without memory", exc_info=True)
+            return content, None
+
+    def _carried(self, talk: Talk, headers: Mapping[str, str], content: bytes) -> tuple[bytes, Sent]:
+        known = self._known(talk, headers)
+        before = known.said if talk.continues else ()
+        said = (*before, *talk.said)
+        placed = known.session.place(said, whole=not talk.continues)
+        texts = placed.texts[len(before) :] or ("",) * len(talk.said)
+        body = with_blocks(talk, system=placed.system, texts=texts)
+        _measure(known, talk.body, body, every_call=placed.every_call)
+        sent = Sent(api=talk.api, known=known, said=said, stored=talk.api == "responses")
+        if body is talk.body:
+            return content, sent
+        return _ENCODER.encode(body).encode("utf-8", "surrogatepass"), sent
+
+    def _known(self, talk: Talk, headers: Mapping[str, str]) -> Known:
+        name = headers.get(SESSION_HEADER, "") or self._session
+        if name:
+            return self._talks.named(name)
+        if talk.continues:
+            lasting = bool(talk.body.get("conversation"))
+            return self._talks.kept(talk.continues, lasting=lasting) or self._talks.new()
+        return self._talks.found(talk.said)
+
+    def heard(self, sent: Sent, content: bytes, *, stream: bool) -> None:
+        """Take in the answer to a request."""
+        if len(content) > MAX_REPLY_BYTES:
+            return
+        try:
+            reply = read_reply(sent.api, content, stream=stream)
+            if reply is not None:
+                self._take(sent, reply)
+        except Exception:  # noqa: BLE001 - the middleware's boundary: the answer is the program's already
+            _LOG.warning("an answer is not learned from", exc_info=True)
+
+    def _take(self, sent: Sent, reply: Reply) -> None:
+        known = sent.known
+        every = (*sent.said, reply.said)
+        if sent.stored:
+            known.said = every[-MAX_SAID:]
+            if reply.response_id:
+                self._talks.keep(reply.response_id, known)
+        if reply.input_tokens:
+            known.tokens.append((reply.input_tokens, reply.cached_tokens))
+        if reply.ended:
+            known.session.heard(every, sent=_sums(known))
+
+
+def _measure(known: Known, written: Body, sent: Body, *, every_call: bool) -> None:
+    now = outline(sent)
+    bare = now if sent is written else outline(written)
+    if sent is not written:
+        known.placement = "system_every_call" if every_call else "default"
+    if known.sent is not None and known.bare is not None:
+        known.reuse.append(
+            Reuse(
+                before=known.sent.size,
+                kept=kept(now, known.sent),
+                before_bare=known.bare.size,
+                kept_bare=kept(bare, known.bare),
+            )
+        )
+    known.sent, known.bare = now, bare
+
+
+def _sums(known: Known) -> list[dict[str, object]]:
+    """The counts since the last turn, as one entry; nothing where nothing was sent twice."""
+    reuse, known.reuse = known.reuse, []
+    tokens, known.tokens = known.tokens, []
+    if not reuse and not tokens:
+        return []
+    return [
+        {
+            "placement": known.placement,
+            "requests": len(reuse),
+            "before": sum(one.before for one in reuse),
+            "kept": sum(one.kept for one in reuse),
+            "before_bare": sum(one.before_bare for one in reuse),
+            "kept_bare": sum(one.kept_bare for one in reuse),
+            "input_tokens": sum(read for read, _ in tokens),
+            "cached_tokens": sum(cached for _, cached in tokens),
+        }
+    ]

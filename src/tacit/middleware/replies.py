@@ -1,0 +1,183 @@
+"""What a model answered, from the bytes of a response: one JSON value, or a stream of server-sent events.
+
+In: the body of a successful response. Out: a `Reply`; None where it holds none (an error, a stream that broke off). Never raises
+for what a server wrote.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as field_of
+from typing import Any, Literal, cast
+
+from tacit.app.library.shapes import ROLE_CONTENT, Call, Said, call_of, field, sequence
+from tacit.middleware.items import RESPONSE_ITEMS
+
+Api = Literal["messages", "chat", "responses"]
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One answer.
+
+    Attributes:
+        said: the words and the tool calls.
+        ended: whether the agent's turn is over: it asks for no tool.
+        response_id: under which name the API keeps it; "" = it does not.
+        input_tokens, cached_tokens: as the API counts them: all that was read, and what of it came from its cache.
+    """
+
+    said: Said
+    ended: bool
+    response_id: str = ""
+    input_tokens: int = 0
+    cached_tokens: int = 0
+
+
+def read_reply(api: Api, body: bytes, *, stream: bool) -> Reply | None:
+    """The answer in `body`."""
+    try:
+        if stream:
+            return _STREAMS[api](list(events(body)))
+        value: object = json.loads(body)
+        return _WHOLE[api](cast("Json", value)) if isinstance(value, Mapping) else None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return None
+
+
+def events(body: bytes) -> Iterator[Json]:
+    """The JSON values of a stream's `data:` lines."""
+    for line in body.decode("utf-8", "replace").splitlines():
+        text = line[5:].strip() if line.startswith("data:") else ""
+        if text and text != "[DONE]":
+            value: object = json.loads(text)
+            if isinstance(value, Mapping):
+                yield cast("Json", value)
+
+
+def _of(value: object, name: str) -> Json:
+    """A field that is an object; no fields where it is none."""
+    found: object = field(value, name)
+    return cast("Json", found) if isinstance(found, Mapping) else {}
+
+
+def _told(fields: Json) -> Json:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _messages(value: Json) -> Reply | None:
+    if value.get("type") != "message":
+        return None
+    said = ROLE_CONTENT.read(value)
+    usage = _of(value, "usage")
+    cached = int(usage.get("cache_read_input_tokens") or 0)
+    read = cached + int(usage.get("cache_creation_input_tokens") or 0) + int(usage.get("input_tokens") or 0)
+    ended = value.get("stop_reason") not in ("tool_use", "pause_turn")
+    return Reply(said=said, ended=ended, input_tokens=read, cached_tokens=cached)
+
+
+def _messages_stream(told: Sequence[Json]) -> Reply | None:
+    message: dict[str, Any] = {}
+    blocks: dict[int, dict[str, Any]] = {}
+    arguments: dict[int, list[str]] = {}
+    for event in told:
+        match event.get("type"):
+            case "message_start":
+                message = dict(event["message"])
+            case "content_block_start":
+                blocks[event["index"]] = dict(event["content_block"])
+            case "content_block_delta":
+                delta, block = event["delta"], blocks[event["index"]]
+                if delta.get("type") == "text_delta":
+                    block["text"] = block.get("text", "") + delta["text"]
+                elif delta.get("type") == "input_json_delta":
+                    arguments.setdefault(event["index"], []).append(delta["partial_json"])
+            case "message_delta":
+                message |= _told(event["delta"])
+                message["usage"] = {**_of(message, "usage"), **_told(_of(event, "usage"))}
+            case _:
+                pass
+    for index, parts in arguments.items():
+        blocks[index]["input"] = call_of("", "", "".join(parts) or "{}").args
+    message["content"] = [blocks[index] for index in sorted(blocks)]
+    return _messages(message) if message.get("stop_reason") else None
+
+
+def _chat(value: Json) -> Reply | None:
+    choices = sequence(value.get("choices"))
+    if not choices:
+        return None
+    said = ROLE_CONTENT.read({"role": "assistant", **_of(choices[0], "message")})
+    read, cached = _openai_usage(value.get("usage"), "prompt_tokens")
+    return Reply(said=said, ended=not said.calls, response_id="", input_tokens=read, cached_tokens=cached)
+
+
+@dataclass(slots=True)
+class _ToolCall:
+    call_id: str = ""
+    name: str = ""
+    arguments: list[str] = field_of(default_factory=list[str])
+
+
+def _chat_stream(told: Sequence[Json]) -> Reply | None:
+    texts: list[str] = []
+    calls: dict[int, _ToolCall] = {}
+    finished = False
+    usage: object = None
+    for chunk in told:
+        usage = chunk.get("usage") or usage
+        for choice in sequence(chunk.get("choices")):
+            if choice.get("index", 0) != 0:
+                continue
+            delta = _of(choice, "delta")
+            texts.append(delta.get("content") or "")
+            for part in sequence(delta.get("tool_calls")):
+                call = calls.setdefault(int(part.get("index", 0)), _ToolCall())
+                function = _of(part, "function")
+                call.call_id = part.get("id") or call.call_id
+                call.name = function.get("name") or call.name
+                call.arguments.append(function.get("arguments") or "")
+            finished = finished or bool(choice.get("finish_reason"))
+    if not finished:
+        return None
+    asked: list[Call] = [
+        call_of(one.call_id, one.name, "".join(one.arguments)) for _, one in sorted(calls.items())
+    ]
+    read, cached = _openai_usage(usage, "prompt_tokens")
+    said = Said(role="assistant", text="".join(texts), calls=tuple(asked))
+    return Reply(said=said, ended=not asked, input_tokens=read, cached_tokens=cached)
+
+
+def _responses(value: Json) -> Reply | None:
+    if value.get("object") != "response" or value.get("status") not in ("completed", "incomplete"):
+        return None
+    said = [RESPONSE_ITEMS.read(item) for item in sequence(value.get("output"))]
+    ours = [one for one in said if one.role == "assistant"]
+    calls = tuple(call for one in ours for call in one.calls)
+    read, cached = _openai_usage(value.get("usage"), "input_tokens")
+    return Reply(
+        said=Said(role="assistant", text="\n".join(one.text for one in ours if one.text), calls=calls),
+        ended=not calls,
+        response_id=str(value.get("id") or ""),
+        input_tokens=read,
+        cached_tokens=cached,
+    )
+
+
+def _responses_stream(told: Sequence[Json]) -> Reply | None:
+    for event in reversed(told):
+        if event.get("type") in ("response.completed", "response.incomplete"):
+            return _responses(event["response"])
+    return None
+
+
+def _openai_usage(usage: object, name: str) -> tuple[int, int]:
+    details = field(usage, f"{name}_details")
+    return int(field(usage, name) or 0), int(field(details, "cached_tokens") or 0)
+
+
+_WHOLE = {"messages": _messages, "chat": _chat, "responses": _responses}
+_STREAMS = {"messages": _messages_stream, "chat": _chat_stream, "responses": _responses_stream}

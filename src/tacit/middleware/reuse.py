@@ -1,0 +1,88 @@
+"""How much of a request had stood at its beginning in the request before: what a prompt cache can take from it.
+
+In: the requests of one conversation in order, as they went out and as the program wrote them. Out: counts of bytes. Fields that
+only mark where to cache are left out. Never keeps the words: digests and lengths of messages, the bytes of the system prompt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.app.library.shapes import canonical, sequence
+
+Piece = tuple[int, bytes]
+"""Length in bytes, and a digest."""
+_LISTS = ("messages", "input")
+_FIRST = ("tools", "system", "instructions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reuse:
+    """Counts of one request, in bytes of JSON.
+
+    Attributes:
+        before: size of the request before.
+        kept: how much of it stands unchanged at the beginning of this one.
+        kept_bare: the same of the requests without our blocks.
+        before_bare: size of the one before without our blocks.
+    """
+
+    before: int
+    kept: int
+    before_bare: int
+    kept_bare: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A request as pieces: tools, system prompt, then message by message."""
+
+    system: bytes
+    pieces: tuple[Piece, ...]
+
+    @property
+    def size(self) -> int:
+        """All bytes."""
+        return sum(length for length, _ in self.pieces)
+
+
+def outline(body: Mapping[str, Any]) -> Outline:
+    """The pieces of a request in the order in which a model reads them."""
+    fixed = [_blob(body[name]) for name in _FIRST if name in body]
+    system = b"".join(fixed)
+    said: Sequence[Any] = ()
+    for name in _LISTS:
+        raw = body.get(name)
+        said = [raw] if isinstance(raw, str) else sequence(raw) or said
+    pieces = [_piece(system), *(_piece(_blob(message)) for message in said)]
+    return Outline(system, tuple(pieces))
+
+
+def kept(now: Outline, before: Outline) -> int:
+    """Bytes of `before` that stand unchanged at the beginning of `now`."""
+    total = 0
+    for mine, theirs in zip(now.pieces, before.pieces, strict=False):
+        if mine != theirs:
+            return total or _common(now.system, before.system)
+        total += theirs[0]
+    return total
+
+
+def _common(one: bytes, other: bytes) -> int:
+    low, high = 0, min(len(one), len(other))
+    while low < high:  # binary search: the prefix of length n is equal for every n up to the answer
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def _blob(value: object) -> bytes:
+    return json.dumps(canonical(value), ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+
+
+def _piece(blob: bytes) -> Piece:
+    return len(blob), hashlib.blake2b(blob, digest_size=8).digest()
