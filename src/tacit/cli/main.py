@@ -17,6 +17,7 @@ from tacit import __version__
 from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
 from tacit.cli.care import review
 from tacit.cli.page import ui
+from tacit.cli.settings import config
 
 if TYPE_CHECKING:
     from tacit.cli.surroundings import Surroundings
@@ -100,6 +101,7 @@ for _panel, _commands in (
         app.command(_name, rich_help_panel=_panel)(_command)
 app.add_typer(past.app, rich_help_panel=MEMORIES)
 app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
+app.add_typer(config.app, name="config", rich_help_panel=RUNNING)
 # What another package brings may take options that only it knows.
 app.command(
     evaluate.NAME,

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, cast, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from tacit.config.allowed import allowed_words
 from tacit.config.settings import KindSettings, Settings
 from tacit.errors import InvalidSetting, TacitError, UnknownSetting
 from tacit.model.kinds import BUILTIN
@@ -257,7 +258,21 @@ def _wrong_value(
     value: object = given if name == key else detail["input"]
     if name.startswith("kinds.") and name != key and isinstance(given, dict):
         value = cast(Flat, given).get(name.rpartition(".")[2], value)
-    return InvalidSetting(f"{place(name)}: `{name}` is {_shown(value)}; expected {_lower_first(expected)}.")
+    setting = settings_by_key().get(key)
+    hint = ""
+    if setting is not None:
+        near = get_close_matches(str(value), _choices_in(setting), n=1)
+        limits = f"Allowed: {allowed_words(setting.field)}." if setting.field.metadata else ""
+        hint = f"Did you mean `{near[0]}`?" if near else limits
+    return InvalidSetting(
+        f"{place(name)}: `{name}` is {_shown(value)}; expected {_lower_first(expected)}.", hint=hint
+    )
+
+
+def _choices_in(setting: Setting) -> tuple[str, ...]:
+    annotation = setting.field.annotation
+    inner = get_args(annotation)[0] if get_origin(annotation) is tuple else annotation
+    return tuple(str(choice) for choice in get_args(inner)) if get_origin(inner) is Literal else ()
 
 
 def _lower_first(text: str) -> str:

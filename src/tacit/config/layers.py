@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from tacit.config.environment import read_environment
 from tacit.config.fields import (
@@ -159,7 +159,8 @@ def read_settings(
     at_user = read_file.at if read_file else str
     user = reading.layer("user", values, place=at_user)
     of_project = _own_values(projects, "projects", project_root, at_user, reading)
-    own = reading.layer("own_project", of_project, place=lambda _: at_user("projects"))
+    own_place = _place_of_project(projects, project_root, at_user)
+    own = reading.layer("own_project", of_project, place=own_place)
     mine = _own_values(agents, "agents", agent, at_user, reading)
     agent_layer = reading.layer("agent", mine, place=lambda key: at_user(f"agents.{agent}.{key}"))
     project = reading.layer(
@@ -187,7 +188,7 @@ def read_settings(
     stack.put("default", default_values(), place=lambda _: "defaults")
     stack.put("preset", _preset_values(str(chosen)), place=preset_file(str(chosen)).at)
     stack.put("user", user.values, place=at_user)
-    stack.put("own_project", own.values, place=lambda _: at_user("projects"))
+    stack.put("own_project", own.values, place=own_place)
     reading.restrict(stack, project.values, place=_at(project_file_read))
     stack.put("agent", agent_layer.values, place=lambda key: at_user(f"agents.{agent}.{key}"))
     stack.put("safety", safety, place=lambda _: "a file that could not be read whole")
@@ -373,6 +374,14 @@ def _own_values(
             elif matches:
                 mine[part] = value
     return mine
+
+
+def _place_of_project(
+    projects: object, root: Path | None, at_user: Callable[[str], str]
+) -> Callable[[str], str]:
+    names: Mapping[str, object] = cast(Any, projects) if isinstance(projects, Mapping) else {}
+    name = next((one for one in names if _same_folder(one, root)), None)
+    return lambda key: at_user(f"projects.{name}.{key}" if name is not None else "projects")
 
 
 def _same_folder(name: str, root: Path | None) -> bool:

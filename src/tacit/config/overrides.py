@@ -7,9 +7,10 @@ process at a time. The only writer of these files besides the person. Checks bef
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -21,13 +22,15 @@ from ruamel.yaml.comments import CommentedMap
 from tacit.config.home import Home
 from tacit.config.layers import PROJECT_FILE, SettingsReport, SettingsWarning, read_settings
 from tacit.config.yaml_file import read_settings_file, without_key
-from tacit.errors import InvalidSetting
+from tacit.errors import InvalidSetting, TacitError
 
 Holder = Literal["agents", "projects"]
 SCHEMA_FILE = "settings.schema.json"
 HINT = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 """Stands at the top of a settings file that Tacit begins: editors then check and complete it. See `tacit config schema`."""
 WAIT_S = 5.0
+_LIST = re.compile(r"^( *)[^\s#-][^\n]*:[^\S\n]*(?:#[^\n]*)?\n( *)- ", re.MULTILINE)
+_PLACE = re.compile(r"^.*?\.(?:yaml|tmp)(?::\d+)?: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +78,13 @@ def set_values(home: Home, place: Place, values: Mapping[str, object]) -> tuple[
     """
     file = file_of(home, place)
     with _alone(home):
-        document, comments = _read(file)
+        document, text = _read(file)
+        comments = "" if document else text  # where there is nothing else, nothing would carry them
         section = document
         for part in _path(document, place):
             section = _section(section, part)
         _merge(section, _nested(values))
-        return _write(home, place, comments + _dumped(document))
+        return _write(home, place, comments + _dumped(document, text))
 
 
 def set_override(home: Home, holder: Holder, name: str, values: Mapping[str, object]) -> None:
@@ -103,10 +107,8 @@ def reset_values(home: Home, place: Place, *, key: str = "") -> bool:
     """
     file = file_of(home, place)
     with _alone(home):
-        document, _ = _read(file)
-        within = _path(document, place)
-        text = file.read_text("utf-8") if file.is_file() else ""
-        before = text
+        document, before = _read(file)
+        within, text = _path(document, place), before
         if key or place.holder in ("agents", "projects"):
             text = without_key(text, [*within, *(key.split(".") if key else ())])
         else:
@@ -125,7 +127,7 @@ def reset_override(home: Home, holder: Holder, name: str, *, key: str = "") -> b
 
 @contextmanager
 def _alone(home: Home) -> Generator[None]:
-    home.run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.ensure()
     try:
         with FileLock(home.run_dir / "settings.lock", timeout=WAIT_S, mode=0o600):
             yield
@@ -146,27 +148,29 @@ def _path(document: Any, place: Place) -> tuple[str, ...]:
     return ("agents", place.name)
 
 
-def _yaml() -> YAML:
+def _yaml(text: str = "") -> YAML:
+    """A reader and writer that keeps comments, quotes, and the way `text` indents its lists."""
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = 4096
+    offset = _LIST.search(text)
+    if offset is not None and len(offset[2]) > len(offset[1]):
+        deeper = len(offset[2]) - len(offset[1])
+        yaml.indent(mapping=2, sequence=deeper + 2, offset=deeper)
     return yaml
 
 
 def _read(file: Path) -> tuple[Any, str]:
-    """What a file says, and its text where that is nothing but comments."""
+    """What a file says, and its text."""
     read_settings_file(file)  # refuses what a settings file must not hold
-    if not file.is_file():
-        return CommentedMap(), ""
-    text = file.read_text("utf-8")
-    document = cast(Any, _yaml()).load(text)
-    return (document, "") if document else (CommentedMap(), text)
+    text = file.read_text("utf-8") if file.is_file() else ""
+    return cast(Any, _yaml()).load(text) or CommentedMap(), text
 
 
-def _dumped(document: Any) -> str:
+def _dumped(document: Any, before: str) -> str:
     out = StringIO()
     if document:
-        cast(Any, _yaml()).dump(document, out)
+        cast(Any, _yaml(before)).dump(document, out)
     return out.getvalue()
 
 
@@ -183,10 +187,12 @@ def _nested(values: Mapping[str, object]) -> dict[str, object]:
         *parents, last = name.split(".")
         at = nested
         for parent in parents:
-            below = at.setdefault(parent, {})
-            at = cast(dict[str, object], below)
-        given = cast("Mapping[str, object]", value)
-        at[last] = _nested(given) if isinstance(value, Mapping) and parents[:1] != ["kinds"] else value
+            at = cast(dict[str, object], at.setdefault(parent, {}))
+        if isinstance(value, Mapping) and parents[:1] != ["kinds"]:
+            below = _nested(cast("Mapping[str, object]", value))
+            _merge(at.setdefault(last, {}), below)
+        else:
+            at[last] = value
     return nested
 
 
@@ -210,8 +216,12 @@ def _write(home: Home, place: Place, text: str) -> tuple[SettingsWarning, ...]:
             notes = _notes_of_project(home, Path(place.name).expanduser(), part)
         else:
             notes = ()
+            before = [problem.message for problem in _problems(home, file)]
             for problem in _problems(home, part):
-                raise problem
+                # What was wrong already is named where it stands; what is new stands nowhere yet.
+                known = [text for text in before if _bare(text) == _bare(problem.message)]
+                message = known[0] if known else _bare(problem.message)
+                raise type(problem)(message, hint=f"{problem.hint} Nothing was written.".strip())
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
@@ -231,12 +241,19 @@ def _notes_of_project(home: Home, root: Path, file: Path) -> tuple[SettingsWarni
     found = [warning for warning in report.warnings if warning.layer == "project"]
     for warning in found:
         if not warning.note:
-            raise type(warning.error)(warning.error.message, hint=warning.error.hint)
-    return tuple(found)
+            raise type(warning.error)(_bare(warning.error.message), hint=warning.error.hint)
+    return tuple(
+        replace(one, error=InvalidSetting(_bare(one.error.message), hint=one.error.hint)) for one in found
+    )
 
 
-def _problems(home: Home, file: Path) -> Iterator[InvalidSetting]:
-    document = read_settings_file(file)
+def _problems(home: Home, file: Path) -> Iterator[TacitError]:
+    """What is wrong with a user's file, for any agent and project that it names."""
+    try:
+        document = read_settings_file(file)
+    except InvalidSetting as error:
+        yield error
+        return
     named: Mapping[str, object] = document.values if document else {}
     agents = _names(named, "agents")
     projects = _names(named, "projects")
@@ -245,19 +262,12 @@ def _problems(home: Home, file: Path) -> Iterator[InvalidSetting]:
             report = read_settings(home, root, agent=agent, environ={}, user_file=file)
             for warning in report.warnings:
                 if not warning.note and warning.layer != "project":
-                    yield InvalidSetting(
-                        _without_place(warning.error.message, file),
-                        hint=f"{warning.error.hint} Nothing was written.".strip(),
-                    )
+                    yield warning.error
 
 
-def _without_place(message: str, file: Path) -> str:
-    """A message without the file that nobody else will ever see."""
-    return (
-        message.replace(f"{file}:", "line ", 1).replace(f"{file}: ", "", 1)
-        if str(file) in message
-        else message
-    )
+def _bare(message: str) -> str:
+    """A message without the file and line in front of it."""
+    return _PLACE.sub("", message)
 
 
 def _names(values: Mapping[str, object], holder: Holder) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ import json
 import sys
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, cast
 
 from pydantic import BaseModel
 
+from tacit.config.allowed import allowed_words
 from tacit.config.fields import Setting, settings_by_key
 from tacit.config.layers import AGENT_SECTIONS
 from tacit.config.preset_files import preset_names
@@ -42,6 +43,11 @@ projects:
     preset: typed
 ```
 
+`tacit config` looks at them and changes them: `get`, `set`, `explain` (which layer won, and what every layer says), `diff`,
+`reset`; with `--agent NAME`, `--project` or `--project-file` for a part. A file that it begins tells editors where its JSON schema
+is; `tacit config schema` prints the schema, [settings.schema.json](settings.schema.json) is a copy. Over HTTP: `/v1/settings`
+and `/v1/agents`.
+
 ## Layers
 
 A higher layer wins, value by value:
@@ -63,7 +69,7 @@ names; what it may not say is ignored and reported.
 A key that does not exist, or a value that does not fit, is named with its file and line: commands stop there, an
 agent's turn goes on without that key. While a file cannot be read, or `privacy` or `capture` in it is wrong, nothing is
 stored (`privacy.incognito`), because what was meant to be protected is not known. A running daemon keeps the last good
-settings and follows the files within a second.
+settings and follows the files within a second, but for `daemon`, `embedder` and `kinds`: those it reads when it starts.
 
 Files are YAML without anchors, aliases, tags or repeated keys, at most 64 kB.
 """
@@ -112,7 +118,7 @@ def settings_page() -> str:
         )
         parts[-1] += "".join(f"\n{_row(setting)}" for setting in settings) + "\n"
     rows = [
-        f"| `{name}` | {_default(field)} | {_values(field)} | {field.description} |"
+        f"| `{name}` | {_default(field)} | {allowed_words(field)} | {field.description} |"
         for name, field in KindSettings.model_fields.items()
     ]
     parts.append(_KINDS + "\n".join(rows) + "\n")
@@ -155,7 +161,7 @@ def _by_section() -> dict[str, list[Setting]]:
 def _row(setting: Setting) -> str:
     bound = _BOUNDS[ALLOWED[setting.key]] if setting.key in ALLOWED else "-"
     meaning = setting.field.description or ""
-    return f"| `{setting.key}` | {_default(setting.field)} | {_values(setting.field)} | {bound} | {meaning} |"
+    return f"| `{setting.key}` | {_default(setting.field)} | {allowed_words(setting.field)} | {bound} | {meaning} |"
 
 
 def _default(field: Any) -> str:
@@ -165,32 +171,6 @@ def _default(field: Any) -> str:
     if isinstance(value, BaseModel):
         return ""
     return f"`{json.dumps(value)}`"
-
-
-def _values(field: Any) -> str:
-    annotation = field.annotation
-    if get_origin(annotation) is dict:
-        return "mapping of names to numbers"
-    if get_origin(annotation) is tuple:
-        return f"list of {_words(get_args(annotation)[0])}"
-    limits = [
-        f"{sign} {getattr(rule, name)}"
-        for rule in field.metadata
-        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
-        if getattr(rule, name, None) is not None
-    ]
-    return " ".join((_words(annotation), ", ".join(limits))).strip()
-
-
-def _words(annotation: object) -> str:
-    if get_origin(annotation) is Literal:
-        return " · ".join(f"`{value}`" for value in get_args(annotation))
-    if get_args(annotation):
-        return " or ".join(_words(part) for part in get_args(annotation))
-    names: dict[object, str] = {
-        bool: "true, false", int: "whole number", float: "number", str: "text", type(None): "null"
-    }  # fmt: skip
-    return names[annotation]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tacit.api.endpoints import ENDPOINTS
+from tacit.api.openapi import openapi_text
 from tacit.api.problems import RETRY_AFTER_S, STATUS, problem_of
 from tacit.api.reference import api_page
 from tacit.errors import TacitError
@@ -55,8 +56,15 @@ def test_the_page_of_errors_has_every_code_with_its_status():
 def test_the_page_of_the_api_is_current():
     page = (DOCS / "api.md").read_text("utf-8")
     assert page == api_page(), "run: python -m tacit.api.reference > docs/reference/api.md"
+
     for endpoint in ENDPOINTS:
         assert f"`{endpoint.method} {endpoint.path}`" in page
         for name, value in endpoint.request.model_fields.items():
             assert f"| `{name}`" in page
             assert value.description or name == "session", f"{endpoint.path}: `{name}` has no description"
+
+
+def test_the_published_document_is_current():
+    assert (DOCS / "openapi.json").read_text("utf-8") == openapi_text(), (
+        "run: python -m tacit.api.openapi docs/reference/openapi.json"
+    )

@@ -12,7 +12,7 @@ from tacit.config.fields import settings_by_key
 from tacit.config.layers import read_settings
 from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED
-from tacit.config.reference import settings_page, settings_schema
+from tacit.config.reference import schema_text, settings_page, settings_schema
 from tacit.config.settings import KindSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
@@ -21,6 +21,12 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 def test_the_page_is_current():
     assert PAGE.read_text("utf-8") == settings_page(), (
         "run: python -m tacit.config.reference > docs/reference/settings.md"
+    )
+
+
+def test_the_published_schema_is_current():
+    assert PAGE.with_name("settings.schema.json").read_text("utf-8") == schema_text(), (
+        "run: python -m tacit.config.reference --schema > docs/reference/settings.schema.json"
     )
 
 

@@ -1,0 +1,1 @@
+"""`tacit config`: looking at settings and changing them."""

@@ -1,0 +1,351 @@
+"""`tacit config`: get, set, explain, diff, reset, agents, schema.
+
+In: arguments. Out: values with the layer they come from; a changed settings file. Works on the files themselves, so that it
+serves while no daemon runs or can run; a running one follows within a second. Only `agents` asks the daemon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson, Here
+
+if TYPE_CHECKING:
+    from tacit.config.describe import Described
+    from tacit.config.layers import Origin, SettingsReport
+    from tacit.config.overrides import Place
+
+app = typer.Typer(
+    help="Look at settings and change them: for everything, for one project, for one agent.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Key = Annotated[str, typer.Argument(help="Dotted name, such as recall.max_items.", show_default=False)]
+Agent = Annotated[str, typer.Option("--agent", help="For this agent alone.")]
+Own = Annotated[bool, typer.Option("--project", help="For this folder's project alone, in your own file.")]
+Shared = Annotated[
+    bool,
+    typer.Option("--project-file", help="In the project's .tacit/config.yaml, which can only restrict."),
+]
+User = Annotated[bool, typer.Option("--user", help="For everything (the default).")]
+LAYERS = (
+    "default", "preset", "user", "own_project", "project", "agent", "safety", "environment", "call",
+)  # fmt: skip
+
+
+@app.command("get")
+def get(
+    key: Annotated[
+        str, typer.Argument(help="Dotted name, or a section; left out = everything.", show_default=False)
+    ] = "",
+    agent: Agent = "",
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Print the value that holds in this folder: of one setting, of a section, or of everything."""
+    from tacit.cli.terminal.output import print_json, print_line
+
+    report = _report(cwd, agent)
+    found = _below(report, key)
+    if as_json:
+        print_json({name: _plain(given[-1].value) for name, given in found.items()})
+    elif key in found:
+        print_line(_text(found[key][-1].value))
+    else:
+        for name, given in found.items():
+            print_line(f"{name} = {_text(given[-1].value)}")
+
+
+@app.command("set")
+def set_(
+    key: Key,
+    value: Annotated[
+        list[str],
+        typer.Argument(
+            help="The value; several, or one with commas, make a list. null takes back.", show_default=False
+        ),
+    ],
+    user: User = False,
+    agent: Agent = "",
+    project: Own = False,
+    project_file: Shared = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Set a value; it holds at once, without a restart."""
+    from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.config.describe import described
+    from tacit.config.fields import unknown_setting
+    from tacit.config.overrides import file_of, reset_values, set_values
+
+    about = described().get(key)
+    if about is None and not key.startswith("kinds."):
+        raise unknown_setting(key, "settings")
+    place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
+    given = _value(about, value)
+    home = current().home
+    notes = ()
+    if given is None and (about is None or not about.nullable):
+        reset_values(home, place, key=key)
+    else:
+        notes = set_values(home, place, {key: given})
+    now = _report(cwd, agent).origins.get(key, ())
+    if as_json:
+        print_json(
+            {**_facts(key, now), "file": str(file_of(home, place)), "notes": [str(one) for one in notes]}
+        )
+        return
+    if now:
+        print_line(f"{key} = {_text(now[-1].value)}  ({_where(now[-1])})")
+    for note in notes:
+        print_line(str(note), style="yellow")
+    if now and not notes and given is not None and _plain(now[-1].value) != given:
+        print_line(f"It is written, but {_where(now[-1])} stands above it.", style="yellow")
+    if about is not None and about.restart:
+        print_line("It takes effect when the daemon starts anew: `tacit stop`.", style="yellow")
+
+
+@app.command("explain")
+def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
+    """Tell which layer won, and what every layer says."""
+    from tacit.cli.terminal.output import print_json, print_line, print_rows
+    from tacit.config.describe import described
+
+    report = _report(cwd, agent)
+    given = report.explain(key)
+    about = described()[key]
+    if as_json:
+        print_json({**_facts(key, given), **_meaning(about)})
+        return
+    print_line(f"{key} = {_text(given[-1].value)}", style="bold")
+    print_line(f"{about.about}; {_takes(about)}")
+    said = {one.layer: one for one in given}
+    rows = [
+        ("->" if said.get(name) is given[-1] else "", name, _text(said[name].value), said[name].place)
+        if name in said
+        else ("", name, "-", "")
+        for name in LAYERS
+        if name in said or name != "safety"
+    ]
+    print_rows("", ("", "layer", "value", "where"), rows, empty="")
+    if about.guidance:
+        print_line(about.guidance)
+
+
+@app.command("diff")
+def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
+    """List what is not as shipped: value, shipped value, layer, place."""
+    from tacit.cli.terminal.output import print_json, print_rows
+    from tacit.config.describe import described
+
+    report = _report(cwd, agent)
+    changed = {
+        key: report.origins[key]
+        for key, about in described().items()
+        if _plain(report.origins[key][-1].value) != about.default
+    }
+    if as_json:
+        print_json([_facts(key, given) for key, given in changed.items()])
+        return
+    print_rows(
+        "",
+        ("setting", "value", "shipped", "layer", "where"),
+        [
+            (key, _text(given[-1].value), _text(given[0].value), given[-1].layer, given[-1].place)
+            for key, given in changed.items()
+        ],
+        empty="Everything is as shipped.",
+    )
+
+
+@app.command("reset")
+def reset(
+    key: Annotated[
+        str, typer.Argument(help="Dotted name; left out = everything, with --all.", show_default=False)
+    ] = "",
+    everything: Annotated[
+        bool, typer.Option("--all", help="Take back everything that stands there.")
+    ] = False,
+    user: User = False,
+    agent: Agent = "",
+    project: Own = False,
+    project_file: Shared = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Take a value back: the layer below it holds again, at once."""
+    from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.config.fields import nearest_key, unknown_setting
+    from tacit.config.overrides import reset_values
+    from tacit.errors import InvalidInput
+
+    if bool(key) == everything:
+        raise InvalidInput("Name a setting, or say --all.", hint="`tacit config diff` lists what is set.")
+    if key and nearest_key(key) != key and not _known(key):
+        raise unknown_setting(key, "settings")
+    place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
+    done = reset_values(current().home, place, key=key)
+    now = _report(cwd, agent).origins.get(key, ())
+    if as_json:
+        print_json({"reset": done, **(_facts(key, now) if now else {})})
+    elif not done:
+        print_line("Nothing stands there; nothing was changed.")
+    else:
+        print_line(f"{key} = {_text(now[-1].value)}  ({_where(now[-1])})" if now else "Taken back.")
+
+
+@app.command("agents")
+def agents(as_json: AsJson = False) -> None:
+    """List the agents, and whether their injection follows the default or is overridden."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_rows
+
+    found: list[dict[str, Any]] = ask("GET", "/v1/agents")["agents"]
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            one["name"],
+            "override" if one["memory_injection_overridden"] else "default",
+            ", ".join(one["overridden"]),
+        )
+        for one in found
+    ]
+    print_rows(
+        "", ("agent", "injection", "of its own"), rows, empty="No agent was seen yet, and none has settings."
+    )
+
+
+@app.command("schema")
+def schema(
+    write: Annotated[
+        bool, typer.Option("--write", help="Write it beside your settings, where editors look for it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the JSON schema of a settings file, for editors that check and complete YAML."""
+    import sys
+
+    from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.config.overrides import SCHEMA_FILE
+    from tacit.config.reference import schema_text
+
+    if not write:
+        sys.stdout.write(schema_text())
+        return
+    target = current().home.config_file.with_name(SCHEMA_FILE)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target.write_text(schema_text(), "utf-8")
+    if as_json:
+        print_json({"file": str(target)})
+    else:
+        print_line(f"Written to {target}.")
+
+
+# --- parts
+
+
+def _root(cwd: Path) -> Path:
+    from tacit.session.projects import identify_project
+
+    return Path(identify_project(cwd.absolute()).root)
+
+
+def _report(cwd: Path, agent: str) -> SettingsReport:
+    from tacit.cli.surroundings import current
+    from tacit.config.layers import read_settings
+
+    return read_settings(current().home, _root(cwd), agent=agent)
+
+
+def _place(cwd: Path, *, user: bool, agent: str, project: bool, project_file: bool) -> Place:
+    from tacit.config.overrides import Place
+    from tacit.errors import InvalidInput
+
+    if sum((user, bool(agent), project, project_file)) > 1:
+        raise InvalidInput(
+            "--user, --agent, --project and --project-file exclude each other.", hint="Give one of them."
+        )
+    if agent:
+        return Place(holder="agents", name=agent)
+    if project or project_file:
+        return Place(holder="projects" if project else "project_file", name=str(_root(cwd)))
+    return Place()
+
+
+def _below(report: SettingsReport, key: str) -> dict[str, tuple[Origin, ...]]:
+    from tacit.config.fields import unknown_setting
+
+    found = {
+        name: given
+        for name, given in report.origins.items()
+        if not key or name == key or name.startswith(f"{key}.")
+    }
+    if not found and key != "kinds":
+        raise unknown_setting(key, "settings")
+    return found
+
+
+def _known(key: str) -> bool:
+    from tacit.config.fields import settings_by_key
+
+    return key == "kinds" or any(name == key or name.startswith(f"{key}.") for name in settings_by_key()) or (
+        key.startswith("kinds.")
+    )  # fmt: skip
+
+
+def _value(about: Described | None, words: Sequence[str]) -> Any:
+    """The value that was typed, as the setting takes it; what does not fit is left for the check to refuse."""
+    from tacit.config.yaml_file import parse_settings
+
+    if about is not None and about.type in ("string", "choice") and len(words) == 1:
+        return words[0]
+    if about is not None and about.type == "list" and not (len(words) == 1 and words[0].startswith("[")):
+        parts = [part.strip() for word in words for part in word.split(",")]
+        return [part for part in parts if part]
+    if len(words) != 1:
+        return list(words)
+    return parse_settings(f"value: {words[0]}", place=f"`{words[0]}`").values["value"]
+
+
+def _plain(value: object) -> Any:
+    return list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _text(value: object) -> str:
+    import json
+
+    plain = _plain(value)
+    return plain if isinstance(plain, str) and plain else json.dumps(plain, ensure_ascii=False)
+
+
+def _where(origin: Origin) -> str:
+    return f"{origin.layer}: {origin.place}"
+
+
+def _facts(key: str, given: Sequence[Origin]) -> dict[str, Any]:
+    layers = [{"layer": one.layer, "place": one.place, "value": _plain(one.value)} for one in given]
+    return {"key": key, **({"value": layers[-1]["value"], "layer": layers[-1]["layer"]} if layers else {}), "layers": layers}  # fmt: skip
+
+
+def _meaning(about: Described) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {"about": asdict(about)}
+
+
+def _takes(about: Described) -> str:
+    from tacit.config.allowed import allowed_words
+    from tacit.config.fields import settings_by_key
+
+    return allowed_words(settings_by_key()[about.key].field)

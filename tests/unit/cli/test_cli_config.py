@@ -1,0 +1,126 @@
+"""`tacit config`: what holds and why, changes that a running engine follows, the ambient seed's flow."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def config(tacit, *arguments):
+    said = tacit("config", *arguments, "--json")
+    assert said.code == 0, said.err
+    return said.json
+
+
+def test_get_one_a_section_and_everything(tacit):
+    assert tacit("config", "get", "recall.max_items").out == "8\n"
+    assert "recall.budgets.start = 2000" in tacit("config", "get", "recall.budgets").out
+    assert config(tacit, "get")["preset"] == "focused"
+    said = tacit("config", "get", "recall.max_itms")
+    assert said.code == 3
+    assert "Did you mean `recall.max_items`?" in said.err
+
+
+def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypatch):
+    tacit("config", "set", "recall.max_items", "5")
+    tacit("config", "set", "recall.max_items", "4", "--project")
+    tacit("config", "set", "recall.max_items", "3", "--agent", "plan")
+    monkeypatch.setenv("TACIT_RECALL__MAX_ITEMS", "2")
+    told = config(tacit, "explain", "recall.max_items", "--agent", "plan")
+    assert (told["value"], told["layer"]) == (2, "environment")
+    assert [(one["layer"], one["value"]) for one in told["layers"]] == [
+        ("default", 8), ("preset", 8), ("user", 5), ("own_project", 4), ("agent", 3), ("environment", 2),
+    ]  # fmt: skip
+    assert told["about"]["maximum"] == 200
+    said = tacit("config", "explain", "recall.max_items", "--agent", "plan").out
+    assert "->  environment  2" in said
+    assert "call" in said
+    warned = tacit("config", "set", "recall.max_items", "6").out
+    assert "stands above it" in warned
+
+
+@pytest.mark.parametrize(
+    ("words", "needle"),
+    [
+        (["recall.max_items", "5000"], "≤ 200"),
+        (["recall.max_items", "many"], "integer"),
+        (["recall.enabled", "perhaps"], "boolean"),
+        (["recall.score", "typd"], "`typed`"),
+        (["recal.max_item", "5"], "`recall.max_items`"),
+        (["recall.pinned_kinds", "tood"], "todo"),
+        (["preset", "focussed"], "focused"),
+        (["daemon.threads", "3", "--agent", "plan"], "cannot be set for one agent"),
+        (["preset", "typed", "--project-file"], "a project's file may not set it"),
+        (["recall.max_items", "5", "--user", "--project"], "exclude each other"),
+    ],
+)
+def test_wrong_names_and_values_are_refused_with_what_would_do(tacit, words, needle):
+    said = tacit("config", "set", *words)
+    assert said.code == 3
+    assert needle in said.err
+    assert not tacit.place.home.config_file.exists() or "tood" not in tacit.place.home.config_file.read_text()
+
+
+def test_values_of_every_shape(tacit):
+    config(tacit, "set", "recall.pinned_kinds", "todo", "goal")
+    config(tacit, "set", "capture.kinds", "fact,decision")
+    config(tacit, "set", "recall.enabled", "false")
+    config(tacit, "set", "recall.history_blocks", "null")
+    config(tacit, "set", "recall.opt_out_token", "#off")
+    config(tacit, "set", "recall.floors.similarity", "{fact: 0.3}")
+    found = {one["key"]: one["value"] for one in config(tacit, "diff")}
+    assert found == {
+        "recall.pinned_kinds": ["todo", "goal"], "recall.enabled": False, "capture.kinds": ["fact", "decision"],
+        "recall.opt_out_token": "#off", "recall.floors.similarity": {"fact": 0.3},
+    }  # fmt: skip
+    taken = config(tacit, "reset", "recall.enabled")
+    assert (taken["reset"], taken["value"], taken["layer"]) == (True, True, "default")
+    assert config(tacit, "reset", "--all")["reset"]
+    assert config(tacit, "diff") == []
+    assert not config(tacit, "reset", "--all")["reset"]
+
+
+def test_a_projects_own_file_can_only_restrict_and_says_so(tacit):
+    assert config(tacit, "set", "recall.max_items", "3", "--project-file")["value"] == 3
+    assert (tacit.project / ".tacit" / "config.yaml").read_text() == "recall:\n  max_items: 3\n"
+    told = config(tacit, "set", "recall.max_items", "50", "--project-file")
+    assert told["value"] == 8
+    assert told["notes"] == ["`recall.max_items` has no effect: a project's file can only lower it; 8 stays."]
+    assert config(tacit, "reset", "--all", "--project-file")["reset"]
+
+
+def test_the_schema_for_editors(tacit):
+    schema = json.loads(tacit("config", "schema").out)
+    assert schema["properties"]["recall"]
+    assert config(tacit, "schema", "--write")["file"].endswith("settings.schema.json")
+
+
+def test_the_seeds_flow_without_a_restart(tacit):
+    """Change the default: every agent without an override follows; override one: only it differs; revert: it follows again."""
+    tacit("remember", "Always run make lint.")
+    engine = tacit.daemon.engine
+
+    def holds() -> tuple[int, int]:
+        engine._parts.settings.look_again()  # a second later
+        found = [engine.desk.options.agent(name).memory_injection["max_items"] for name in ("plan", "build")]
+        return found[0], found[1]
+
+    def flags() -> dict[str, bool]:
+        return {one["name"]: one["memory_injection_overridden"] for one in config(tacit, "agents")}
+
+    assert holds() == (8, 8)
+    config(tacit, "set", "recall.max_items", "6")
+    assert holds() == (6, 6)
+    config(tacit, "set", "recall.max_items", "2", "--agent", "plan")
+    config(tacit, "set", "capture.enabled", "false", "--agent", "build")
+    assert holds() == (2, 6)
+    assert flags() == {"plan": True, "build": False}
+    config(tacit, "set", "recall.max_items", "5")
+    assert holds() == (2, 5)
+    config(tacit, "reset", "recall.max_items", "--agent", "plan")
+    assert holds() == (5, 5)
+    assert flags() == {"build": False}
+    assert "build" in tacit("config", "agents").out
