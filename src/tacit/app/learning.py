@@ -141,6 +141,7 @@ class Learning:
             "session_id": signal.session.session_id,
             "transcript_path": path,
             "cwd": signal.cwd or handled.state.cwd,
+            "ended": isinstance(signal, SessionEnded),
         }
         handover = Handover(
             key=f"{signal.session}:{signal.key}",
@@ -210,6 +211,8 @@ class Learning:
         """Finish the running job and every statement; transcripts that wait stay in the store."""
         self._statements.shutdown(wait=True)
         self._jobs.shutdown(wait=True, cancel_futures=True)
+        if self._parts.extractor is not None:
+            self._parts.extractor.close()
 
 
 def _memory_of(change: Change):  # noqa: ANN202

@@ -11,6 +11,7 @@ from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.model.kinds import KindRegistry
 from tacit.ports.clock import Clock
+from tacit.ports.extraction import Extractor
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder, Reranker, TokenCounter
 from tacit.ports.store import Store
@@ -31,6 +32,7 @@ class Parts:
         hosts: adapters by name.
         suspect: whether damage was met in the store since it was opened.
         reranker, sparse: second-stage models of the user's own; None = there is none.
+        extractor: a model of language of the user's own that reads finished sessions, too; None = there is none.
         remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
         quarantined: where a damaged store was put aside while opening; None = it was sound.
     """
@@ -50,4 +52,5 @@ class Parts:
     remote_embedder: bool = False
     reranker: Reranker | None = None
     sparse: Reranker | None = None
+    extractor: Extractor | None = None
     suspect: Callable[[], bool] = lambda: False

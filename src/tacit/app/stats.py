@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from tacit import __version__
 from tacit.app.parts import Parts
-from tacit.app.values import EngineStatus
+from tacit.app.values import EngineStatus, ExtractorStatus
+from tacit.capture.extract.by_model.spending import NAME, read_spending
 from tacit.config.settings import Settings
 from tacit.model.trace import Trace
 
@@ -92,4 +93,22 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
         sessions_cached=sessions_cached,
         recall_enabled=settings.recall.enabled,
         shadow=settings.recall.shadow,
+        extractor=_extractor(parts, settings),
+    )
+
+
+def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
+    if parts.extractor is None:
+        return None
+    spent = read_spending(parts.store.get_value(NAME)).on(parts.clock.now_ms())
+    return ExtractorStatus(
+        name=parts.extractor.name,
+        tokens=spent.tokens,
+        tokens_per_day=settings.capture.extractor.tokens_per_day,
+        asked=spent.asked,
+        kept=spent.kept,
+        dropped=spent.dropped,
+        failed=spent.failed,
+        over_budget=spent.over_budget,
+        error=spent.error,
     )

@@ -47,6 +47,29 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractorStatus:
+    """What the model that reads finished sessions has cost and brought.
+
+    Attributes:
+        name: which model.
+        tokens: tokens of today, with what is reserved for answers that never came.
+        tokens_per_day: most of them.
+        asked, kept, dropped, failed, over_budget: counts since it was first used; see `capture/extract/by_model/spending.py`.
+        error: what went wrong last, or empty.
+    """
+
+    name: str
+    tokens: int
+    tokens_per_day: int
+    asked: int
+    kept: int
+    dropped: int
+    failed: int
+    over_budget: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus:
     """What `status` shows.
 
@@ -63,6 +86,7 @@ class EngineStatus:
         recent: how many traces that looks at.
         sessions_cached: live session records in memory.
         recall_enabled, shadow: switches in force.
+        extractor: what the model that reads sessions has cost and brought; None = there is none.
     """
 
     version: str
@@ -78,3 +102,4 @@ class EngineStatus:
     sessions_cached: int = 0
     recall_enabled: bool = True
     shadow: bool = False
+    extractor: ExtractorStatus | None = None

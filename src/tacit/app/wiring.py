@@ -18,17 +18,20 @@ from tacit.config.environment import secret
 from tacit.config.home import Home
 from tacit.config.kinds import kind_registry
 from tacit.config.reload import SettingsWatcher
+from tacit.config.settings import Settings
 from tacit.errors import StoreCorrupt
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.ports.clock import Clock
+from tacit.ports.extraction import Extractor
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder
 from tacit.ports.store import Store
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
+from tacit.providers.extraction import key_variable, make_extractor
 from tacit.providers.reranking import make_reranker, make_sparse
 from tacit.providers.tokens import EstimateCounter, make_token_counter
 
@@ -108,6 +111,7 @@ def open_engine(
             embedder=model,
             reranker=make_reranker(settings.recall.reranker),
             sparse=make_sparse(settings.recall.sparse),
+            extractor=_make_extractor(settings, redactor),
             tokens=make_token_counter(),
             estimate=EstimateCounter(),
             clock=clock,
@@ -124,6 +128,17 @@ def open_engine(
 def open_injection(engine: Engine, *, clock: Clock | None = None, host: str = "library") -> Injection:
     """Injection as a library call over `engine`; `host` names the program that asks."""
     return Injection(engine, clock=clock or SystemClock(), host=host)
+
+
+def _make_extractor(settings: Settings, redactor: Redactors) -> Extractor | None:
+    """The extractor that the settings name. What leaves for it is redacted even where nothing else is."""
+
+    def redact(text: str) -> str:
+        privacy = settings.privacy.model_copy(update={"redact": True})
+        return redactor.under(privacy).redact(text).text
+
+    extractor = settings.capture.extractor
+    return make_extractor(extractor, api_key=secret(key_variable(extractor)), redact=redact)
 
 
 def _open_store(home: Home, clock: Clock) -> tuple[Store, Path | None]:

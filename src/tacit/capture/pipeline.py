@@ -1,8 +1,8 @@
 """The write path in order: transcript -> extract -> redact -> reconcile -> store.
 
 In: drafts, prompts, handed-over transcripts, past transcripts, rule files. Out: the changes made. Every unit of work is
-one transaction that also moves its checkpoint, so a crash loses nothing and doubles nothing. Never calls a model of
-language, never injects.
+one transaction that also moves its checkpoint, so a crash loses nothing and doubles nothing. Calls a model of language only
+where the user has named one, and never while a transaction is open; never injects.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from tacit.capture.checkpoint import (
     write_keys,
 )
 from tacit.capture.discover import TranscriptInfo
+from tacit.capture.extract.by_model.reader import ModelReader, Read
+from tacit.capture.extract.by_model.reader import Session as ReadSession
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.extract.pending import pending_name, read_pending, write_pending
@@ -102,7 +104,9 @@ class CapturePipeline:
         step: Step = no_step,
         session_of: Callable[[SessionKey], SessionState | None] | None = None,
         passages: PassageModel | None = None,
+        reader: ModelReader | None = None,
     ) -> None:
+        self._reader = reader
         self._store = store
         self._step = step
         # The live record: the store has it a moment later, and what was handed over last would be missing.
@@ -272,7 +276,7 @@ class CapturePipeline:
 
     def _capture_source(self, source: TranscriptSource, write: Callable[[Write], None]) -> tuple[Change, ...]:
         transcript = read_transcript(source, self._since(source), subagents=self._settings.subagents)
-        return self._capture_read(source, transcript, self._checkpoint(source), write)
+        return self._capture_read(source, transcript, self._checkpoint(source), write, reader=self._reader)
 
     def _capture_read(
         self,
@@ -280,8 +284,10 @@ class CapturePipeline:
         transcript: Transcript,
         before: Checkpoint,
         write: Callable[[Write], None],
+        *,
+        reader: ModelReader | None = None,
     ) -> tuple[Change, ...]:
-        """Learn from what was read of a session since `before`."""
+        """Learn from what was read of a session since `before`; `reader` reads it, too, where there is one."""
         reading = self._reading(transcript, before)
         self._step("transcript read")
         cwd = transcript.cwd or source.cwd
@@ -296,6 +302,7 @@ class CapturePipeline:
 
         waiting = pending_name(str(scope))
         pending = read_pending(self._store.get_value(waiting))
+        given = self._given(key, scope)
         learned = learn(
             reading.turns,
             reading.before,
@@ -304,10 +311,14 @@ class CapturePipeline:
             redact=redact,
             pending=pending,
             passages=self._passages,
-            given=self._given(key, scope),
+            given=given,
         )
+        read = Read()
+        if reader is not None:
+            session = ReadSession(key=key, scope=scope, ended=source.ended)
+            read = reader.read(reading.turns, session, redact=redact, given=given, said=said)
         self._step("session learned")
-        items = self._prepared(self._wanted(learned.drafts))
+        items = self._prepared(self._wanted((*learned.drafts, *read.drafts)))
         notes = reading.before
         digest, digest_id = self._note(
             "digest", learned.digest, notes.digest_id, tier=TrustTier.USER, place=place, learned=learned
@@ -323,7 +334,9 @@ class CapturePipeline:
             digest_id=digest_id,
             todo_id=todo_id,
         )
-        values: dict[str, str | None] = {checkpoint_name(key.host, key.session_id): write_checkpoint(after)}
+        values: dict[str, str | None] = {
+            checkpoint_name(key.host, key.session_id): write_checkpoint(after), **dict(read.values),
+        }  # fmt: skip
         if learned.pending != pending:
             values[waiting] = write_pending(learned.pending)
         if reading.root:
@@ -466,6 +479,7 @@ def _source(handover: Handover) -> TranscriptSource:
         path=text("transcript_path"),
         cwd=text("cwd"),
         messages=fields.get("messages"),
+        ended=fields.get("ended") is True,
     )
     if not source.path and source.messages is None:
         raise InvalidPayload(f"Handover {handover.key} has neither `transcript_path` nor `messages`.")

@@ -23,6 +23,7 @@ class TranscriptSource:
         path: the file, or empty.
         cwd: working folder, or empty.
         messages: the messages themselves where the host hands them over, else None.
+        ended: whether the session is over, as far as that is known.
     """
 
     host: str
@@ -30,6 +31,7 @@ class TranscriptSource:
     path: str = ""
     cwd: str = ""
     messages: object = None
+    ended: bool = False
 
 
 def read_transcript(source: TranscriptSource, since: Position, *, subagents: bool = False) -> Transcript:

@@ -226,9 +226,19 @@ def _engine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("recalls", f"{engine['injections']} of the last {engine['recent']} handed something over"),
     ]
     rows += [("silence", f"{count} x {reason}") for reason, count in engine["silence"][:5]]
+    if engine["extractor"]:
+        rows.append(("extractor", _extractor_line(engine["extractor"])))
     if store["handovers_pending"]:
         rows.append(("learning", f"{store['handovers_pending']} transcripts wait"))
     return rows
+
+
+def _extractor_line(told: dict[str, Any]) -> str:
+    line = f"{told['name']}: asked {told['asked']} times, {told['kept']} statements kept, {told['dropped']} not found in the session"
+    line += f", {told['tokens']} of {told['tokens_per_day']} tokens today"
+    if told["over_budget"]:
+        line += f", {told['over_budget']} times not asked for want of tokens"
+    return line + (f", {told['failed']} times without an answer: {told['error']}" if told["failed"] else "")
 
 
 def _prompt_row(prompt: dict[str, Any]) -> tuple[str, str, str]:

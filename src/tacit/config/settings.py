@@ -315,6 +315,39 @@ class RecallSettings(_Section):
     sparse: SparseSettings = SparseSettings()
 
 
+class ExtractorSettings(_Section):
+    """A model of language of your own that reads finished sessions, too. Off: nothing is missing, and nothing leaves."""
+
+    provider: Literal["off", "openai", "anthropic", "fake"] = Field(
+        default="off", description="who reads; openai = any server that speaks its chat completions"
+    )
+    model: str = Field(default="", description="model name; empty = a small one of the provider")
+    endpoint: str = Field(default="", description="base URL of the server; empty = the provider's own")
+    api_key_env: str = Field(
+        default="", description="name of the variable that holds the key; empty = the provider's usual one"
+    )
+    timeout_ms: int = Field(
+        default=30_000, ge=10, le=600_000, description="milliseconds for one answer, all tries together"
+    )
+    tokens_per_day: int = Field(
+        default=200_000, ge=0, description="most tokens that it may read and write on one day"
+    )
+    most_output_tokens: int = Field(default=2000, ge=100, le=32_000, description="most tokens of one answer")
+    least_chars: int = Field(
+        default=2000, ge=0, description="characters said since it last read that make it read again"
+    )
+    most_chars: int = Field(
+        default=24_000, ge=500, le=400_000, description="most characters of one question; the newest are kept"
+    )
+
+    @field_validator("endpoint")
+    @classmethod
+    def _is_address(cls, endpoint: str) -> str:
+        if endpoint and not re.match(r"https?://[^/\s]", endpoint):
+            raise ValueError("an address such as http://localhost:11434/v1")
+        return endpoint
+
+
 class CaptureSettings(_Section):
     """The write path."""
 
@@ -343,6 +376,7 @@ class CaptureSettings(_Section):
     near_duplicate_cosine: float = Field(
         default=0.93, ge=0.0, le=1.0, description="cosine from which two statements of one kind are the same"
     )
+    extractor: ExtractorSettings = ExtractorSettings()
 
 
 class EmbedderSettings(_Section):

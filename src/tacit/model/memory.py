@@ -45,6 +45,7 @@ class Provenance:
         session_id: host session id, or empty.
         turn: turn in that session, from 1; 0 = unknown.
         span: the verbatim words it was made from, or empty.
+        extractor: name of the model of language that found it; empty = it was found without one.
     """
 
     tier: TrustTier
@@ -53,6 +54,7 @@ class Provenance:
     session_id: str = ""
     turn: int = 0
     span: str = ""
+    extractor: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

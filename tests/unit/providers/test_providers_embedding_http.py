@@ -11,9 +11,10 @@ import pytest
 from model_server import ModelServer, Reply, model_server
 from tacit.errors import ProviderError
 from tacit.providers.embedding import FakeEmbedder
-from tacit.providers.embedding.http import JsonClient, sendable
+from tacit.providers.embedding.http import sendable
 from tacit.providers.embedding.ollama import OllamaEmbedder
 from tacit.providers.embedding.openai import OpenAIEmbedder
+from tacit.providers.json_client import JsonClient
 
 
 @pytest.fixture

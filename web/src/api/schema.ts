@@ -1390,6 +1390,7 @@ export interface components {
          *         recent: how many traces that looks at.
          *         sessions_cached: live session records in memory.
          *         recall_enabled, shadow: switches in force.
+         *         extractor: what the model that reads sessions has cost and brought; None = there is none.
          */
         EngineStatus: {
             /** Version */
@@ -1441,6 +1442,8 @@ export interface components {
              * @default false
              */
             shadow: boolean;
+            /** @default null */
+            extractor: components["schemas"]["ExtractorStatus"] | null;
         };
         /**
          * Entity
@@ -1464,6 +1467,40 @@ export interface components {
             exposures: components["schemas"]["Handed"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /**
+         * ExtractorStatus
+         * @description What the model that reads finished sessions has cost and brought.
+         *
+         *     Attributes:
+         *         name: which model.
+         *         tokens: tokens of today, with what is reserved for answers that never came.
+         *         tokens_per_day: most of them.
+         *         asked, kept, dropped, failed, over_budget: counts since it was first used; see `capture/extract/by_model/spending.py`.
+         *         error: what went wrong last, or empty.
+         */
+        ExtractorStatus: {
+            /** Name */
+            name: string;
+            /** Tokens */
+            tokens: number;
+            /** Tokens Per Day */
+            tokens_per_day: number;
+            /** Asked */
+            asked: number;
+            /** Kept */
+            kept: number;
+            /** Dropped */
+            dropped: number;
+            /** Failed */
+            failed: number;
+            /** Over Budget */
+            over_budget: number;
+            /**
+             * Error
+             * @default
+             */
+            error: string;
         };
         /**
          * Feedback

@@ -18,6 +18,7 @@ from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
 from tacit.app.tuning import TuneReport, tune
 from tacit.app.vouching import prompts_of, said_by_user
+from tacit.capture.extract.by_model.reader import ModelReader
 from tacit.capture.pipeline import CapturePipeline
 from tacit.model.memory import Memory
 from tacit.model.query import Query
@@ -56,6 +57,7 @@ class Writing:
             kinds=parts.kinds,
             settings=parts.settings.current().capture,
             session_of=sessions.load,
+            reader=_reader(parts),
         )
         self.memories = Memories(parts=parts, projects=projects, capture=self.capture)
         self.care = Care(parts, settle=settle)
@@ -89,3 +91,16 @@ class Writing:
         self._sessions.flush()
         prompts = prompts_of(self._parts.store, project, session, now_ms=self._parts.clock.now_ms())
         return said_by_user(content, words, prompts)
+
+
+def _reader(parts: Parts) -> ModelReader | None:
+    if parts.extractor is None:
+        return None
+    return ModelReader(
+        extractor=parts.extractor,
+        store=parts.store,
+        tokens=parts.estimate,
+        clock=parts.clock,
+        settings=parts.settings.current().capture.extractor,
+        kinds=[kind.name for kind in parts.kinds],
+    )

@@ -62,25 +62,27 @@ def _make(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], s
                 model=model, dimensions=_dimensions(settings, model, fastembed.DIMENSIONS)
             )
         case "openai":
-            from tacit.providers.embedding import http, openai  # noqa: PLC0415
+            from tacit.providers.embedding import openai  # noqa: PLC0415
+            from tacit.providers.json_client import JsonClient  # noqa: PLC0415
 
             model = settings.model or openai.MODEL
             return openai.OpenAIEmbedder(
                 model=model,
                 dimensions=_dimensions(settings, model, openai.DIMENSIONS),
-                client=http.JsonClient(
+                client=JsonClient(
                     settings.endpoint or openai.ENDPOINT, key=api_key, timeout_ms=settings.timeout_ms
                 ),
                 prepare=redact or str,
             )
         case "ollama":
-            from tacit.providers.embedding import http, ollama  # noqa: PLC0415
+            from tacit.providers.embedding import ollama  # noqa: PLC0415
+            from tacit.providers.json_client import JsonClient  # noqa: PLC0415
 
             model = settings.model or ollama.MODEL
             return ollama.OllamaEmbedder(
                 model=model,
                 dimensions=_dimensions(settings, model.partition(":")[0], ollama.DIMENSIONS),
-                client=http.JsonClient(
+                client=JsonClient(
                     settings.endpoint or ollama.ENDPOINT, key=api_key, timeout_ms=settings.timeout_ms
                 ),
                 prepare=redact or str,

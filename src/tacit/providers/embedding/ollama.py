@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.providers.embedding.http import JsonClient, embed_distinct, sendable, unit_rows
+from tacit.providers.embedding.http import embed_distinct, sendable, unit_rows
+from tacit.providers.json_client import JsonClient
 
 ENDPOINT = "http://localhost:11434"
 MODEL = "nomic-embed-text"

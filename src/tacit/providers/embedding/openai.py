@@ -10,7 +10,8 @@ from typing import cast
 
 from tacit.errors import ProviderError
 from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.providers.embedding.http import JsonClient, embed_distinct, sendable, unit_rows
+from tacit.providers.embedding.http import embed_distinct, sendable, unit_rows
+from tacit.providers.json_client import JsonClient
 
 ENDPOINT = "https://api.openai.com/v1"
 MODEL = "text-embedding-3-small"

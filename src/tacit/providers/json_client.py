@@ -1,0 +1,164 @@
+"""Posts JSON to a model server: retries, one deadline for all of them, and errors that say what to do.
+
+In: an address, headers, a JSON body. Out: the reply's JSON. Never logs a key or a text, never follows a redirect.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+from tacit.errors import ProviderError
+
+if TYPE_CHECKING:
+    import httpx
+
+_TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # 529: overloaded, at Anthropic
+_MOST_TRIES = 4
+_FIRST_PAUSE_S = 0.25
+_SHOWN_CHARS = 200  # of an error reply
+_MOST_BYTES = 64_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Again:
+    """A try that failed and may be repeated."""
+
+    why: str
+    wait_s: float | None
+
+
+class JsonClient:
+    """Talks to one server. Safe to share between threads; connects at the first request."""
+
+    def __init__(
+        self,
+        base: str,
+        *,
+        key: str = "",
+        timeout_ms: int,
+        sleep: Callable[[float], None] = time.sleep,
+        headers: Mapping[str, str] | None = None,
+        section: str = "embedder",
+    ) -> None:
+        """Know a server without connecting to it.
+
+        Args:
+            base: its address.
+            key: sent as a bearer token; empty = none is sent.
+            timeout_ms: milliseconds for one answer, all tries together.
+            sleep: waits between two tries.
+            headers: what every request carries besides.
+            section: of the settings, for what errors advise.
+
+        Raises:
+            ProviderError: if `base` is no address.
+        """
+        parts = urlsplit(base)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ProviderError(
+                f"{base!r} is not the address of a model server.",
+                hint=f"Set `{section}.endpoint` to something like http://localhost:11434.",
+            )
+        self._base = base.rstrip("/")
+        self._loopback = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+        self._headers = {**(headers or {}), **({"Authorization": f"Bearer {key}"} if key else {})}
+        self._section = section
+        self._timeout_s = timeout_ms / 1000
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._client: httpx.Client | None = None
+
+    def post(self, path: str, body: Mapping[str, object]) -> Mapping[str, object]:
+        """Post `body` and return the reply, within the timeout for all tries together.
+
+        Raises:
+            ProviderError: if the server cannot be reached in time, refuses, or answers with something else.
+        """
+        until = time.monotonic() + self._timeout_s
+        pause = _FIRST_PAUSE_S
+        tried = 0
+        while True:
+            outcome = self._try(path, body, timeout_s=until - time.monotonic())
+            if not isinstance(outcome, _Again):
+                return outcome
+            tried += 1
+            wait = pause if outcome.wait_s is None else outcome.wait_s
+            if tried == _MOST_TRIES or time.monotonic() + wait >= until:
+                raise ProviderError(
+                    f"The model server {self._base} did not answer ({outcome.why}, {tried} tries).",
+                    hint=f"Check that it runs, or raise `{self._section}.timeout_ms`.",
+                )
+            self._sleep(wait)
+            pause *= 2
+
+    def _try(
+        self, path: str, body: Mapping[str, object], *, timeout_s: float
+    ) -> Mapping[str, object] | _Again:
+        client = self._connect()
+        import httpx  # noqa: PLC0415 - loaded by _connect
+
+        until = time.monotonic() + timeout_s
+        try:
+            with client.stream(
+                "POST", self._base + path, json=dict(body), timeout=max(timeout_s, 0.001)
+            ) as reply:
+                text = _read(reply.iter_bytes(), until=until).decode("utf-8", "replace")
+        except (httpx.TransportError, httpx.InvalidURL, httpx.DecodingError, TimeoutError) as error:
+            return _Again(why=f"{type(error).__name__}: {error}", wait_s=None)
+        if reply.status_code in _TRY_AGAIN:
+            return _Again(
+                why=f"status {reply.status_code}", wait_s=_asked_pause(reply.headers.get("retry-after"))
+            )
+        if reply.status_code != 200:
+            raise ProviderError(
+                f"The model server {self._base} refused: status {reply.status_code}, {text[:_SHOWN_CHARS]!r}.",
+                hint=f"Check `{self._section}.endpoint`, `.model` and the key in the variable that `.api_key_env` names.",
+            )
+        try:
+            answer: object = json.loads(text)
+        except ValueError as error:
+            raise ProviderError(f"The model server {self._base} did not answer with JSON: {error}") from error
+        if not isinstance(answer, dict):
+            raise ProviderError(f"The model server {self._base} did not answer with a JSON object.")
+        return cast("Mapping[str, object]", answer)
+
+    def _connect(self) -> httpx.Client:
+        with self._lock:
+            if self._client is None:
+                import httpx  # noqa: PLC0415 - 100 ms, spent only by those who use a server
+
+                # A proxy is right for a server far away and wrong for one on this machine.
+                self._client = httpx.Client(headers=self._headers, trust_env=not self._loopback)
+            return self._client
+
+    def close(self) -> None:
+        """Close connections; the next request opens new ones."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+
+def _read(parts: Iterable[bytes], *, until: float) -> bytes:
+    """All of a reply.
+
+    Raises:
+        TimeoutError: if it comes byte by byte and is not there in time, or is longer than any answer.
+    """
+    data = bytearray()
+    for part in parts:
+        data += part
+        if time.monotonic() > until or len(data) > _MOST_BYTES:
+            raise TimeoutError("the reply is too slow or too long")
+    return bytes(data)
+
+
+def _asked_pause(header: str | None) -> float | None:
+    """Seconds of a Retry-After header; dates are rare there and count as absent."""
+    return float(header) if header is not None and header.isdecimal() else None
