@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { queryClient } from "./queryClient";
-import type { Memory, OneTrace, Recalled, Status, Surface } from "./types";
+import type { Memory, Status, Surface } from "./types";
 
 const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? undefined;
 
@@ -44,7 +44,7 @@ export const useTraces = (filter: TraceFilter, limit = 60) =>
   });
 
 export const useTrace = (id: string) =>
-  useQuery({ queryKey: ["trace", id], queryFn: () => body(api.GET("/v1/traces/{id}", { params: { path: { id } } })) as unknown as Promise<OneTrace>, staleTime: Infinity });
+  useQuery({ queryKey: ["trace", id], queryFn: () => body(api.GET("/v1/traces/{id}", { params: { path: { id } } })), staleTime: Infinity });
 
 export const useReplay = (id: string, threshold: number, enabled: boolean) =>
   useQuery({
@@ -71,7 +71,7 @@ export interface Question {
 }
 
 const recall = (asked: Question, more: { replay_at?: number[] } = {}) =>
-  body(api.POST("/v1/recall", { body: { ...asked, ...more, store_trace: false } })) as unknown as Promise<Recalled>;
+  body(api.POST("/v1/recall", { body: { ...asked, ...more, store_trace: false } }));
 
 export const useRecall = () => useMutation({ mutationFn: (asked: Question) => recall(asked), meta: { quiet: true } });
 

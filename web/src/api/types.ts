@@ -20,6 +20,3 @@ export type SettingRow = Schemas["SettingRow"];
 export type SettingsView = Schemas["SettingsView"];
 export type Surface = Schemas["RecallRow"]["surface"];
 export type Status = Memory["status"];
-// The fetch client's own reading of tuples loses their length; these two carry some.
-export type OneTrace = Schemas["OneTrace"];
-export type Recalled = Schemas["RecalledView"];

@@ -1,5 +1,6 @@
 import "./trace.css";
 import { useDebouncedValue } from "@mantine/hooks";
+import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { isWriting } from "../app/shortcuts";
 import { useReplay, useVerdict } from "../api/queries";
@@ -15,19 +16,22 @@ const STEP = 0.01;
 export interface TraceViewProps {
   trace: Trace;
   verdicts: Verdict[];
-  /** Replays an unstored trace; left out = the stored one is replayed by its id. */
-  replayed?: (threshold: number) => { replayed: Replayed | undefined; busy: boolean };
+  /** Whether the person may say what was useful. */
   judge?: boolean;
+  /** How a trace that was not stored is decided again; left out = the stored one, by its id. A hook, the same on every render. */
+  useOtherReplay?: (threshold: number, enabled: boolean) => UseQueryResult<Replayed>;
   aside?: ReactNode;
 }
 
 /** One recall from signal to delivery: what was asked, ten stages with every candidate, the block. */
-export function TraceView({ trace, verdicts, judge = true, aside }: TraceViewProps) {
+export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside }: TraceViewProps) {
   const [threshold, setThreshold] = useState(trace.threshold);
   useEffect(() => setThreshold(trace.threshold), [trace.id, trace.threshold]);
   const [asked] = useDebouncedValue(threshold, 120);
   const moved = Math.abs(asked - trace.threshold) > STEP / 2;
-  const replay = useReplay(trace.id, asked, moved && judge);
+  const stored = useReplay(trace.id, asked, moved && useOtherReplay === undefined);
+  const other = useOtherReplay?.(asked, moved);
+  const replay = other ?? stored;
   const replayed = moved ? replay.data : undefined;
   const tracks = useMemo(() => tracksOf(trace, replayed), [trace, replayed]);
   const verdict = useVerdict(trace.id);

@@ -1,1 +1,124 @@
-export function Component() { return <p>soon</p>; }
+import "./memories.css";
+import { ActionIcon, Button, MultiSelect, Popover, Select, TextInput, Tooltip } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { IconArrowBackUp, IconCalendarTime, IconPlus, IconSearch } from "@tabler/icons-react";
+import { useState } from "react";
+import { useNavigate, useParams, useSearchParams } from "react-router";
+import { useProjects, useUndo, type MemoryFilter } from "../../api/queries";
+import type { Status } from "../../api/types";
+import { Head } from "../../ui/Head";
+import { KINDS } from "../../ui/Kind";
+import { say } from "../../ui/said";
+import { whenOf, wordsOf } from "../../ui/words";
+import { AddMemory } from "./AddMemory";
+import { MemoryDrawer } from "./MemoryDrawer";
+import { MemoryList } from "./MemoryList";
+
+const STATES: { value: Status | "all"; label: string }[] = [
+  { value: "active", label: "active" },
+  { value: "quarantined", label: "waits for review" },
+  { value: "superseded", label: "superseded" },
+  { value: "retired", label: "forgotten" },
+  { value: "all", label: "every state" },
+];
+const ORDERS = [
+  { value: "created", label: "newest first" },
+  { value: "updated", label: "changed last" },
+  { value: "importance", label: "most important" },
+  { value: "used", label: "most used" },
+];
+
+export function Component() {
+  const { id } = useParams();
+  const [params, setParams] = useSearchParams();
+  const navigate = useNavigate();
+  const [text, setText] = useState(params.get("text") ?? "");
+  const [words] = useDebouncedValue(text, 200);
+  const [adding, setAdding] = useState(false);
+  const projects = useProjects();
+  const undo = useUndo();
+  const kinds = params.getAll("kind");
+  const scope = params.get("scope");
+  const status = (params.get("status") ?? "active") as Status | "all";
+  const order = (params.get("order") ?? "created") as NonNullable<MemoryFilter["order"]>;
+  const asOf = params.get("as_of");
+  const filter: MemoryFilter = {
+    order,
+    status: [status],
+    ...(words.trim() !== "" && { text: words.trim() }),
+    ...(kinds.length > 0 && { kind: kinds }),
+    ...(scope !== null && { scope: [scope] }),
+    ...(asOf !== null && { as_of_ms: Number(asOf) }),
+  };
+
+  const put = (name: string, values: string[]) =>
+    setParams(
+      (now) => {
+        now.delete(name);
+        for (const value of values) now.append(name, value);
+        return now;
+      },
+      { replace: true },
+    );
+  const open = (memoryId: string | undefined) => void navigate({ pathname: memoryId === undefined ? "/memories" : `/memories/${memoryId}`, search: params.toString() });
+
+  return (
+    <>
+      <Head title="Memories" text={asOf === null ? "Everything on record. Nothing is ever lost: each change is a version that can be taken back." : `As it was known, and held, on ${whenOf(Number(asOf))}.`}>
+        <Button
+          variant="default"
+          leftSection={<IconArrowBackUp size={15} />}
+          loading={undo.isPending}
+          onClick={() => undo.mutate(undefined, { onSuccess: () => say("The last change was taken back", "Undo once more to have it again.") })}
+        >
+          Undo the last change
+        </Button>
+        <Button leftSection={<IconPlus size={15} />} onClick={() => setAdding(true)}>
+          Remember
+        </Button>
+      </Head>
+      <div className="filters" role="search">
+        <TextInput data-search aria-label="Search memories" placeholder="Search: words of a memory" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
+        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={KINDS.map((kind) => ({ value: kind, label: wordsOf(kind) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={170} />
+        <Select
+          aria-label="Scope"
+          placeholder="Every scope"
+          clearable
+          data={[{ value: "universal", label: "universal" }, ...(projects.data ?? []).map((row) => ({ value: row.scope, label: `${row.project.name} (${row.active})` }))]}
+          value={scope}
+          onChange={(value) => put("scope", value === null ? [] : [value])}
+          w={180}
+        />
+        <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value === null ? [] : [value])} w={150} allowDeselect={false} />
+        <Select aria-label="Order" data={ORDERS} value={order} onChange={(value) => put("order", value === null ? [] : [value])} w={150} allowDeselect={false} />
+        <AsOf value={asOf} set={(value) => put("as_of", value === null ? [] : [value])} />
+      </div>
+      <MemoryList filter={filter} chosen={id} open={open} filtered={words !== "" || kinds.length > 0 || scope !== null || status !== "active" || asOf !== null} />
+      <MemoryDrawer id={id} close={() => open(undefined)} open={open} />
+      <AddMemory opened={adding} close={() => setAdding(false)} />
+    </>
+  );
+}
+
+function AsOf({ value, set }: { value: string | null; set: (value: string | null) => void }) {
+  const local = value === null ? "" : new Date(Number(value) - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return (
+    <Popover position="bottom-end" withArrow trapFocus>
+      <Popover.Target>
+        <Tooltip label="What was known and held at another time">
+          <ActionIcon variant={value === null ? "default" : "light"} size={30} aria-label="As of another time">
+            <IconCalendarTime size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <TextInput type="datetime-local" label="As of" value={local} onChange={(event) => set(event.currentTarget.value === "" ? null : String(new Date(event.currentTarget.value).getTime()))} />
+        {value !== null && (
+          <Button mt={8} variant="default" onClick={() => set(null)}>
+            Back to now
+          </Button>
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

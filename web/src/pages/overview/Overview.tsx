@@ -87,7 +87,7 @@ function Charts({ series, hourly }: { series: Series; hourly: boolean }) {
       <div className="overview-grid">
         <Panel className="wide" title="Injections and silences" sub={hourly ? "per hour" : "per day"} says={`${injections} injections, ${silences} silences`}>
           <BarChart
-            h={210} data={rows} dataKey="when" type="stacked" withLegend legendProps={{ verticalAlign: "top", height: 28 }} gridAxis="y" tickLine="none" maxBarWidth={34}
+            h={210} data={rows} dataKey="when" type="stacked" withLegend legendProps={{ verticalAlign: "top", height: 28 }} gridAxis="x" tickLine="none" maxBarWidth={34}
             barProps={still} barChartProps={{ accessibilityLayer: false }} series={[{ name: "handed over", color: "var(--accent)" }, { name: "silence", color: "var(--chart-quiet)" }]}
           />
         </Panel>
@@ -95,7 +95,7 @@ function Charts({ series, hourly }: { series: Series; hourly: boolean }) {
           <Bars rows={series.silences.map((one) => ({ name: one.reason, value: one.count }))} empty="No silence in this time." />
         </Panel>
         <Panel title="Latency" sub="milliseconds, all surfaces" says={series.latency.map((one) => `${one.surface} p95 ${msOf(one.p95_ms)}`).join(", ")}>
-          <LineChart h={150} data={rows} dataKey="when" withLegend legendProps={{ verticalAlign: "top", height: 26 }} gridAxis="y" tickLine="none" curveType="monotone" connectNulls withDots={false} strokeWidth={1.8} lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "p50", color: "var(--chart-1)" }, { name: "p95", color: "var(--chart-2)" }]} />
+          <LineChart h={150} data={rows} dataKey="when" withLegend legendProps={{ verticalAlign: "top", height: 26 }} gridAxis="x" tickLine="none" curveType="monotone" connectNulls withDots={false} strokeWidth={1.8} lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "p50", color: "var(--chart-1)" }, { name: "p95", color: "var(--chart-2)" }]} />
           <table className="mini">
             <thead>
               <tr>
@@ -115,7 +115,7 @@ function Charts({ series, hourly }: { series: Series; hourly: boolean }) {
           {kinds.length === 0 ? (
             <p className="sub">Nothing was handed over in this time.</p>
           ) : (
-            <BarChart h={150} data={rows} dataKey="when" type="stacked" gridAxis="y" tickLine="none" maxBarWidth={26} barProps={still} barChartProps={{ accessibilityLayer: false }} series={kinds.map((name, at) => ({ name, color: `var(--chart-${(at % 7) + 1})` }))} />
+            <BarChart h={150} data={rows} dataKey="when" type="stacked" gridAxis="x" tickLine="none" maxBarWidth={26} barProps={still} barChartProps={{ accessibilityLayer: false }} series={kinds.map((name, at) => ({ name, color: `var(--chart-${(at % 7) + 1})` }))} />
           )}
           <Bars rows={Object.entries(series.kinds).slice(0, 7).map(([name, value], at) => ({ name: wordsOf(name), value, color: `var(--chart-${(at % 7) + 1})` }))} empty="" />
         </Panel>
@@ -123,7 +123,7 @@ function Charts({ series, hourly }: { series: Series; hourly: boolean }) {
           {feedback.precision === null ? (
             <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit tune` learns the threshold from it.</p>
           ) : (
-            <LineChart h={150} data={rows} dataKey="when" gridAxis="y" tickLine="none" yAxisProps={{ domain: [0, 100] }} unit=" %" connectNulls curveType="linear" lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "precision", color: "var(--accent)" }]} />
+            <LineChart h={150} data={rows} dataKey="when" gridAxis="x" tickLine="none" yAxisProps={{ domain: [0, 100] }} unit=" %" connectNulls curveType="linear" lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "precision", color: "var(--accent)" }]} />
           )}
           <h2 className="title cache-title">Prompt cache</h2>
           {series.cache.length === 0 ? (

@@ -1,1 +1,115 @@
-export function Component() { return <p>soon</p>; }
+import "./sessions.css";
+import "../../trace/trace.css";
+import { Button, Tooltip } from "@mantine/core";
+import { IconCheck, IconVolume, IconVolumeOff, IconX } from "@tabler/icons-react";
+import { Link, useParams } from "react-router";
+import { useMemory, useMute, useSession } from "../../api/queries";
+import type { Handed, SessionView } from "../../api/types";
+import { Answer } from "../../ui/Answer";
+import { Head } from "../../ui/Head";
+import { Kind } from "../../ui/Kind";
+import { RecallList } from "../../ui/RecallList";
+import { SurfaceMark } from "../../ui/SurfaceMark";
+import { countOf, plural, timeOf, whenOf } from "../../ui/words";
+import { projectOf } from "./Sessions";
+
+export function Component() {
+  const { host = "", session = "" } = useParams();
+  const asked = useSession(host, session);
+  return <Answer of={asked}>{(view) => <Whole view={view} />}</Answer>;
+}
+
+function Whole({ view }: { view: SessionView }) {
+  const { session } = view;
+  const mute = useMute();
+  return (
+    <>
+      <Head
+        title={projectOf(session)}
+        text={
+          <>
+            <span className="mono">{session.key}</span>, from {whenOf(session.started_at_ms)}; {plural(session.turn, "turn")}, {plural(session.exposures, "memory", "memories")} given,{" "}
+            {countOf(session.tokens)} tokens{session.ended ? "; ended" : ""}
+          </>
+        }
+      >
+        <Button
+          variant="default"
+          leftSection={session.muted ? <IconVolume size={15} /> : <IconVolumeOff size={15} />}
+          loading={mute.isPending}
+          onClick={() => mute.mutate({ host: session.host, session_id: session.session_id, muted: !session.muted })}
+        >
+          {session.muted ? "Unmute" : "Mute"}
+        </Button>
+        <Button variant="default" component={Link} to={`/traces?session=${encodeURIComponent(session.key)}`}>
+          All its traces
+        </Button>
+      </Head>
+      <div className="session-grid">
+        <ol className="turns">
+          {view.turns.map((turn, at) => (
+            <li key={`${turn.epoch}-${turn.turn}`}>
+              {(at === 0 || view.turns[at - 1]!.epoch !== turn.epoch) && turn.epoch > 0 && <p className="epoch">The conversation was compacted or cleared here.</p>}
+              <section className="panel flush turn" aria-label={`Turn ${turn.turn}`}>
+                <header>
+                  <h2>{turn.turn === 0 ? "Start" : `Turn ${turn.turn}`}</h2>
+                  <span className="faint num">{timeOf(turn.at_ms)}</span>
+                  <span className="turn-sum">{turn.exposures.length > 0 ? `${turn.exposures.length} given, ${turn.exposures.reduce((sum, one) => sum + one.tokens, 0)} tokens` : "nothing given"}</span>
+                </header>
+                <RecallList rows={turn.recalls} days={false} />
+                {turn.exposures.length > 0 && (
+                  <ul className="given">
+                    {turn.exposures.map((one) => (
+                      <Given key={one.memory_id + one.surface} handed={one} />
+                    ))}
+                  </ul>
+                )}
+              </section>
+            </li>
+          ))}
+        </ol>
+        <aside className="grid">
+          <Side title="Files at hand" rows={view.files} mono />
+          <Side title="Failures that wait for their fix" rows={view.failures.map((one) => one.command || one.error)} mono />
+          <Side title="Rule files the host loaded" rows={view.rule_files} mono />
+          <Side title="Tools" rows={[...new Set(view.tools)]} mono />
+        </aside>
+      </div>
+    </>
+  );
+}
+
+function Given({ handed }: { handed: Handed }) {
+  const memory = useMemory(handed.memory_id).data;
+  return (
+    <li>
+      <SurfaceMark surface={handed.surface} />
+      <Link to={`/memories/${handed.memory_id}`}>
+        {memory === undefined ? <span className="mono">{handed.memory_id}</span> : <><Kind name={memory.kind} /> {memory.content}</>}
+      </Link>
+      <span className="num faint">{handed.tokens} tokens</span>
+      {handed.used !== null && (
+        <Tooltip label={handed.used ? "it shows in what the agent did afterwards" : "it does not show in what the agent did"}>
+          <span className={handed.used ? "used" : "unused"}>
+            {handed.used ? <IconCheck size={13} aria-hidden /> : <IconX size={13} aria-hidden />}
+            {handed.used ? "used" : "not used"}
+          </span>
+        </Tooltip>
+      )}
+    </li>
+  );
+}
+
+function Side({ title, rows, mono = false }: { title: string; rows: string[]; mono?: boolean }) {
+  if (rows.length === 0) return null;
+  return (
+    <section className="panel">
+      <h2>{title}</h2>
+      <ul className={`side ${mono ? "mono" : ""}`}>
+        {rows.slice(0, 12).map((row, at) => (
+          <li key={at}>{row}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,1 +1,183 @@
-export function Component() { return <p>soon</p>; }
+import "./settings.css";
+import { Alert, Autocomplete, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
+import { IconSearch } from "@tabler/icons-react";
+import { useMemo, useState } from "react";
+import { useSearchParams } from "react-router";
+import { useSettings, type Place } from "../../api/queries";
+import type { SettingRow, SettingsView } from "../../api/types";
+import { Answer } from "../../ui/Answer";
+import { Empty } from "../../ui/Empty";
+import { Head } from "../../ui/Head";
+import { plural, wordsOf } from "../../ui/words";
+import { Setting } from "./Setting";
+import { isOwn } from "./layers";
+
+export function Component() {
+  const [params, setParams] = useSearchParams();
+  const [find, setFind] = useState(params.get("find") ?? "");
+  const [only, setOnly] = useState(false);
+  const place = placeOf(params);
+  const asked = useSettings(place);
+  const setPlace = (next: Place) =>
+    setParams(
+      (now) => {
+        now.set("of", next.holder);
+        now.set("name", next.name);
+        return now;
+      },
+      { replace: true },
+    );
+  return (
+    <>
+      <Head title="Settings" text="A change holds at once, without a restart. A value is used until a higher layer says another; “why” tells which layer won." />
+      <Answer of={asked} rows={14}>
+        {(view) => (
+          <>
+            <Whose view={view} place={place} setPlace={setPlace} />
+            <div className="filters" role="search">
+              <TextInput data-search aria-label="Find a setting" placeholder="Find: threshold, pinned, budget" leftSection={<IconSearch size={14} />} value={find} onChange={(event) => setFind(event.currentTarget.value)} w={280} />
+              <Switch label={place.holder === "user" ? "Only what differs from the defaults" : "Only overrides"} checked={only} onChange={(event) => setOnly(event.currentTarget.checked)} />
+            </div>
+            {view.warnings.map((warning) => (
+              <Alert key={warning} color="orange" mb={8}>
+                {warning}
+              </Alert>
+            ))}
+            <List view={view} place={place} find={find} only={only} />
+            <p className="sub settings-file">
+              Written to <span className="mono">{view.file}</span>, with your comments as they are.
+            </p>
+          </>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+function placeOf(params: URLSearchParams): Place {
+  const holder = params.get("of");
+  const name = params.get("name") ?? "";
+  if ((holder === "agents" || holder === "projects") && name !== "") return { holder, name };
+  return { holder: "user", name: "" };
+}
+
+function Whose({ view, place, setPlace }: { view: SettingsView; place: Place; setPlace: (place: Place) => void }) {
+  const [agent, setAgent] = useState("");
+  const [kind, setKind] = useState<Place["holder"]>(place.holder);
+  return (
+    <div className="panel whose">
+      <SegmentedControl
+        aria-label="Whose settings"
+        value={kind}
+        onChange={(value) => {
+          const holder = value as Place["holder"];
+          setKind(holder);
+          if (holder === "user") setPlace({ holder, name: "" });
+          const first = holder === "agents" ? view.agents[0]?.name : holder === "projects" ? view.projects[0]?.root : undefined;
+          if (first !== undefined) setPlace({ holder, name: first });
+        }}
+        data={[
+          { value: "user", label: "Default, for everybody" },
+          { value: "agents", label: "One agent" },
+          { value: "projects", label: "One project" },
+        ]}
+      />
+      {kind === "agents" && (
+        <Autocomplete
+          aria-label="Agent"
+          placeholder="name of an agent, such as plan"
+          value={agent === "" && place.holder === "agents" ? place.name : agent}
+          data={view.agents.map((one) => one.name)}
+          onChange={setAgent}
+          onOptionSubmit={(name) => setPlace({ holder: "agents", name })}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && agent.trim() !== "") setPlace({ holder: "agents", name: agent.trim() });
+          }}
+          onBlur={() => agent.trim() !== "" && setPlace({ holder: "agents", name: agent.trim() })}
+          size="xs"
+          w={260}
+        />
+      )}
+      {kind === "projects" && (
+        <Select
+          aria-label="Project"
+          placeholder={view.projects.length === 0 ? "no project is known yet" : "a project"}
+          data={view.projects.map((one) => ({ value: one.root, label: `${one.name}${one.overridden.length > 0 ? ` (${plural(one.overridden.length, "override")})` : ""}` }))}
+          value={place.holder === "projects" ? place.name : null}
+          onChange={(name) => name !== null && setPlace({ holder: "projects", name })}
+          w={260}
+        />
+      )}
+      <span className="whose-words">
+        {place.holder === "user" && `Every agent and project follows these; ${overridesOf(view)}.`}
+        {place.holder === "agents" && <><b>{place.name}</b> follows the default wherever it has no override.</>}
+        {place.holder === "projects" && <>Sessions in <b>{place.name.split("/").at(-1)}</b> follow the default wherever it has no override.</>}
+      </span>
+    </div>
+  );
+}
+
+function overridesOf(view: SettingsView): string {
+  const agents = view.agents.filter((one) => one.overridden.length > 0).map((one) => one.name);
+  const projects = view.projects.filter((one) => one.overridden.length > 0).map((one) => one.name);
+  const names = [...agents, ...projects];
+  return names.length === 0 ? "nobody has overrides" : `${names.join(", ")} ${names.length === 1 ? "has" : "have"} overrides`;
+}
+
+function List({ view, place, find, only }: { view: SettingsView; place: Place; find: string; only: boolean }) {
+  const sections = useMemo(() => {
+    const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+    const rows = view.settings.filter(
+      (row) =>
+        (place.holder === "user" || row.about.per_agent) &&
+        (!only || (place.holder === "user" ? JSON.stringify(row.value) !== JSON.stringify(row.about.default) : isOwn(row, place))) &&
+        words.every((word) => `${row.key} ${row.about.about} ${row.about.guidance}`.toLowerCase().includes(word)),
+    );
+    const found = new Map<string, SettingRow[]>();
+    for (const row of rows) found.set(row.about.section, [...(found.get(row.about.section) ?? []), row]);
+    return [...found];
+  }, [view, place, find, only]);
+  if (sections.length === 0)
+    return <Empty title={only ? "Everything follows the default" : "No such setting"} text={only ? "Change a value below “All” and it stands here as an override." : "Other words, or none."} />;
+  return (
+    <div className="settings">
+      <nav className="settings-nav" aria-label="Sections">
+        <ul>
+          {sections.map(([section, rows]) => (
+            <li key={section}>
+              <a
+                href={`#section-${section}`}
+                onClick={(event) => {
+                  event.preventDefault();
+                  document.getElementById(`section-${section}`)?.scrollIntoView();
+                }}
+              >
+                {titleOf(section)} {rows.some((row) => isOwn(row, place)) && <i className="own-dot" title="has values of its own" />}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div className="grid">
+        {sections.map(([section, rows]) => (
+          <section key={section} id={`section-${section}`} className="panel flush" aria-labelledby={`title-${section}`}>
+            <h2 className="settings-title" id={`title-${section}`}>
+              {titleOf(section)} <span className="mono faint">{section}</span>
+            </h2>
+            <ul className="setting-list">
+              {rows.map((row) => (
+                <Setting key={row.key + place.holder + place.name} row={row} place={place} />
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function titleOf(section: string): string {
+  if (section === "") return "Whole";
+  const words = section.split(".").map(wordsOf).join(": ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,105 @@
+import { useComputedColorScheme } from "@mantine/core";
+import Graph from "graphology";
+import { useEffect, useRef } from "react";
+import Sigma from "sigma";
+import type { Graph as Whole } from "../../api/types";
+import { lifeOf } from "../../ui/Kind";
+import type { FromLayout, ToLayout } from "./layout.worker";
+
+interface Props {
+  graph: Whole;
+  find: string;
+  chosen: string | undefined;
+  onOver: (id: string | undefined) => void;
+  onChoose: (id: string | undefined) => void;
+  onProgress: (done: number) => void;
+}
+
+/** The drawing itself, by WebGL; the layout runs in a worker and the picture follows it. */
+export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const drawn = useRef<{ sigma: Sigma; graph: Graph }>(undefined);
+  const state = useRef({ find: "", chosen: undefined as string | undefined, over: undefined as string | undefined });
+  const dark = useComputedColorScheme("light") === "dark";
+
+  useEffect(() => {
+    const element = box.current!;
+    const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const picture = new Graph({ multi: true });
+    const degree = new Map<string, number>();
+    for (const edge of graph.edges) for (const id of [edge.source, edge.target]) degree.set(id, (degree.get(id) ?? 0) + 1);
+    const around = Math.sqrt(graph.nodes.length) * 12;
+    graph.nodes.forEach((node, at) => {
+      // A sunflower: even, and the same every time.
+      const angle = at * 2.399963;
+      const far = around * Math.sqrt((at + 0.5) / graph.nodes.length);
+      picture.addNode(node.id, {
+        x: far * Math.cos(angle),
+        y: far * Math.sin(angle),
+        size: 3 + 1.3 * Math.sqrt(degree.get(node.id) ?? 0) + 2 * node.importance,
+        label: node.label,
+        color: colour(`--${lifeOf(node.kind)}`),
+        alone: !degree.has(node.id),
+      });
+    });
+    for (const edge of graph.edges) picture.addEdge(edge.source, edge.target, { size: 0.6 + edge.weight, color: colour(`--edge-${edge.type}`) || colour("--quiet"), type: "line" });
+
+    const near = () => {
+      const centre = state.current.over ?? state.current.chosen;
+      return centre !== undefined && picture.hasNode(centre) ? new Set([centre, ...picture.neighbors(centre)]) : undefined;
+    };
+    let lit = near();
+    const sigma = new Sigma(picture, element, {
+      labelFont: "Inter Variable, sans-serif", labelSize: 12, labelColor: { color: colour("--ink") }, labelDensity: 0.5, labelRenderedSizeThreshold: 9,
+      defaultDrawNodeHover: () => undefined, zIndex: true, hideEdgesOnMove: graph.edges.length > 3000, minCameraRatio: 0.02, maxCameraRatio: 4,
+      nodeReducer: (id, data) => {
+        const words = state.current.find;
+        const found = words !== "" && String(data["label"]).toLowerCase().includes(words);
+        const faded = (lit !== undefined && !lit.has(id)) || (words !== "" && !found);
+        return { ...data, ...(faded && { color: colour("--line"), label: null, zIndex: 0 }), ...((found || (lit !== undefined && lit.has(id))) && { forceLabel: true, zIndex: 2, size: data["size"] * 1.25 }) };
+      },
+      edgeReducer: (edge, data) => (lit === undefined ? data : picture.extremities(edge).every((id) => lit!.has(id)) ? { ...data, size: 2 } : { ...data, hidden: true }),
+    });
+    const relight = () => {
+      lit = near();
+      sigma.refresh({ skipIndexation: true });
+    };
+    sigma.on("enterNode", ({ node }) => { state.current.over = node; onOver(node); relight(); });
+    sigma.on("leaveNode", () => { state.current.over = undefined; onOver(undefined); relight(); });
+    sigma.on("clickNode", ({ node }) => onChoose(node));
+    sigma.on("clickStage", () => onChoose(undefined));
+    element.addEventListener("relight", relight);
+    drawn.current = { sigma, graph: picture };
+
+    const worker = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }: MessageEvent<FromLayout>) => {
+      graph.nodes.forEach((node, at) => {
+        picture.mergeNodeAttributes(node.id, { x: data.positions[2 * at]!, y: data.positions[2 * at + 1]! });
+      });
+      onProgress(Math.min(1, data.done));
+    };
+    worker.postMessage({
+      nodes: picture.mapNodes((id, data) => ({ id, x: data["x"] as number, y: data["y"] as number, size: data["size"] as number })),
+      edges: graph.edges.map((edge) => [edge.source, edge.target, edge.weight]),
+      rounds: graph.nodes.length > 2000 ? 160 : 320,
+    } satisfies ToLayout);
+    return () => {
+      worker.terminate();
+      element.removeEventListener("relight", relight);
+      sigma.kill();
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [graph, dark]);
+
+  useEffect(() => {
+    state.current.find = find.trim().toLowerCase();
+    state.current.chosen = chosen;
+    box.current?.dispatchEvent(new Event("relight"));
+    if (chosen !== undefined) {
+      const place = drawn.current?.sigma.getNodeDisplayData(chosen);
+      if (place !== undefined) void drawn.current!.sigma.getCamera().animate({ x: place.x, y: place.y, ratio: Math.min(0.5, drawn.current!.sigma.getCamera().ratio) }, { duration: 250 });
+    }
+  }, [find, chosen]);
+
+  return <div ref={box} className="graph-canvas" role="img" aria-label={`${graph.nodes.length} memories and ${graph.edges.length} relations; the list beside it holds the same`} />;
+}

@@ -1,0 +1,56 @@
+import { Button, Group, Modal, Select, Text, Textarea, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useProjects, useRemember } from "../../api/queries";
+import { KINDS } from "../../ui/Kind";
+import { say } from "../../ui/said";
+import { wordsOf } from "../../ui/words";
+
+const DONE: Record<string, string> = {
+  add: "Remembered", merge: "It was known already", supersede: "Remembered; it ends what held before", contradict: "Remembered; it contradicts another",
+  skip: "Nothing was stored", edit: "Changed", retire: "Forgotten",
+};
+
+export function AddMemory({ opened, close }: { opened: boolean; close: () => void }) {
+  const [content, setContent] = useState("");
+  const [kind, setKind] = useState<string | null>(null);
+  const [scope, setScope] = useState<string | null>("universal");
+  const [when, setWhen] = useState("");
+  const remember = useRemember();
+  const projects = useProjects();
+  return (
+    <Modal opened={opened} onClose={close} title="Remember something" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          remember.mutate(
+            { content, ...(kind !== null && { kind }), ...(scope !== null && { scope }), ...(when !== "" && { when }) },
+            {
+              onSuccess: ({ changes }) => {
+                const change = changes[0];
+                say(DONE[change?.change ?? "skip"] ?? "Done", change?.reason ?? "");
+                setContent("");
+                close();
+              },
+            },
+          );
+        }}
+      >
+        <Textarea label="Statement" description="One thing, whole in itself." autosize minRows={3} data-autofocus value={content} onChange={(event) => setContent(event.currentTarget.value)} required />
+        <div className="two">
+          <Select label="Scope" data={[{ value: "universal", label: "everywhere" }, ...(projects.data ?? []).map((row) => ({ value: row.scope, label: row.project.name }))]} value={scope} onChange={setScope} allowDeselect={false} />
+          <Select label="Kind" placeholder="found out from the words" clearable data={KINDS.map((name) => ({ value: name, label: wordsOf(name) }))} value={kind} onChange={setKind} />
+        </div>
+        <TextInput label="When it applies" placeholder="commit; edit src/**/*.go; always" description="In words. Left out = read from the statement." value={when} onChange={(event) => setWhen(event.currentTarget.value)} />
+        <Group justify="space-between">
+          <Text size="xs" c="dimmed">
+            Secrets are taken out before anything is stored.
+          </Text>
+          <Button type="submit" loading={remember.isPending} disabled={content.trim() === ""}>
+            Remember
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,127 @@
+import { Button, CopyButton, Drawer, Group, Tabs, Tooltip } from "@mantine/core";
+import { IconArrowBackUp, IconArrowMerge, IconPencil, IconReplace, IconTrash } from "@tabler/icons-react";
+import { useEffect, useState } from "react";
+import { useForget, useMemory, useUndo } from "../../api/queries";
+import type { Memory } from "../../api/types";
+import { Answer } from "../../ui/Answer";
+import { Kind } from "../../ui/Kind";
+import { say } from "../../ui/said";
+import { State } from "../../ui/State";
+import { EditMemory } from "./EditMemory";
+import { About, Exposures, Relations, Versions } from "./MemoryParts";
+import { MergeMemory, SupersedeMemory } from "./ReplaceMemory";
+
+type Doing = "look" | "edit" | "supersede" | "merge";
+
+interface Props {
+  id: string | undefined;
+  close: () => void;
+  open: (id: string) => void;
+}
+
+export function MemoryDrawer({ id, close, open }: Props) {
+  const asked = useMemory(id);
+  return (
+    <Drawer
+      opened={id !== undefined}
+      onClose={close}
+      position="right"
+      size={580}
+      title={<span className="faint">Memory</span>}
+      closeButtonProps={{ "aria-label": "Close" }}
+      overlayProps={{ backgroundOpacity: 0.25 }}
+      transitionProps={{ duration: 120 }}
+    >
+      {id !== undefined && <Answer of={asked}>{(memory) => <Detail key={memory.id} memory={memory} open={open} close={close} />}</Answer>}
+    </Drawer>
+  );
+}
+
+function Detail({ memory, open, close }: { memory: Memory; open: (id: string) => void; close: () => void }) {
+  const [doing, setDoing] = useState<Doing>("look");
+  const forget = useForget();
+  const undo = useUndo();
+  useEffect(() => setDoing("look"), [memory.id]);
+  const look = () => setDoing("look");
+  const holds = memory.status === "active" || memory.status === "quarantined";
+  return (
+    <>
+      <Group gap={8} mb={8}>
+        <Kind name={memory.kind} />
+        <State name={memory.status} />
+        <CopyButton value={memory.id}>
+          {({ copied, copy }) => (
+            <Tooltip label={copied ? "Copied" : "Copy the id"}>
+              <button type="button" className="chip mono" onClick={copy} style={{ border: 0, cursor: "pointer" }}>
+                {memory.id}
+              </button>
+            </Tooltip>
+          )}
+        </CopyButton>
+      </Group>
+      {doing === "edit" ? (
+        <EditMemory memory={memory} done={look} />
+      ) : (
+        <>
+          <p className="drawer-content">{memory.content}</p>
+          {doing === "look" && (
+            <div className="drawer-actions">
+              {holds && (
+                <>
+                  <Button variant="default" leftSection={<IconPencil size={14} />} onClick={() => setDoing("edit")}>
+                    Edit
+                  </Button>
+                  <Button variant="default" leftSection={<IconReplace size={14} />} onClick={() => setDoing("supersede")}>
+                    Supersede
+                  </Button>
+                  <Button variant="default" leftSection={<IconArrowMerge size={14} />} onClick={() => setDoing("merge")}>
+                    Merge
+                  </Button>
+                  <Button
+                    variant="default"
+                    c="var(--bad)"
+                    leftSection={<IconTrash size={14} />}
+                    loading={forget.isPending}
+                    onClick={() => forget.mutate(memory.id, { onSuccess: () => say("Forgotten", "Never recalled again; undo brings it back.") })}
+                  >
+                    Forget
+                  </Button>
+                </>
+              )}
+              <Button
+                variant="default"
+                leftSection={<IconArrowBackUp size={14} />}
+                loading={undo.isPending}
+                onClick={() => undo.mutate(memory.id, { onSuccess: () => say("Its last change was taken back") })}
+              >
+                Undo
+              </Button>
+            </div>
+          )}
+          {doing === "supersede" && <SupersedeMemory memory={memory} done={look} open={open} />}
+          {doing === "merge" && <MergeMemory memory={memory} done={look} close={close} open={open} />}
+        </>
+      )}
+      <Tabs defaultValue="about" mt={14} keepMounted={false}>
+        <Tabs.List mb={12}>
+          <Tabs.Tab value="about">About</Tabs.Tab>
+          <Tabs.Tab value="versions">Versions</Tabs.Tab>
+          <Tabs.Tab value="relations">Relations</Tabs.Tab>
+          <Tabs.Tab value="exposures">Handed over</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="about">
+          <About memory={memory} open={open} />
+        </Tabs.Panel>
+        <Tabs.Panel value="versions">
+          <Versions id={memory.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="relations">
+          <Relations id={memory.id} open={open} />
+        </Tabs.Panel>
+        <Tabs.Panel value="exposures">
+          <Exposures id={memory.id} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}

@@ -1,0 +1,210 @@
+import { Link } from "react-router";
+import { useExposures, useHistory, useRelations } from "../../api/queries";
+import type { Memory } from "../../api/types";
+import { Answer } from "../../ui/Answer";
+import { Difference } from "../../ui/Difference";
+import { Kind } from "../../ui/Kind";
+import { SurfaceMark } from "../../ui/SurfaceMark";
+import { percentOf, scopeOf, whenOf, wordsOf } from "../../ui/words";
+
+const BREADTH = ["", "few sessions", "some sessions", "almost every session"];
+
+export function About({ memory, open }: { memory: Memory; open: (id: string) => void }) {
+  const { trigger, provenance, validity } = memory;
+  return (
+    <dl className="facts">
+      <dt>applies</dt>
+      <dd>
+        {trigger.always && "always"}
+        <span className="chips">
+          {trigger.actions.map(([name, weight]) => (
+            <span className="chip" key={String(name)}>
+              {wordsOf(String(name))} {percentOf(Number(weight))}
+            </span>
+          ))}
+          {[...trigger.paths, ...trigger.commands.map((one) => `$ ${one}`), ...trigger.tools, ...trigger.languages, ...trigger.topics].map((one) => (
+            <span className="chip mono" key={one}>{one}</span>
+          ))}
+        </span>
+        <span className="faint">
+          {BREADTH[Math.round(trigger.breadth)] !== "" && `in ${BREADTH[Math.round(trigger.breadth)]}; `}said by {trigger.maker === "local" ? "the local reader" : `the ${trigger.maker}`}
+        </span>
+      </dd>
+      <dt>scope</dt>
+      <dd title={memory.scope}>
+        {scopeOf(memory.scope)} <span className="faint">({memory.sensitivity})</span>
+      </dd>
+      <dt>vouched for by</dt>
+      <dd>
+        {provenance.tier}
+        {provenance.source !== "" && `, through ${provenance.source}`}
+        {provenance.session_id !== "" && (
+          <>
+            {" in "}
+            <Link to={`/sessions/${encodeURIComponent(provenance.host)}/${encodeURIComponent(provenance.session_id)}`}>
+              {provenance.host}/{provenance.session_id}
+            </Link>
+            {provenance.turn > 0 && `, turn ${provenance.turn}`}
+          </>
+        )}
+      </dd>
+      {provenance.span !== "" && provenance.span !== memory.content && (
+        <>
+          <dt>in the words</dt>
+          <dd>“{provenance.span}”</dd>
+        </>
+      )}
+      <dt>holds</dt>
+      <dd>
+        from {whenOf(validity.valid_from_ms)}
+        {validity.valid_to_ms !== null && ` until ${whenOf(validity.valid_to_ms)}`}
+        {validity.superseded_by !== null && (
+          <>
+            , then{" "}
+            <button type="button" className="chip chip-link" style={{ border: 0, cursor: "pointer" }} onClick={() => open(validity.superseded_by!)}>
+              another
+            </button>
+          </>
+        )}
+      </dd>
+      <dt>importance</dt>
+      <dd className="num">
+        {memory.importance.toFixed(2)}, confidence {memory.confidence.toFixed(2)}
+        {memory.pinned && ", pinned"}
+      </dd>
+      <dt>said, used</dt>
+      <dd className="num">
+        {memory.frequency} ×, {memory.use_count} ×; {memory.tokens} tokens
+      </dd>
+      {memory.files.length > 0 && (
+        <>
+          <dt>files</dt>
+          <dd className="chips">
+            {memory.files.map((file) => (
+              <span className="chip mono" key={file}>{file}</span>
+            ))}
+          </dd>
+        </>
+      )}
+      {memory.entities.length > 0 && (
+        <>
+          <dt>names</dt>
+          <dd className="chips">
+            {memory.entities.map((one) => (
+              <span className="chip mono" key={one.kind + one.key} title={one.kind}>{one.key}</span>
+            ))}
+          </dd>
+        </>
+      )}
+      {memory.error_signature !== "" && (
+        <>
+          <dt>error</dt>
+          <dd className="mono">{memory.error_signature}</dd>
+        </>
+      )}
+      {memory.evidence.length > 0 && (
+        <>
+          <dt>also said as</dt>
+          <dd>{memory.evidence.map((one) => `“${one}”`).join(" ")}</dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+export function Versions({ id }: { id: string }) {
+  return (
+    <Answer of={useHistory(id)}>
+      {(versions) => {
+        const newest = [...versions].reverse();
+        return (
+          <ol className="versions">
+            {newest.map((version, at) => {
+              const before = newest[at + 1];
+              return (
+                <li key={`${version.updated_at_ms}-${at}`}>
+                  <p className="faint">
+                    {whenOf(version.updated_at_ms)} {before !== undefined && before.status !== version.status && `· ${version.status}`}
+                    {before !== undefined && before.kind !== version.kind && ` · ${wordsOf(version.kind)}`}
+                  </p>
+                  <p>{before === undefined || before.content === version.content ? version.content : <Difference before={before.content} after={version.content} />}</p>
+                </li>
+              );
+            })}
+          </ol>
+        );
+      }}
+    </Answer>
+  );
+}
+
+export function Relations({ id, open }: { id: string; open: (id: string) => void }) {
+  return (
+    <Answer of={useRelations(id)}>
+      {({ relations, memories }) =>
+        relations.length === 0 ? (
+          <p className="sub">It hangs together with nothing yet. Relations come from what is captured: shared files, causes, parts.</p>
+        ) : (
+          <ul className="related">
+            {relations.map((relation) => {
+              const other = memories.find((one) => one.id === (relation.source_id === id ? relation.target_id : relation.source_id));
+              if (other === undefined) return null;
+              return (
+                <li key={`${relation.type}${relation.source_id}${relation.target_id}`}>
+                  <button type="button" onClick={() => open(other.id)}>
+                    <span className="faint">
+                      {relation.source_id === id ? "" : "← "}
+                      {wordsOf(relation.type)}
+                    </span>
+                    <Kind name={other.kind} />
+                    <span className="text">{other.content}</span>
+                  </button>
+                </li>
+              );
+            })}
+          </ul>
+        )
+      }
+    </Answer>
+  );
+}
+
+export function Exposures({ id }: { id: string }) {
+  return (
+    <Answer of={useExposures(id)}>
+      {(exposures) =>
+        exposures.length === 0 ? (
+          <p className="sub">It was not handed over yet.</p>
+        ) : (
+          <table className="handed">
+            <thead>
+              <tr>
+                <th scope="col">when</th>
+                <th scope="col">surface</th>
+                <th scope="col">session, turn</th>
+                <th scope="col">used</th>
+              </tr>
+            </thead>
+            <tbody>
+              {exposures.map((one, at) => {
+                const [host = "", ...rest] = one.session.split("/");
+                return (
+                  <tr key={at}>
+                    <td className="num">{whenOf(one.at_ms)}</td>
+                    <td>
+                      <SurfaceMark surface={one.surface} />
+                    </td>
+                    <td>
+                      <Link to={`/sessions/${encodeURIComponent(host)}/${encodeURIComponent(rest.join("/"))}`}>{one.session}</Link>, {one.turn}
+                    </td>
+                    <td>{one.used === null ? <span className="faint">not known</span> : one.used ? "yes" : "no"}</td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        )
+      }
+    </Answer>
+  );
+}

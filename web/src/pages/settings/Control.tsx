@@ -1,0 +1,85 @@
+import { JsonInput, MultiSelect, NumberInput, Select, Switch, TagsInput, TextInput } from "@mantine/core";
+import { useEffect, useState } from "react";
+import type { SettingRow } from "../../api/types";
+import { KINDS } from "../../ui/Kind";
+
+interface Props {
+  row: SettingRow;
+  labelledBy: string;
+  set: (value: unknown) => void;
+}
+
+const KIND_LISTS = /(^|\.)(pinned_kinds|failure_kinds|kinds)$/;
+
+/** The right input for a setting's type. What is typed is sent when the field is left, or with Enter. */
+export function Control({ row, labelledBy, set }: Props) {
+  const { about, value } = row;
+  const label = { "aria-labelledby": labelledBy };
+  switch (about.type) {
+    case "boolean":
+      return <Switch {...label} checked={value === true} onChange={(event) => set(event.currentTarget.checked)} />;
+    case "choice":
+      return <Select {...label} data={about.choices} value={value as string | null} onChange={(next) => set(next)} clearable={about.nullable} allowDeselect={false} />;
+    case "integer":
+    case "number":
+      return <NumberField {...{ row, labelledBy, set }} />;
+    case "list": {
+      const rows = value as string[];
+      const choices = about.choices.length > 0 ? about.choices : KIND_LISTS.test(row.key) ? KINDS : [];
+      if (choices.length > 0) return <MultiSelect {...label} data={[...new Set([...choices, ...rows])]} value={rows} onChange={set} searchable placeholder={rows.length === 0 ? "none" : ""} />;
+      return <TagsInput {...label} size="xs" value={rows.map(String)} onChange={set} placeholder={rows.length === 0 ? "none" : ""} />;
+    }
+    case "mapping":
+      return <MappingField {...{ row, labelledBy, set }} />;
+    default:
+      if (about.choices.length > 0) return <Select {...label} data={about.choices} value={value as string} onChange={(next) => set(next)} allowDeselect={false} />;
+      return <TextField {...{ row, labelledBy, set }} />;
+  }
+}
+
+function NumberField({ row, labelledBy, set }: Props) {
+  const [text, setText] = useState<string | number>(row.value as number | string);
+  useEffect(() => setText((row.value as number | null) ?? ""), [row.value]);
+  const send = () => {
+    if (text === "" && row.about.nullable) return row.value !== null && set(null);
+    if (text !== "" && Number(text) !== row.value) set(Number(text));
+    return undefined;
+  };
+  const { minimum, maximum } = row.about;
+  const unit = minimum === 0 && maximum === 1;
+  return (
+    <NumberInput
+      aria-labelledby={labelledBy}
+      value={text}
+      onChange={setText}
+      onBlur={send}
+      onKeyDown={(event) => event.key === "Enter" && send()}
+      step={unit ? 0.01 : 1}
+      clampBehavior="none"
+      decimalScale={row.about.type === "integer" ? 0 : 6}
+      placeholder={row.about.nullable ? "none" : ""}
+    />
+  );
+}
+
+function TextField({ row, labelledBy, set }: Props) {
+  const [text, setText] = useState(String(row.value ?? ""));
+  useEffect(() => setText(String(row.value ?? "")), [row.value]);
+  const send = () => text !== String(row.value ?? "") && set(text);
+  return <TextInput aria-labelledby={labelledBy} value={text} onChange={(event) => setText(event.currentTarget.value)} onBlur={send} onKeyDown={(event) => event.key === "Enter" && send()} placeholder="(empty)" />;
+}
+
+function MappingField({ row, labelledBy, set }: Props) {
+  const stored = JSON.stringify(row.value);
+  const [text, setText] = useState(stored);
+  useEffect(() => setText(stored), [stored]);
+  const send = () => {
+    if (text === stored) return;
+    try {
+      set(JSON.parse(text));
+    } catch {
+      // The field says so itself; nothing is sent.
+    }
+  };
+  return <JsonInput aria-labelledby={labelledBy} size="xs" autosize minRows={1} value={text} onChange={setText} onBlur={send} validationError="This is not JSON" styles={{ input: { fontFamily: "var(--mono)" } }} />;
+}

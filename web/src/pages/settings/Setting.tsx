@@ -1,0 +1,80 @@
+import { ActionIcon, Popover, Tooltip } from "@mantine/core";
+import { IconArrowBackUp, IconHelpCircle } from "@tabler/icons-react";
+import { ProblemError } from "../../api/client";
+import { useRevert, useSet, type Place } from "../../api/queries";
+import type { SettingRow } from "../../api/types";
+import { Control } from "./Control";
+import { isOwn, LAYER_WORDS, shown, wins } from "./layers";
+
+export function Setting({ row, place }: { row: SettingRow; place: Place }) {
+  const set = useSet(place);
+  const revert = useRevert(place);
+  const { about } = row;
+  const own = isOwn(row, place);
+  const name = row.key.split(".").at(-1)!;
+  const problem = set.error ?? revert.error;
+  return (
+    <li className="setting" data-own={own || undefined}>
+      <div className="setting-words">
+        <p className="setting-name">
+          <span id={`name-${row.key}`} className="mono">{name}</span>
+          <span className="from" data-own={own || undefined}>
+            {own ? (wins(row, place) ? (place.holder === "user" ? "yours" : "override") : `override, but ${LAYER_WORDS[row.layer]} wins`) : row.layer === "default" || place.holder !== "user" ? "using default" : `from ${LAYER_WORDS[row.layer]}`}
+          </span>
+        </p>
+        <p className="setting-about">
+          {about.about}
+          {rangeOf(row) !== "" && <span className="faint"> · {rangeOf(row)}</span>}
+          {about.restart && <span className="faint"> · read when the daemon starts</span>}
+        </p>
+        {about.guidance !== "" && <p className="guidance">{about.guidance}</p>}
+        {problem !== null && (
+          <p className="setting-problem" role="alert">
+            {problem instanceof ProblemError ? `${problem.problem.detail} ${problem.problem.hint}` : String(problem)}
+          </p>
+        )}
+      </div>
+      <div className="setting-control">
+        <Control row={row} labelledBy={`name-${row.key}`} set={(value) => set.mutate({ key: row.key, value })} />
+      </div>
+      <div className="setting-tools">
+        {own && (
+          <Tooltip label={`Revert to ${place.holder === "user" ? "the default" : "what everybody uses"}`}>
+            <ActionIcon variant="subtle" color="gray" aria-label={`Revert ${row.key}`} loading={revert.isPending} onClick={() => revert.mutate(row.key)}>
+              <IconArrowBackUp size={16} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+        <Popover position="left" withArrow trapFocus width={340}>
+          <Popover.Target>
+            <ActionIcon variant="subtle" color="gray" aria-label={`Why ${row.key} has this value`}>
+              <IconHelpCircle size={16} />
+            </ActionIcon>
+          </Popover.Target>
+          <Popover.Dropdown>
+            <p className="why-title mono">{row.key}</p>
+            <ol className="why">
+              {[...row.origins].reverse().map((origin, at) => (
+                <li key={origin.layer + origin.place} data-won={at === 0 || undefined}>
+                  <b>{shown(origin.value)}</b>
+                  <span>
+                    {LAYER_WORDS[origin.layer]}
+                    {at === 0 && " won"}
+                  </span>
+                  {origin.place !== "" && <span className="mono faint">{origin.place}</span>}
+                </li>
+              ))}
+            </ol>
+          </Popover.Dropdown>
+        </Popover>
+      </div>
+    </li>
+  );
+}
+
+function rangeOf({ about }: SettingRow): string {
+  const { minimum, maximum, above_minimum } = about;
+  if (minimum !== null && maximum !== null) return above_minimum ? `above ${minimum}, at most ${maximum}` : `${minimum} to ${maximum}`;
+  if (minimum !== null) return above_minimum ? `above ${minimum}` : `at least ${minimum}`;
+  return maximum !== null ? `at most ${maximum}` : "";
+}
