@@ -80,7 +80,7 @@ def rescan(store: Store, home: Home, clean: CleanAt, *, dry_run: bool) -> Rescan
         try:
             found = store.rewrite_texts(clean, dry_run=dry_run, copy=path)
         except StoreError as error:
-            left.append(f"{path}: {error} Delete it, or make it writable and run this again.")
+            left.append(f"{path}: {error} Not cleaned: delete it, or see to that and run this again.")
             continue
         if found:
             files[str(path)] = sum(found.values())

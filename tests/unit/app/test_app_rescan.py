@@ -137,3 +137,17 @@ def test_a_copy_that_is_gone_or_damaged_is_said(home, place, tmp_path):
         assert str(tmp_path / "backup.db") in done.left[0]
         (tmp_path / "backup.db").unlink()
         assert engine.rescan(dry_run=False).left == ()
+
+
+@pytest.mark.parametrize("version", [1, 99], ids=["older", "newer"])
+def test_a_backup_of_another_schema_is_left_alone_and_said(home, place, tmp_path, version):
+    fill(home, place, tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "backup.db")) as backup:
+        backup.execute(f"PRAGMA user_version = {version}")
+    before = (tmp_path / "backup.db").read_bytes()
+    with opened(home) as engine:
+        done = engine.rescan(dry_run=False)
+    (said,) = done.left
+    assert str(tmp_path / "backup.db") in said
+    assert f"has schema {version}" in said
+    assert (tmp_path / "backup.db").read_bytes() == before

@@ -18,6 +18,7 @@ from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, schema_version
 from tacit.backends.sqlite.writing import next_change
+from tacit.errors import StoreError
 
 CleanAt = Callable[[str, str], str]
 """Cleans a text that belongs to a scope (its name, "" = the user's own)."""
@@ -136,8 +137,11 @@ def rewrite_copy(path: Path, clean: CleanAt, *, dry_run: bool) -> Mapping[str, i
     """
     try:
         with closing(connect(path)) as connection:
-            if schema_version(connection) != SCHEMA_VERSION:
-                return {}
+            version = schema_version(connection)
+            if version != SCHEMA_VERSION:
+                raise StoreError(
+                    f"It has schema {version}, and this Tacit cleans schema {SCHEMA_VERSION} alone."
+                )
             connection.execute("BEGIN IMMEDIATE")
             try:
                 found = rewrite_texts(connection, clean, dry_run=dry_run)
