@@ -30,6 +30,7 @@ from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
+from tacit.model.late_pattern import compile_waiting
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
@@ -89,6 +90,7 @@ class Engine:
         self._learning = Learning(
             parts=parts, projects=self._projects, sessions=self._sessions, writing=self._writing
         )
+        self.trial = self._learning.trial
         self._signals = SignalHandler(
             store=parts.store, sessions=self._sessions, projects=self._projects, pipeline=self._pipeline,
             redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
@@ -478,6 +480,7 @@ class Engine:
             matches("warm", ["warm"])
         self._pipeline.warm()
         self._writing()
+        compile_waiting()
 
     def flush(self) -> None:
         """Wait until what is written behind the answers, and what capture has begun, is in the store."""

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_ELEMENT = re.compile(r"<([a-zA-Z][\w-]*)\b[^>\n]*>.*?</\1\s*>", re.DOTALL)
-_BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
-_NOT_PROSE = re.compile(
+_FENCE = late_pattern(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_ELEMENT = late_pattern(r"<([a-zA-Z][\w-]*)\b[^>\n]*>.*?</\1\s*>", re.DOTALL)
+_BULLET = late_pattern(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+_NOT_PROSE = late_pattern(
     r"^\s*>"  # quoted
     r"|^(?: {4,}|\t)(?![-*+\d])"  # indented code
     r"|^\s*[|+][-|+=\s]"  # table frame
@@ -29,48 +30,48 @@ _NOT_PROSE = re.compile(
     r"|^\s*(?:#!|//|/\*|\*/|import |from \S+ import |def |class |function |const |let \w+ ?=|var |return\b.*;|<\w|}\s*$)"
     r"|[;{}]\s*$|^\s*https?://\S+\s*$"
 )
-_QUOTED = re.compile(
+_QUOTED = late_pattern(
     r"\"[^\"\n]{12,}\"|\u201c[^\u201d\n]{12,}\u201d|\u201e[^\u201c\u201d\n]{12,}[\u201c\u201d]|\u00ab[^\u00bb\n]{12,}\u00bb"
     r"|(?<!\w)'(?=\w)[^\n']{2,}(?:'(?=\w)[^\n']*)*(?<=[\w.!?])'(?!\w)"
 )
-_ORDERS = re.compile(
+_ORDERS = late_pattern(
     r"^\W*(?:please|remember|always|never|from now on|going forward|use|do|don'?t|make sure|ensure|prefer|run|follow|keep"
     r"|whatever|note)\b",
     re.IGNORECASE,
 )
-_SAYS = re.compile(
+_SAYS = late_pattern(
     r"\b(?:says?|said|states?|stated|reads|wrote|writes|told (?:me|us)|tells (?:me|us)|claims?|claimed|suggests?|suggested"
     r"|recommends?|recommended|replied|answered|commented|posted)(?: (?:this|the following|that))?\s*[:,]?\s*$"
     r"|\bby @[\w-]+\s*:?\s*$|^\W*@[\w-]+\s*:?\s*$|^\W*according to [^.?!]+$",
     re.IGNORECASE,
 )
-_HERE_IS = re.compile(
+_HERE_IS = late_pattern(
     r"^\W*(?:(?:and|so|ok(?:ay)?|also)\W+)?(?:here(?:'s| is| are)|this is what)\b[^.?!]*$", re.IGNORECASE
 )
-_THEIRS = re.compile(
+_THEIRS = late_pattern(
     r"\b(?:outputs?|logs?|bod(?:y|ies)|readme|docs?|documentation|page|article|post|ticket|issue|comments?|e?mail|error|trace"
     r"|response|reply|message|excerpt|snippet|transcript|author|found|got|saw|blogs?|pasted?|vendor|upstream|dependency|website|report)\b",
     re.IGNORECASE,
 )
-_MINE = re.compile(
+_MINE = late_pattern(
     r"\b(?:remember|memory|from now on|going forward|rules?|conventions?|guidelines?|preferences?|please|always|never|make sure"
     r"|mind|notes?|reminder|requirements?|must|should|my|our|we|i|you|todo|tasks?|steps?|project|repo|code)\b",
     re.IGNORECASE,
 )
-_DOCUMENT = re.compile(
+_DOCUMENT = late_pattern(
     r"\b(?:body|readme|docs?|documentation|page|article|post|ticket|issue|comments?|e?mail|website|report)\b|@\w",
     re.IGNORECASE,
 )
-_ONLY_URL = re.compile(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
-_ABOUT_IT = re.compile(
+_ONLY_URL = late_pattern(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
+_ABOUT_IT = late_pattern(
     r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|you agree)\b"
     r"|what do you think\b(?! (?:of|about) (?!this|that|it\b))|what'?s your (?:take|opinion)|should (?:we|i)\b|do (?:you agree|we (?:want|need|really))|any thoughts"
     r"|thoughts\b|really\?|right\?|true\?|agreed?\?|good idea|how about (?:that|this)|why (?:is|would|do|does|should))",
     re.IGNORECASE,
 )
-_CHATTY = re.compile(r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])")
+_CHATTY = late_pattern(r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])")
 """Where a sentence ends for people who write without capitals."""
-_MANY_HEADINGS = re.compile(r"^#{1,6}\s+\S", re.MULTILINE)
+_MANY_HEADINGS = late_pattern(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
 PASTED_WORDS = 400
 """A prompt of more words that has several headings is a pasted document, not speech."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Literal, cast
 
 from tacit.capture.transcripts.rows import fields_of, list_of
 from tacit.capture.turn import Turn
+from tacit.model.late_pattern import late_pattern
 from tacit.model.memory import Memory
 
 Cue = Literal["citation", "file", "identifier", "phrase", ""]
@@ -24,9 +24,9 @@ PHRASE_WORDS = 5
 MAX_SEEN = 4000
 """Most words of a session that are remembered, as digests of eight hexadecimal digits."""
 TOTALS = "usage/totals"
-_WORD = re.compile(r"[\w@./:-]*\w")
-_CODE = re.compile(r"`([^`\n]{3,80})`")
-_NAME = re.compile(r"[_./:@\d-]|[a-z][A-Z]")
+_WORD = late_pattern(r"[\w@./:-]*\w")
+_CODE = late_pattern(r"`([^`\n]{3,80})`")
+_NAME = late_pattern(r"[_./:@\d-]|[a-z][A-Z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

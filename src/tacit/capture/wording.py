@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from tacit.model.late_pattern import late_pattern
+
 _IMPERATIVES = (
     "add adhere align allow always annotate append apply ask assert avoid bump build bundle call catch check choose"
     " clean close commit configure confirm consider consult convert copy create cut declare default define delete"
@@ -25,42 +27,42 @@ _IMPERATIVES = (
 )
 IMPERATIVES = frozenset(_IMPERATIVES.split())
 """Base forms that open an instruction."""
-_FIRST_WORD = re.compile(r"[a-z]+")
+_FIRST_WORD = late_pattern(r"[a-z]+")
 
-_NEGATED = re.compile(
+_NEGATED = late_pattern(
     r"\b(?:never|don'?t|do not|does not|doesn'?t|must ?n[o']t|should ?n[o']t|shouldn'?t|mustn'?t|can ?not|can'?t"
     r"|won'?t|will not|isn'?t|is not|aren'?t|are not|wasn'?t|avoid|without|no longer|not|no|nor|neither|forbid"
     r"|forbidden|prohibited|stop|refrain|disallow(?:ed)?|disable[ds]?|ban(?:ned)?)\b",
     re.IGNORECASE,
 )
-_ANTI = re.compile(
+_ANTI = late_pattern(
     r"^(?:\W*)(?:please\s+|you\s+(?:should\s+|must\s+)?|we\s+(?:should\s+|must\s+)?|i\s+)?"
     r"(?:(?:do not|don'?t|never|avoid|stop|must not|mustn'?t|should not|shouldn'?t|refrain from|no more)\b"
     r"|no\s+\w+)",
     re.IGNORECASE,
 )
-_INNER_ANTI = re.compile(
+_INNER_ANTI = late_pattern(
     r"\b(?:must never|must not|mustn'?t|should never|should not|shouldn'?t|never|do not|don'?t (?:ever|want|use|add"
     r"|write|commit|create|make|put|run)|is forbidden|are forbidden|is not allowed|are not allowed|prohibited)\b",
     re.IGNORECASE,
 )
-_PREFERENCE = re.compile(
+_PREFERENCE = late_pattern(
     r"\b(?:prefer(?:s|red|ably)?|i(?:'d)? like|i want|i always want|we like|favou?rs?|rather than|i hate|i love)\b",
     re.IGNORECASE,
 )
-_DECISION = re.compile(
+_DECISION = late_pattern(
     r"\b(?:we(?:'ve| have)? (?:use|decided|chose|chosen|picked|adopted|settled|switched|moved|agreed|dropped|standardi[sz]ed)"
     r"|we'?re (?:using|going with|on|sticking with|moving to|switching to)|let'?s (?:use|go with|stick with|keep|switch)"
     r"|decision:|decided (?:to|on|that)|going with|instead of|no longer (?:use|support|need)|will be used)",
     re.IGNORECASE,
 )
-_TODO = re.compile(
+_TODO = late_pattern(
     r"^(?:todo\b|next(?: steps?| time| session)?\s*:|we (?:still|later) (?:need|have|want) to|still (?:need|have) to"
     r"|remind me to|open(?: question)?:)",
     re.IGNORECASE,
 )
 _PATH = r"`?(?:[\w.@~-]+/)+[\w.*@-]*`?|`?[\w-]+\.(?:py|ts|tsx|js|jsx|mjs|go|rs|java|kt|rb|php|c|h|cpp|cs|swift|sh|sql|md|mdc|toml|ya?ml|json|css|html|vue|svelte|lock|cfg|ini|env)`?"
-_FILE_CONTEXT = re.compile(
+_FILE_CONTEXT = late_pattern(
     rf"^(?:the\s+)?(?:file\s+|folder\s+|directory\s+|module\s+)?(?:{_PATH})\s*"
     r"(?::|\(|[-\u2013\u2014]+\s|(?:is|are|contains?|holds?|has|defines?|handles?|implements?|lives?|stores?|provides?"
     r"|describes?|documents?|exports?|owns?|manages?|generates?)\b)"
@@ -68,26 +70,26 @@ _FILE_CONTEXT = re.compile(
     rf" (?:in|at|under|inside) (?:the )?(?:{_PATH})",
     re.IGNORECASE,
 )
-_RULE = re.compile(
+_RULE = late_pattern(
     r"\b(?:always|must|should|shall|make sure|ensure|required?|mandatory|needs? to|has to|have to|only)\b",
     re.IGNORECASE,
 )
 _OWN = r"(?:project|repo|repository|code ?base|app|application|package|workspace|library|service|monorepo|team|company|machine|product)"
-_LOOSE = re.compile(
+_LOOSE = late_pattern(
     rf"\b(?:this|that|these|those)\b(?!\s+{_OWN}\b)(?!\s+\w+\s+(?:is|are)\s+`)|\b(?:here|above"
     r"|below|there|the following|the latter|the former|the (?:first|second|third|last|other|same) (?:one|option|approach"
     r"|variant|version)|option [a-z0-9]|(?:your|my) (?:last|previous) \w+)\b",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"\b(?:it|its|it's|they|them|their)\b", re.IGNORECASE)
+_PRONOUN = late_pattern(r"\b(?:it|its|it's|they|them|their)\b", re.IGNORECASE)
 _ANTECEDENT_WORDS = 4
 """A pronoun behind so many words usually has its noun among them ("name workers after their queue")."""
-_LEADING_LOOSE = re.compile(
+_LEADING_LOOSE = late_pattern(
     r"^(?:it|its|it's|they|them|these|those|this|that|he|she|here|there|such|both|one)\b"
     rf"(?!\s+{_OWN}\b)",
     re.IGNORECASE,
 )
-_CONJUNCTION_THAT = re.compile(
+_CONJUNCTION_THAT = late_pattern(
     r"\b(?:so|such|sure|ensure|know|means?|given|provided|now|code|\w+s|\w+n|\w+r|\w+e|\w+t)\s+that\s+(?=\w+\s+\w+)",
     re.IGNORECASE,
 )

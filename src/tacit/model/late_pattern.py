@@ -10,7 +10,7 @@ import re
 from typing import Any, cast
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
-_KEPT = (*_METHODS, "pattern", "flags", "groups", "groupindex")
+_KEPT = (*_METHODS, "flags", "groups", "groupindex")
 _waiting: list[_Late] = []
 
 
@@ -18,11 +18,12 @@ class _Late:
     """A pattern that turns into the compiled one: its methods become attributes here, and cost what they cost there."""
 
     def __init__(self, pattern: str, flags: int) -> None:
-        self._given = (pattern, flags)
+        self.pattern = pattern
+        self._flags = flags
         _waiting.append(self)
 
     def __getattr__(self, name: str) -> Any:
-        compiled = re.compile(*self._given)
+        compiled = re.compile(self.pattern, self._flags)
         for kept in _KEPT:
             self.__dict__[kept] = getattr(compiled, kept)
         return getattr(compiled, name)

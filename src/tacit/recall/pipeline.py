@@ -18,7 +18,6 @@ from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
-from tacit.model.late_pattern import compile_waiting
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
@@ -154,7 +153,6 @@ class RecallPipeline:
         self.read.warm()
         shipped_match()
         by_library("warm")
-        compile_waiting()
 
     def run(
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tacit.app.asking.past import pipeline_of
 from tacit.app.care.care import Care
 from tacit.app.care.review import Review
 from tacit.app.memories import Memories
@@ -78,6 +77,8 @@ class Writing:
 
     def as_of(self, query: Query, as_of_ms: int) -> RecallPipeline:
         """A read path that knows what was known at `as_of_ms`."""
+        from tacit.app.asking.past import pipeline_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
+
         return pipeline_of(self._parts, query, as_of_ms)
 
     def tune(self, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:

@@ -9,13 +9,13 @@ Source: gitformat-pack(5), gitrepository-layout(5).
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tacit.model.late_pattern import late_pattern
 from tacit.session.projects import git_folders
 
 MAX_COMMITS = 300
@@ -23,7 +23,7 @@ MAX_OBJECT_BYTES = 200_000
 """A larger commit says more than anybody wrote by hand."""
 MAX_DELTAS = 60
 MAX_PACKS = 200
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ID = late_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _COMMIT, _OFS_DELTA, _REF_DELTA = 1, 6, 7
 
 

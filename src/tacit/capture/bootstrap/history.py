@@ -12,26 +12,27 @@ from collections.abc import Iterable, Sequence
 
 from tacit.capture.bootstrap.git_objects import Commit, Head, walk
 from tacit.capture.bootstrap.markdown import RuleLine
+from tacit.model.late_pattern import late_pattern
 
 LEAST = 20
 """Fewer commits show no habit."""
 _MOST_TOLD = 8
-_CONVENTIONAL = re.compile(r"^(?P<type>[a-z]{2,12})(?:\((?P<scope>[\w./ -]{1,30})\))?!?: \S")
+_CONVENTIONAL = late_pattern(r"^(?P<type>[a-z]{2,12})(?:\((?P<scope>[\w./ -]{1,30})\))?!?: \S")
 _TYPES = frozenset(
     {"feat", "fix", "docs", "chore", "refactor", "test", "tests", "ci", "build", "perf", "style", "revert"}
 )
-_KEY = re.compile(r"^\[?(?P<key>[A-Z][A-Z0-9]+)-\d+\]?\b")
-_NUMBER = re.compile(r"\(#\d+\)$")
-_REVERT = re.compile(r'^Revert "(?P<what>.+)"$')
-_REASON = re.compile(
+_KEY = late_pattern(r"^\[?(?P<key>[A-Z][A-Z0-9]+)-\d+\]?\b")
+_NUMBER = late_pattern(r"\(#\d+\)$")
+_REVERT = late_pattern(r'^Revert "(?P<what>.+)"$')
+_REASON = late_pattern(
     r"\b(?:because|since|as it|due to|broke|breaks|caused|causes|fails?|failed|regress\w*|too )\b",
     re.IGNORECASE,
 )
-_BREAKING = re.compile(r"^BREAKING[ -]CHANGE: (?P<what>\S.*(?:\n(?!\n)[^\n:]+)*)", re.MULTILINE)
-_MACHINE = re.compile(
+_BREAKING = late_pattern(r"^BREAKING[ -]CHANGE: (?P<what>\S.*(?:\n(?!\n)[^\n:]+)*)", re.MULTILINE)
+_MACHINE = late_pattern(
     r"^(?:Merge (?:branch|pull request|remote|tag)\b|(?:chore|build|ci)\(deps|Bump \S+ from |Update dependency |\[bot\])"
 )
-_ORDER = re.compile(
+_ORDER = late_pattern(
     r"\b(?:curl|wget)\b|https?://|\b(?:ignore|disregard) (?:all|any|the|previous)\b|\byou (?:must|should)\b|\bassistants?\b|\bagents?\b",
     re.IGNORECASE,
 )

@@ -14,6 +14,7 @@ from typing import cast
 
 from tacit.capture.bootstrap.markdown import RuleLine
 from tacit.errors import InvalidPayload
+from tacit.model.late_pattern import late_pattern
 
 MAX_COMMANDS = 20
 _MAX_COMMAND = 120
@@ -24,10 +25,10 @@ _USUAL = (
 )  # fmt: skip
 """What people ask for most, first; other commands follow in the order of the file."""
 _SAY_NOTHING = ("default", "help")
-_MAKE_TARGET = re.compile(r"^(?P<name>[A-Za-z][\w./-]*)\s*:(?![=:])[^#\n]*(?:##\s*(?P<about>.+?)\s*)?$")
-_JUST_RECIPE = re.compile(r"^@?(?P<name>[a-z_][\w-]*)(?:\s+[^:=]*)?:(?!=)(?P<rest>[^#\n]*)$", re.IGNORECASE)
-_RECIPE = re.compile(r"^(?:\t|[ ]{2,})[@-]*(?P<command>\S.*)$")
-_GO = re.compile(r"^(?P<word>module|go|toolchain)\s+(?P<value>\S+)", re.MULTILINE)
+_MAKE_TARGET = late_pattern(r"^(?P<name>[A-Za-z][\w./-]*)\s*:(?![=:])[^#\n]*(?:##\s*(?P<about>.+?)\s*)?$")
+_JUST_RECIPE = late_pattern(r"^@?(?P<name>[a-z_][\w-]*)(?:\s+[^:=]*)?:(?!=)(?P<rest>[^#\n]*)$", re.IGNORECASE)
+_RECIPE = late_pattern(r"^(?:\t|[ ]{2,})[@-]*(?P<command>\S.*)$")
+_GO = late_pattern(r"^(?P<word>module|go|toolchain)\s+(?P<value>\S+)", re.MULTILINE)
 _Table = Mapping[str, object]
 
 

@@ -10,26 +10,27 @@ import re
 from dataclasses import dataclass, field
 
 from tacit.capture.wording import imperative, leading_reference, rule_like, word_count
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
 
 MIN_WORDS, MAX_WORDS = 3, 60
-_FRONT = re.compile(r"\A---[ \t]*\n(?P<body>.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_HEADING = re.compile(r"^(?P<marks>#{1,6})\s+(?P<text>.+?)\s*#*\s*$")
-_FENCE = re.compile(r"^(?P<indent>\s*)(?P<marks>```+|~~~+)\s*(?P<language>[\w+-]*)")
-_ITEM = re.compile(r"^(?P<indent>\s*)(?P<mark>[-*+\u2022]|\d{1,2}[.)])\s+(?P<text>.*)$")
-_RULER = re.compile(r"^\s*(?:[-*_=]\s*){3,}$")
-_TABLE = re.compile(r"^\s*\|")
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_BADGE = re.compile(r"\[\s*\]\([^)]*\)")
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)|\[([^\]]+)\]\[[^\]]*\]")
-_EMPHASIS = re.compile(r"(?<![\w*`])(\*\*\*|\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?![\w*`])")
-_TAG = re.compile(r"</?[a-zA-Z][^>\n]*>")
-_IMPORT = re.compile(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
+_FRONT = late_pattern(r"\A---[ \t]*\n(?P<body>.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_COMMENT = late_pattern(r"<!--.*?-->", re.DOTALL)
+_HEADING = late_pattern(r"^(?P<marks>#{1,6})\s+(?P<text>.+?)\s*#*\s*$")
+_FENCE = late_pattern(r"^(?P<indent>\s*)(?P<marks>```+|~~~+)\s*(?P<language>[\w+-]*)")
+_ITEM = late_pattern(r"^(?P<indent>\s*)(?P<mark>[-*+\u2022]|\d{1,2}[.)])\s+(?P<text>.*)$")
+_RULER = late_pattern(r"^\s*(?:[-*_=]\s*){3,}$")
+_TABLE = late_pattern(r"^\s*\|")
+_IMAGE = late_pattern(r"!\[[^\]]*\]\([^)]*\)")
+_BADGE = late_pattern(r"\[\s*\]\([^)]*\)")
+_LINK = late_pattern(r"\[([^\]]+)\]\([^)]*\)|\[([^\]]+)\]\[[^\]]*\]")
+_EMPHASIS = late_pattern(r"(?<![\w*`])(\*\*\*|\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?![\w*`])")
+_TAG = late_pattern(r"</?[a-zA-Z][^>\n]*>")
+_IMPORT = late_pattern(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
 """A line that has another file read in its place; a host does that, we do not."""
-_SYMBOLS = re.compile(r"[\U0001F000-\U0001FAFF\u2190-\u21FF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
+_SYMBOLS = late_pattern(r"[\U0001F000-\U0001FAFF\u2190-\u21FF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
 _SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-session"})
-_DULL = re.compile(
+_DULL = late_pattern(
     r"^(?:\W*)(?:overview|introduction|general|guidelines?|rules?|notes?|important(?: notes?)?|conventions?|best practices"
     r"|development|miscellaneous|misc|other|principles|core principles|key principles|instructions?|requirements|details"
     r"|description|context|purpose|summary|background|about|usage|quick (?:start|reference)|claude(?:\.md| code)?"
@@ -38,24 +39,24 @@ _DULL = re.compile(
     r"|critical|key (?:points|rules)|common (?:commands|tasks)|commands|[\w .-]+ guidelines for .*)(?:\W*)$",
     re.IGNORECASE,
 )
-_LISTING = re.compile(
+_LISTING = late_pattern(
     r"^(?:\W*)(?:table of contents|contents|toc|license|acknowledge?ments?|credits|changelog|links)\W*$",
     re.IGNORECASE,
 )
-_EXAMPLES = re.compile(r"\b(?:examples?|sample|bad|wrong|incorrect|output|template)\b", re.IGNORECASE)
-_SEE_ONLY = re.compile(
+_EXAMPLES = late_pattern(r"\b(?:examples?|sample|bad|wrong|incorrect|output|template)\b", re.IGNORECASE)
+_SEE_ONLY = late_pattern(
     r"^(?:for (?:more|full|further|details?|additional)\b.*|see (?:also )?(?:the )?[`\w./ @-]+?(?: for .*)?|read more.*|more (?:info|details).*"
     r"|refer to .*|check out .*|this (?:file|document|guide|page|section) (?:provides|contains|describes|explains|covers|is|defines|outlines)\b.*"
     r"|welcome .*|thank(?:s| you).*|we(?:'re| are) (?:glad|happy|excited).*|licensed under.*|last updated.*|version:.*|status:.*|date:.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_FACT = re.compile(
+_FACT = late_pattern(
     r"`[^`]+`|\b(?:is|are|uses?|lives?|contains?|holds?|handles?|runs?|requires?|supports?|defaults?|provides?|stores?|built"
     r"|written|based|means|returns?|located|follows?|depends?)\b",
     re.IGNORECASE,
 )
-_NAMED_PATH = re.compile(r"^`[\w.@*~/-]*[./][\w.@*~/-]*`\s*(?::|[\u2013\u2014-])\s")
-_VERB = re.compile(
+_NAMED_PATH = late_pattern(r"^`[\w.@*~/-]*[./][\w.@*~/-]*`\s*(?::|[\u2013\u2014-])\s")
+_VERB = late_pattern(
     r"\b(?:is|are|be|uses?|has|have|must|should|can|will|do|does|lives?|contains?|runs?|needs?)\b",
     re.IGNORECASE,
 )

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tacit.model.late_pattern import late_pattern
+
 SHINGLE = 3
 MOST = 0.5
 """From this share of its runs of three words on, an agent's passage is an echo."""
 QUOTED = 0.6
 """The same for a passage of the user that quotes; one that does not is an echo only word by word."""
-_QUOTE = re.compile(r"[\"“”«»]|^\s*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
-_WORD = re.compile(r"\w+")
+_QUOTE = late_pattern(r"[\"“”«»]|^\s*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
+_WORD = late_pattern(r"\w+")
 
 
 class Echoes:

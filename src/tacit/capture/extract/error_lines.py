@@ -7,39 +7,41 @@ from __future__ import annotations
 
 import re
 
-RED_TEST = re.compile(
+from tacit.model.late_pattern import late_pattern
+
+RED_TEST = late_pattern(
     r"AssertionError|assert(?:ion)? failed|\bexpected\b.{0,80}\b(?:got|received|but|to (?:equal|be))\b|^--- FAIL|^FAILED "
     r"|^E\s+assert|\d+ (?:tests? )?failed|Expected:|✗|✕",
     re.MULTILINE | re.IGNORECASE,
 )
-ENVIRONMENT = re.compile(
+ENVIRONMENT = late_pattern(
     r"ModuleNotFoundError|ImportError|Cannot find module|command not found|No such file|EADDRINUSE|address already in use"
     r"|ECONNREFUSED|connection refused|permission denied|EACCES|not installed|could not (?:find|connect|resolve|open)"
     r"|cannot connect|missing|no required module|unable to|does not exist|not a git repository|environment variable"
     r"|unsupported|incompatible|version|deadlock|locked|timed? ?out",
     re.IGNORECASE,
 )
-USAGE = re.compile(
+USAGE = late_pattern(
     r"unknown (?:option|flag|command|argument|shorthand)|unrecogni[sz]ed|usage:|invalid (?:option|argument|flag)"
     r"|missing required|no such (?:option|command|file)|command not found|did you mean|not a (?:valid|git) "
     r"|unexpected argument|bad flag|illegal option|syntax error|accepts (?:at most|exactly|between)|too many arguments|is not defined|requires? (?:an? )?(?:argument|value)",
     re.IGNORECASE,
 )
-_NOISE = re.compile(
+_NOISE = late_pattern(
     r"^(?:Exit code \d+|\s*|\s*\^+\s*|\s*~+\s*|npm (?:ERR|error).*log.*|.*complete log of this run.*)$"
 )
-_TELLING = re.compile(
+_TELLING = late_pattern(
     r"error|fail|cannot|can't|could not|not found|no such|denied|refused|missing|unknown|invalid|undefined|unable|panic",
     re.IGNORECASE,
 )
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_ANSI = late_pattern(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 _NAMED = r"(?:[a-z_]\w*[.:]+)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Panic|NotFound|Timeout)"
-_SHAPE = re.compile(
+_SHAPE = late_pattern(
     rf"\b(?P<name>{_NAMED})\b(?::\s*(?P<said>.*))?$"
     r"|^(?P<place>(?:[A-Z]:)?[\w@.+/\\-]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):)\s*(?P<at>.+)$"
     r"|(?:^|\s)(?P<mark>(?:fatal|error|panic|npm ERR!)(?:\s?\[[\w-]+\]|\s[A-Z]{1,5}\d{2,5})?:?)\s+(?P<told>.+)$",
 )
-_ORDER = re.compile(
+_ORDER = late_pattern(
     r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\b(?:curl|wget)\b|\b[a-z]+://(?!localhost|127\.)|\b(?:agents?|assistants?|AI|LLM|SYSTEM"
     r"|instructions?|prompts?|ignore (?:all|any|the|previous)|you (?:must|should|need|have|are|may)|must (?:now )?(?:run|execute"
     r"|call|use)|please|always|never|remember|important)\b|^\W*(?:run|execute|download|install|ignore|delete|remove|add|use"
@@ -47,7 +49,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 MAX_ESSENCE = 160
-_STOPPED = re.compile(
+_STOPPED = late_pattern(
     r"Sibling tool call errored|Request interrupted by user|user doesn't want to|was rejected|\[Request interrupted"
 )
 

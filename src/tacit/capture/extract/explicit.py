@@ -20,30 +20,31 @@ from tacit.capture.wording import (
     loose_reference,
     word_count,
 )
+from tacit.model.late_pattern import late_pattern
 
 MIN_WORDS, MAX_WORDS = 3, 60
-_LEAD = re.compile(
+_LEAD = late_pattern(
     r"^(?:(?:ok(?:ay)?|so|and|also|but|well|hey|hi|btw|by the way|fyi|please|just|now|then|plus|again|sorry|thanks"
     r"|great|good|cool|perfect|nice|yes|yeah|yep|yup|sure|right|important|note|one more thing|another thing"
     r"|oh|hmm+|uh+|ah|if so|assuming so|in that case)\b[\s,.:;!\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = late_pattern(
     r"\b(?:what if|suppose|imagine|let'?s say|hypothetical|would it|could it|should (?:i|we|it)\b|maybe|perhaps"
     r"|i wonder|not sure|i guess|i think you|might|for example|e\.g\.)",
     re.IGNORECASE,
 )
-_ONE_OFF = re.compile(
+_ONE_OFF = late_pattern(
     r"\b(?:for now|right now|this time|just this once|today|tonight|at the moment|temporar(?:y|ily)|in this (?:pr|commit"
     r"|branch|session|case|chat|conversation|turn|task)|for this (?:pr|commit|branch|session|case|task|one|change)"
     r"|until (?:i|we|you)|before you (?:start|finish|begin)|first,|when you'?re done|again)\b",
     re.IGNORECASE,
 )
-_LASTING = re.compile(
+_LASTING = late_pattern(
     r"\b(?:always|never|every|each|whenever|from now on|going forward|in (?:the )?future|any ?time|all)\b",
     re.IGNORECASE,
 )
-_EVERYWHERE = re.compile(
+_EVERYWHERE = late_pattern(
     r",?\s*\b(?:in (?:all|every|any)(?: of)?(?: my| our)? (?:projects?|repos?|repositor(?:y|ies)|code ?bases?)"
     r"|across (?:all )?(?:my |our )?(?:projects|repos)|everywhere|globally|for all (?:my )?projects)\b,?\s*",
     re.IGNORECASE,
@@ -51,18 +52,18 @@ _EVERYWHERE = re.compile(
 _NO_VERB = frozenset(
     {"mind", "again", "ever", "once", "that", "been", "had", "was", "were", "did", "got", "said", "seen"}
 )
-_STATES = re.compile(
+_STATES = late_pattern(
     r"\b(?:is|are|uses?|must|should|never|always|can'?t|cannot|don'?t|doesn'?t|needs?|lives?|runs?|expires?)\b",
     re.IGNORECASE,
 )
-_BASE_FORM = re.compile(r"[a-z-]{2,}(?<!ed)(?<!ing)(?<![^s]s)")
-_REPORTED = re.compile(
+_BASE_FORM = late_pattern(r"[a-z-]{2,}(?<!ed)(?<!ing)(?<![^s]s)")
+_REPORTED = late_pattern(
     r"^(?:the|a|an|this|that|their|its|it|he|she|they|someone|somebody|@\w+|according to|readme|docs)\b(?:\W+[\w'./@-]+){0,8}?"
     r"\W+(?:says?|said|claims?|claimed|reads|writes|wrote|states?|suggests?|recommends?|told (?:me|us))\b",
     re.IGNORECASE,
 )
 """Somebody else's words in one sentence: "the README says that you must always ..."."""
-_REMEMBER = re.compile(
+_REMEMBER = late_pattern(
     r"^(?:please\s+|you (?:should|must|need to)\s+|i (?:want|need) you to\s+)*"
     r"(?:remember(?:\s+(?:that|this))?(?P<gap>\s*[:,\u2013\u2014-]\s*|\s+(?=\S))"
     r"|(?:keep|bear) in mind(?: that)?\s*[:,]?\s+|do(?:n'?t| not) (?:ever )?forget(?: that|\s*:)\s*"
@@ -72,49 +73,49 @@ _REMEMBER = re.compile(
     r"|add (?:this |the following )?to (?:your )?memory\s*[:,\u2013\u2014-]\s*)(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_ASKED_FORM = re.compile(
+_ASKED_FORM = late_pattern(
     r"^(?:can|could|would|will) you (?:please )?(?P<rest>(?:always|never)\b.+?)\??$",
     re.IGNORECASE | re.DOTALL,
 )
-_FROM_NOW = re.compile(
+_FROM_NOW = late_pattern(
     r"^(?:from (?:now|here) on(?:wards?)?|going forward|in (?:the )?future|henceforth|as a (?:general )?rule)\b\s*[,:]?\s*(?P<rest>.+)$"
     r"|^(?P<front>.+?)\s*,?\s+(?:from (?:now|here) on(?:wards?)?|going forward)[.!]*$",
     re.IGNORECASE | re.DOTALL,
 )
 _CONDITION = r"(?:(?:in|for|on|when|whenever|if|before|after|with|during|once|at)\b[^,.]{2,80},\s*)?"
-_ALWAYS = re.compile(
+_ALWAYS = late_pattern(
     rf"^(?P<when>{_CONDITION})(?:(?P<bare>you|we|i|one)\s+(?:should|must|need to|have to|want (?:you )?to)?\s*"
     r"|(?:please\s+)?(?:make sure|be sure|ensure)(?: that)?(?: you| we| to)*\s+)?"
     r"(?P<rest>(?:always|never|do not ever|don'?t ever)\s+(?P<verb>[a-z'-]+)\b.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_SUBJECT_ALWAYS = re.compile(
+_SUBJECT_ALWAYS = late_pattern(
     r"^(?P<rest>(?:the |our |all |every |each )?[\w`./-]+(?: [\w`./-]+){0,5}? (?:must|should) (?:always|never) .+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_OURS = re.compile(
+_OURS = late_pattern(
     r"^(?:(?:in|for|on) [^,]{2,60},\s*)?(?:here\s+)?(?:we|our \w+) (?:always |only |now )?(?:uses?|run|deploy|write|target|ship|build"
     r"|test|log|name|prefer)\b.+?(?:,\s*(?:and )?(?:not|never)\b|\binstead of\b|\brather than\b|\bnot with\b).+$",
     re.IGNORECASE | re.DOTALL,
 )
-_USE_INSTEAD = re.compile(
+_USE_INSTEAD = late_pattern(
     r"^(?:please\s+)?(?:only )?use\s+(?P<new>.+?)(?:,?\s+(?:instead of|rather than|in place of|over)\s+|,\s*(?:and )?(?:not|never)\s+)(?P<old>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_PREFER = re.compile(
+_PREFER = late_pattern(
     r"^(?:(?:in|for|on|when) [^,]{2,60},\s*)?(?:i|we)(?:'d| would)?(?: strongly| really| generally| usually| always| much)* prefer\b.+$"
     r"|^i always want (?:to |you to )?\w+ .+$|^my preference is\b.+$|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
-_STOP_DOING = re.compile(
+_STOP_DOING = late_pattern(
     r"^(?:please\s+)?(?:stop|quit|no more)\s+(?P<verb>[a-z-]{3,}ing)\b.+$", re.IGNORECASE | re.DOTALL
 )
-_WRONG = re.compile(
+_WRONG = late_pattern(
     r"^(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is|you'?re) (?:wrong|incorrect|not (?:right|correct|true))"
     r"|not quite|actually)\b[\s,.:;!\u2013\u2014-]+(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_IS_VALUE = re.compile(
+_IS_VALUE = late_pattern(
     r"^(?i:the|our) [\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? on)\s+(?:called |named |in |at |on )?"
     r"(?:`[^`]+`|\S*[\d/._-]\S*|[A-Z]\w+)",
 )
@@ -158,7 +159,7 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
     return tuple(found)
 
 
-_DENIAL = re.compile(
+_DENIAL = late_pattern(
     r"(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is) (?:wrong|incorrect|not (?:right|correct|true)))[\s.!,]*",
     re.IGNORECASE,
 )

@@ -20,6 +20,7 @@ from tacit.capture.extract.error_lines import (
     stopped_from_outside,
 )
 from tacit.capture.turn import ToolUse, Turn
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.commands import main_command, split_commands
 from tacit.reading.errors import error_signature
 
@@ -32,15 +33,15 @@ _LOOKING = (
 _NOT_WORTH = frozenset(_LOOKING.split("|"))
 _READERS = frozenset({"sed", "awk", "cat", "git show", "git diff", "git log"})
 """Programs that only look, whose misuse is worth knowing all the same."""
-_PREPARES = re.compile(
+_PREPARES = late_pattern(
     r"\b(?:install|add|up|start|init|migrate|generate|mkdir|touch|chmod|login|sync|restore|pull|build|codegen|reset"
     r"|download|fetch|export|source|setup|tidy|update|prune|clean|fmt|format|gofmt|goimports|prettier|black|isort|--fix|--write|-w)(?=\s|$)"
 )
-_MISSING_PROGRAM = re.compile(
+_MISSING_PROGRAM = late_pattern(
     r"command not found: (?P<zsh>[\w.+-]+)|(?<![\w.+-])(?P<bash>[A-Za-z][\w.+-]*): (?:command )?not found(?!:)"
 )
 _EDITS = frozenset({"edit", "write"})
-_CAUSE = re.compile(
+_CAUSE = late_pattern(
     r"\b(?:because|the (?:issue|problem|cause|reason|error) (?:is|was)|caused by|due to|needs? to|requires?|missing"
     r"|expects?|should be|isn'?t|wasn'?t|doesn'?t|must)\b",
     re.IGNORECASE,

@@ -14,71 +14,72 @@ from tacit.capture.extract.explicit import MAX_WORDS, Statement, find_explicit, 
 from tacit.capture.prose import hide_quotes, pasted_document, show_quotes, spoken_sentences
 from tacit.capture.turn import Turn
 from tacit.capture.wording import IMPERATIVES, kind_of, loose_reference, word_count
+from tacit.model.late_pattern import late_pattern
 
 MIN_WORDS = 4
-_LEAD = re.compile(
+_LEAD = late_pattern(
     r"^(?:(?:ok(?:ay)?|so|and|also|but|well|please|yes|yeah|yep|no|then|actually|alright|great|thanks|now)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
-_HEDGED = re.compile(
+_HEDGED = late_pattern(
     r"\b(?:maybe|perhaps|might|not sure|i think|i guess|i wonder|could|would|if|for now|this time|temporar|try|what about)\b",
     re.IGNORECASE,
 )
-_NOW = re.compile(
+_NOW = late_pattern(
     r"\b(?:now|right away|again|next|first|today|please|run|rerun|commit|push|fix|look at|check|show|open|continue|proceed"
     r"|start|stop|delete|revert|merge|rebase)\b",
     re.IGNORECASE,
 )
-_DECIDED = re.compile(
+_DECIDED = late_pattern(
     r"^(?:we (?:have )?(?:decided|agreed|chose)(?: to| on| that)?\b|decision\s*:|the decision is\b|we'?re (?:going|sticking) with\b"
     r"|let'?s (?:go with|stick with|standardi[sz]e on|settle on|use)\b|we(?:'ll| will) (?:use|go with|stick with|keep)\b"
     r"|i(?:'ve| have) decided\b)(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_OUR_WAY = re.compile(
+_OUR_WAY = late_pattern(
     r"^(?:we|our (?:team|project|convention|policy|style|tests?|code|api|ci|docs?|users?))\b.{0,40}?"
     r"\b(?:always|never|only|don'?t|do not|doesn'?t|must|require|prefer|expect|support|no longer)\b.+$"
     r"|^(?:it'?s|it is) our (?:convention|policy|standard|practice) (?:to|that)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
-_UNWANTED = re.compile(
+_UNWANTED = late_pattern(
     r"^(?:(?:we|i)(?: really)? (?:don'?t|do not|never) (?:want|like|allow|use|support|need)\b|you should(?:n'?t| not)\b"
     r"|you must(?:n'?t| not)\b|(?:do not|don'?t) (?:ever )?(?:add|use|put|write|create|include|mention|hardcode|hard-code|mock|commit)\b)"
     r".+$",
     re.IGNORECASE | re.DOTALL,
 )
-_GENERIC = re.compile(
+_GENERIC = late_pattern(
     r"\b(?:any|every|all|each|ever|anywhere|comments|tests|files|commits|branches|imports|errors|logs|docs|mocks"
     r"|dependencies|messages|names|types|secrets|emojis?|unless|without asking|in (?:the )?(?:code|tests|docs|commits?"
     r"|codebase|repo|project|ui|readme))\b",
     re.IGNORECASE,
 )
-_EACH_TIME = re.compile(
+_EACH_TIME = late_pattern(
     r"^(?:please )?(?:make sure|be sure|ensure|remember)\b.+\b(?:every|each|whenever|any ?time|after (?:every|each|any)|always)\b.+$"
     r"|^(?:whenever|every time|each time|any ?time|after (?:every|each)|before (?:every|each)) [^,]{3,80},\s*.+$",
     re.IGNORECASE | re.DOTALL,
 )
-_FILE_IS_FOR = re.compile(
+_FILE_IS_FOR = late_pattern(
     r"^(?:the )?`?(?:[\w.-]+/)*[\w-]+\.\w{1,5}`? (?:is|contains|holds|has|defines|handles|is where|is for|is used)\b.+$"
     r"|^(?:the )?(?:[\w-]+ ){1,4}(?:lives?|is defined|is stored|are stored|is kept|are kept) in `?(?:[\w.@-]+/)+[\w.*-]*`?.*$",
     re.IGNORECASE | re.DOTALL,
 )
-_POSITIVE = re.compile(
+_POSITIVE = late_pattern(
     r"\b(?:always|never|only|must|require|prefer|expect|convention|policy|standard)\b", re.IGNORECASE
 )
-_PASSING = re.compile(
+_PASSING = late_pattern(
     r"\bwe (?:don'?t|do not) (?:have|care|know|see|think|even)\b|\bwe should\b|\balready\b|\bpresumably\b|\b(?:will|going to)\b",
     re.IGNORECASE,
 )
-_POINTS = re.compile(
+_POINTS = late_pattern(
     r"\(\d|\b(?:option|improvement|approach|number|step|phase|plan) [\da-z]\b|#\d|\bmode:|\bwith the \w+$",
     re.IGNORECASE,
 )
-_STATE = re.compile(
+_STATE = late_pattern(
     r"^(?:currently|still)\b|\b(?:is|are|has) (?:missing|wrong|broken|empty|still|out of date|not|no|an? (?:bug|error|typo)|in \S+$|too|now)\b",
     re.IGNORECASE,
 )
-_OPEN = re.compile(
+_OPEN = late_pattern(
     r"^(?:todo\s*:?\s+|next steps?\s*:\s*|(?:the )?next (?:time|session)[,:]?\s+|we still (?:need|have) to\s+"
     r"|later,? we(?:'ll| will| should| need to| have to)\s+|remind me (?:later )?to\s+"
     r"|later,? (?:let'?s)\s+)(?P<rest>(?!that\b).+)$",

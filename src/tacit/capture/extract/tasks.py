@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from tacit.capture.turn import ToolUse, Turn
+from tacit.model.late_pattern import late_pattern
 
 Task = tuple[str, str, str]
 """(number, text, status)."""
@@ -18,7 +19,7 @@ MAX_TASKS = 40
 MAX_CHARS = 120
 _OVER = frozenset({"completed", "done", "cancelled", "canceled", "deleted", "removed"})
 _DONE = frozenset({"completed", "done"})
-_ORDER = re.compile(
+_ORDER = late_pattern(
     r"\b(?:curl|wget)\b|\bhttps?://|\|\s*(?:ba|z|da)?sh\b|\b(?:ignore|disregard|forget) (?:all|any|the|your|previous)\b"
     r"|\byou (?:must|should|are)\b|\b(?:system prompt|instructions?)\b",
     re.IGNORECASE,

@@ -12,6 +12,7 @@ from typing import Literal
 
 from tacit.capture.wording import negated, strip_negation
 from tacit.model.ids import normalise_text
+from tacit.model.late_pattern import late_pattern
 
 Verdict = Literal["same", "value_changed", "reversed", "replaced", "slot_changed", "different"]
 
@@ -20,11 +21,11 @@ SAME_WORDS = 0.8
 SUBJECT_OVERLAP = 0.6
 """Least Jaccard overlap of the words around values, negations or a slot for two statements to share a subject."""
 
-_WORD = re.compile(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
-_NUMBER = re.compile(
+_WORD = late_pattern(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
+_NUMBER = late_pattern(
     r"^[v~<>=]*\d[\d.,:xX%_-]*(?:ms|s|m|h|d|px|kb|mb|gb|k|am|pm|st|nd|rd|th)?$", re.IGNORECASE
 )
-_IDENTIFIER = re.compile(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
+_IDENTIFIER = late_pattern(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
 _STOP_WORDS = (
     "a an the and or but of to in on at for with by from as is are was were be been being it its this that these"
     " those we i you our your my they them their he she his her us me do does did so if then than when while also"
@@ -32,12 +33,12 @@ _STOP_WORDS = (
     " now ever any all each every into about"
 )
 _STOP = frozenset(_STOP_WORDS.split())
-_CHANGE = re.compile(
+_CHANGE = late_pattern(
     r"\b(?:no longer|instead|rather than|from now on|anymore|switch(?:ed|ing)? to|moved? to|migrated? to|replaced?"
     r"|changed? to|now|not|dropped|deprecated)\b",
     re.IGNORECASE,
 )
-_REJECTED = re.compile(
+_REJECTED = late_pattern(
     r"(?:\binstead of|\brather than|\bin place of|\bno longer (?:use[ds]?|using|support(?:s|ed)?|need(?:s|ed)?|run|on|in)?"
     r"|\b(?:switch|mov|migrat|chang)\w* (?:away )?from|\breplac\w+|\bdrop(?:ped)?|,\s*(?:and )?not|,\s*never)\s+"
     r"(?P<old>(?:[^,.;()]|\.(?=\w)){2,60}?)(?=\s+(?:to|with|by|for|in|on|as|because|anymore|any more|when|since)\b|[,;()]|\.(?!\w)|$)",
@@ -45,7 +46,7 @@ _REJECTED = re.compile(
 )
 
 
-_ORDINAL = re.compile(
+_ORDINAL = late_pattern(
     r"(?:\b(?:issue|adr|rfc|pr|mr|ticket|task|sprint|milestone|step|phase|stage|section|chapter|page|line|number|no|nr|case"
     r"|rule|item|row|test|example|figure|table|team|group|shard|node|replica|worker)s?[ .#:-]*|#)(?P<number>\d[\w.]*)",
     re.IGNORECASE,

@@ -5,7 +5,6 @@ Pure; English only. The numbers are for a fitted model: alone none of them decid
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -242,7 +241,7 @@ def _place(parts: Parts, only: frozenset[str]) -> float:
 
 
 def _units(text: str) -> frozenset[str]:
-    return frozenset(unit.lower().rstrip("s") for unit in re.findall(words.UNIT, text))
+    return frozenset(unit.lower().rstrip("s") for unit in words.UNIT.findall(text))
 
 
 def _share(part: int, whole: int) -> float:

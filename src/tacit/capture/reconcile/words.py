@@ -9,10 +9,12 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-_CODE = re.compile(r"`([^`\n]+)`")
-_TOKEN = re.compile(r"[A-Za-z0-9][\w'+#./:@*~$%<>=-]*[\w+#*%/]|[A-Za-z0-9]|--?[a-z][\w-]*")
-_NUMBER = re.compile(r"^[v~<>=$]*(\d[\d.,:_]*)(%|[a-z]{1,3})?$", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
+from tacit.model.late_pattern import late_pattern
+
+_CODE = late_pattern(r"`([^`\n]+)`")
+_TOKEN = late_pattern(r"[A-Za-z0-9][\w'+#./:@*~$%<>=-]*[\w+#*%/]|[A-Za-z0-9]|--?[a-z][\w-]*")
+_NUMBER = late_pattern(r"^[v~<>=$]*(\d[\d.,:_]*)(%|[a-z]{1,3})?$", re.IGNORECASE)
+_IDENTIFIER = late_pattern(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
 _NUMBER_WORDS = {
     word: str(value)
     for value, word in enumerate(
@@ -30,28 +32,28 @@ _STOP_WORDS = (
     " would you your"
 )
 _STOP = frozenset(_STOP_WORDS.split())
-STRONG_CHANGE = re.compile(
+STRONG_CHANGE = late_pattern(
     r"\b(?:no longer|any ?more|any longer|instead|from now on|switch(?:ed|ing)? (?:to|from|back)|moved?|migrat\w+|replac\w+"
     r"|changed? (?:to|from)|renamed?|dropped|deprecated|removed|deleted|retired|is gone|are gone|was gone|went back|go back"
     r"|cancelled|handed over|rewritten|rewrote|raised|lowered|reverted?|abandoned|superseded?|obsolete|outdated"
     r"|as of|since (?:the|v?\d)|up from|down from|used to|formerly|previously|no more|now)\b",
     re.IGNORECASE,
 )
-PERMITS = re.compile(
+PERMITS = late_pattern(
     r"\b(?:may|fine|okay|ok|optional|optionally|allowed|freely|acceptable|welcome|enough|without asking|no need|need not"
     r"|needn't|not (?:needed|required|necessary)|unnecessary)\b",
     re.IGNORECASE,
 )
-DEMANDS = re.compile(
+DEMANDS = late_pattern(
     r"\b(?:must|always|never|required?|requires|mandatory|have to|has to|need to|needs to|ensure|make sure|forbidden)\b",
     re.IGNORECASE,
 )
-FORBIDS = re.compile(
+FORBIDS = late_pattern(
     r"\b(?:never|don'?t|do not|must not|may not|mustn't|cannot|can't|should not|shouldn't|forbidden|prohibited|banned|not allowed"
     r"|disallowed|avoid|no longer|stop|refrain|free of|nobody|no one)\b|^(?:no|not)\b",
     re.IGNORECASE,
 )
-ENDS = re.compile(
+ENDS = late_pattern(
     r"(?P<gone>(?:[^\s,;:.]|\.(?=\w)){2,}(?:\s+(?:[^\s,;:.]|\.(?=\w)){2,}){0,2}?)\s+(?:is|are|was|were|has been|have been|got)\s+(?:now |being )?"
     r"(?:gone|removed|deleted|dropped|replaced|deprecated|retired|cancelled|renamed|closed|moved|migrated|abandoned|obsolete|outdated|fixed"
     r"|handed over|switched off|disabled|merged)\b"
@@ -59,16 +61,16 @@ ENDS = re.compile(
     r"|moved|abandoned|never|no|away from|out of|switched from|migrated from|moved from)\s+(?P<old>(?:[\w`./@*-]+\s*){1,4})",
     re.IGNORECASE,
 )
-NEVER_MORE = re.compile(
+NEVER_MORE = late_pattern(
     r"\b(?:no|not|never|\w+n't)\b.{0,60}\b(?:any ?more|any longer|more than)\b|\bno longer\b", re.IGNORECASE
 )
-ORDERED = re.compile(r"\b(?:before|after|then|first|prior|until|afterwards|once)\b", re.IGNORECASE)
-UNIT = re.compile(r"\d[\d.,]*\s*(%|[a-z]+)", re.IGNORECASE)
-ADDS = re.compile(
+ORDERED = late_pattern(r"\b(?:before|after|then|first|prior|until|afterwards|once)\b", re.IGNORECASE)
+UNIT = late_pattern(r"\d[\d.,]*\s*(%|[a-z]+)", re.IGNORECASE)
+ADDS = late_pattern(
     r"\b(?:also|too|as well|in addition|additionally|besides|another|plus|both)\b", re.IGNORECASE
 )
-EXCEPTS = re.compile(r"\b(?:except|unless|other than|apart from|but not)\b", re.IGNORECASE)
-_SCOPE = re.compile(
+EXCEPTS = late_pattern(r"\b(?:except|unless|other than|apart from|but not)\b", re.IGNORECASE)
+_SCOPE = late_pattern(
     r"\b(?:in|for|on|at|when|if|inside|within|during|under|of|from|whenever|while)\s+(?:the |a |an |our |all |every |each |your )?"
     r"(`?[\w./*-]+`?(?:\s+[\w./*-]+)?)",
     re.IGNORECASE,

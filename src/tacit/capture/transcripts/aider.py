@@ -14,11 +14,12 @@ from pathlib import Path
 from tacit.capture.transcripts.assemble import TurnBuilder
 from tacit.capture.transcripts.rows import read_whole, whole
 from tacit.capture.turn import Position, Transcript
+from tacit.model.late_pattern import late_pattern
 
-STARTED = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
-_COMMIT = re.compile(r"^Commit ([0-9a-f]{7,12}) (\S.*?)\s*$")
-_APPLIED = re.compile(r"^Applied edit to (.+?)\s*$")
-_RAN = re.compile(r"^Running (.+?)\s*$")
+STARTED = late_pattern(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
+_COMMIT = late_pattern(r"^Commit ([0-9a-f]{7,12}) (\S.*?)\s*$")
+_APPLIED = late_pattern(r"^Applied edit to (.+?)\s*$")
+_RAN = late_pattern(r"^Running (.+?)\s*$")
 
 
 def read_aider(path: Path) -> Iterator[Transcript]:

@@ -13,6 +13,7 @@ from typing import cast
 
 from tacit.capture.transcripts.cleaning import clean_prompt, clean_reply, refusal
 from tacit.capture.turn import ToolUse, Turn, turn_key
+from tacit.model.late_pattern import late_pattern
 
 MAX_ERROR = 4000
 MAX_COMMAND = 20_000
@@ -33,12 +34,12 @@ _TOOLS = {
 }  # fmt: skip
 _PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
 SAME_MOMENT_MS = 1500
-_SLASH_COMMAND = re.compile(r"\s*<command-(?:name|message)>")
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
-_COMMITTED = re.compile(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
-_COMMIT = re.compile(r"\bgit\b[^\n|;&]*\bcommit\b")
-_CREATED = re.compile(r"\b[Tt]ask #(\w+) created")
-_ANSWERED = re.compile(r'"(?:[^"\\]|\\.)*"="((?:[^"\\]|\\.)*)"')
+_SLASH_COMMAND = late_pattern(r"\s*<command-(?:name|message)>")
+_PATCHED = late_pattern(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
+_COMMITTED = late_pattern(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
+_COMMIT = late_pattern(r"\bgit\b[^\n|;&]*\bcommit\b")
+_CREATED = late_pattern(r"\b[Tt]ask #(\w+) created")
+_ANSWERED = late_pattern(r'"(?:[^"\\]|\\.)*"="((?:[^"\\]|\\.)*)"')
 
 
 def text_of(content: object) -> str:

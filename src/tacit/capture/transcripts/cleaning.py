@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.prompts.machine_made import machine_made
 from tacit.safety.escape import strip_blocks
 
@@ -17,15 +18,15 @@ _WRAPPED = (
     "ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics", "private", "environment_context",
     "user_instructions", "environment_details", "attached_files", "additional_data",
 )  # fmt: skip
-_WRAPPER = re.compile(rf"<({'|'.join(_WRAPPED)})\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_REMINDER = re.compile(
+_WRAPPER = late_pattern(rf"<({'|'.join(_WRAPPED)})\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_REMINDER = late_pattern(
     r"<(system[-_]reminder|hook_context)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_IN_TRANSCRIPTS = re.compile(
+_IN_TRANSCRIPTS = late_pattern(
     r"\s*(?:API Error:|No response requested\.|Continue from where you left off\.$)", re.IGNORECASE
 )
 """What hosts write into transcripts in a person's place; at a prompt these may be a person's own words."""
-_REFUSED_SAID = re.compile(
+_REFUSED_SAID = late_pattern(
     r"the user (?:said|provided the following reason)[^:]*:\s*(.+)", re.DOTALL | re.IGNORECASE
 )
 _REFUSED = (
@@ -34,7 +35,7 @@ _REFUSED = (
     "doesn't want to take this action",
 )
 _ASKS_BACK = "The user wants to clarify these questions"
-_PLAN = re.compile(r"\s*Implement the following plan:\s*(?:#+\s*(?P<title>[^\n]+))?", re.IGNORECASE)
+_PLAN = late_pattern(r"\s*Implement the following plan:\s*(?:#+\s*(?P<title>[^\n]+))?", re.IGNORECASE)
 """With these words a host hands the agent's own plan back to it; only the order is the user's."""
 MAX_TEXT = 100_000
 """Most characters kept of one message: what lies behind is pasted matter."""

@@ -14,17 +14,18 @@ from pathlib import Path
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, list_of, parse_json, text_in
 from tacit.capture.turn import Position, Transcript
+from tacit.model.late_pattern import late_pattern
 
-_NOT_SAID = re.compile(
+_NOT_SAID = late_pattern(
     r"\s*(?:# AGENTS\.md instructions|<(?:permissions|skill|skills_instructions|turn_aborted|subagent_notification"
     r"|collaboration_mode|user_shell_command|INSTRUCTIONS)\b)",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(r"^## My request for Codex:\s*$", re.MULTILINE)
-_EXIT = re.compile(
+_REQUEST = late_pattern(r"^## My request for Codex:\s*$", re.MULTILINE)
+_EXIT = late_pattern(
     r"^(?:Process exited with code|Exit code:?|Command failed with exit code) (\d+)", re.MULTILINE
 )
-_OUTPUT = re.compile(r"^(?:Output|Stdout):\s*$", re.MULTILINE)
+_OUTPUT = late_pattern(r"^(?:Output|Stdout):\s*$", re.MULTILINE)
 
 
 def read_codex(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:

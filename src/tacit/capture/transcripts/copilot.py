@@ -7,7 +7,6 @@ user and to subagents unless asked.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
@@ -22,8 +21,9 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Position, Transcript
+from tacit.model.late_pattern import late_pattern
 
-_EXIT = re.compile(r"<(?:shell )?exited with exit code (\d+)>")
+_EXIT = late_pattern(r"<(?:shell )?exited with exit code (\d+)>")
 
 
 def read_copilot(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:

@@ -24,9 +24,10 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Position, Transcript
+from tacit.model.late_pattern import late_pattern
 
-_CONTEXT = re.compile(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
-_EXIT = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
+_CONTEXT = late_pattern(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
+_EXIT = late_pattern(r"^Exit Code: (\d+)", re.MULTILINE)
 
 
 def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:

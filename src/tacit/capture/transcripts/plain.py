@@ -8,17 +8,17 @@ in `tools` or `tool_calls`, each with `tool` or `name`, `input` or `arguments`, 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.turn import Position, Transcript
 from tacit.errors import InvalidPayload
+from tacit.model.late_pattern import late_pattern
 
 _Fields = Mapping[str, object]
 _TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
+_STAMP = late_pattern(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
 
 
 def read_messages(messages: object) -> Transcript:

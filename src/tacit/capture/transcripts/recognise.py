@@ -17,6 +17,7 @@ from tacit.capture.transcripts.exports import is_conversation, is_message
 from tacit.capture.transcripts.rows import Fields, fields_of, is_object, list_of, parse_json, text_in
 from tacit.capture.transcripts.specstory import GENERATED, HEADED, heading_of
 from tacit.errors import InvalidPayload
+from tacit.model.late_pattern import late_pattern
 
 LOOKED_AT_BYTES = 300_000
 Format = Literal[
@@ -48,7 +49,7 @@ _CLAUDE = (
     "queue-operation",
     "file-history-snapshot",
 )
-_MARKDOWN_TURN = re.compile(r"^_\*\*(?:User|Assistant|Agent)\b[^\n]*\*\*_\s*$", re.MULTILINE)
+_MARKDOWN_TURN = late_pattern(r"^_\*\*(?:User|Assistant|Agent)\b[^\n]*\*\*_\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,21 +15,22 @@ from numpy.typing import NDArray
 
 from tacit.capture.extract.passages.cut import MAX_WORDS, Message, Passage
 from tacit.capture.extract.passages.marks import MARKS, marks_of
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.classifier.features import prompt_words, shortened, stems_of
 from tacit.reading.prompts.proposals import read_reply
 
 Row = NDArray[np.float32]
 
-_RIGHT = re.compile(
+_RIGHT = late_pattern(
     r"\byou(?:'|\u2019)?re (?:absolutely |completely |quite )?(?:right|correct)|apolog|sorry|my mistake|good (?:catch|eye|point|call)"
     r"|i (?:misunderstood|missed|should have|was wrong)|fair (?:point|enough)|understood|exactly",
     re.IGNORECASE,
 )
-_CAUSE = re.compile(
+_CAUSE = late_pattern(
     r"root cause|the (?:issue|problem|bug|culprit|reason) (?:is|was)|found (?:it|the)|that'?s why|caused by|because",
     re.IGNORECASE,
 )
-_OBJECTS = re.compile(r"^\W*(?:no+|nope|not|wrong|why|still|uh+|hmm+|wait|that'?s not)\b", re.IGNORECASE)
+_OBJECTS = late_pattern(r"^\W*(?:no+|nope|not|wrong|why|still|uh+|hmm+|wait|that'?s not)\b", re.IGNORECASE)
 _BITS = np.arange(MARKS)
 CUES = MARKS + 23
 """How many numbers `Reading.cues` gives."""

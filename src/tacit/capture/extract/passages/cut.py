@@ -14,6 +14,7 @@ from itertools import accumulate
 
 from tacit.capture.prose import pasted_document, spoken_sentences
 from tacit.capture.turn import Role, Turn
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
 
 MIN_WORDS, MAX_WORDS = 8, 50
@@ -27,16 +28,16 @@ TAIL_CHARS = 4_000
 """So much of an agent's message is cut into sentences at all."""
 MOST_SPOKEN = 80
 """A user's message of more sentences was pasted."""
-_MARKER = re.compile(r"^\s*(?:[-*+\u2022>]|\d{1,2}[.)])\s+")
-_BOLD = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
-_NO_PROSE = re.compile(r"^\s*(?:```|~~~|\||#{1,6}\s|<\w)")
-_PRESENTS = re.compile(
+_MARKER = late_pattern(r"^\s*(?:[-*+\u2022>]|\d{1,2}[.)])\s+")
+_BOLD = late_pattern(r"\*\*|__(?=\S)|(?<=\S)__")
+_NO_PROSE = late_pattern(r"^\s*(?:```|~~~|\||#{1,6}\s|<\w)")
+_PRESENTS = late_pattern(
     r"\b(?:what (?:do|would) (?:you|we) think|(?:any |your )?thoughts|how about|what about|(?:this|next|another|last) (?:one|finding|comment|issue)"
     r"|consider|feedback|review|comments?|observation|finding|it says|they say|implement the following)\b[^.!]{0,60}[?:]\W*$",
     re.IGNORECASE,
 )
 PRESENTED_WORDS = 15
-_PRINTED = re.compile(
+_PRINTED = late_pattern(
     r"\blevel=\w+|^\W*\[[\w./ -]+\]\s*\[|^\W*\[\d\d?/\d\d?/\d\d|^\W*[\u2713\u2714\u2717\u2718\u26a0]|^\W*time=|\[Image #\d+\]\W*$|(?:^|\s)(?:npm (?:ERR|WARN)|zsh:|sh:|bash:)\s"
 )
 """What a program printed."""

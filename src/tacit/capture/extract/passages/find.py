@@ -18,6 +18,7 @@ from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.extract.passages.resolve import content_of
 from tacit.capture.turn import Role, Turn
 from tacit.capture.wording import word_count
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.prompts.proposals import read_reply
 from tacit.reading.sentences import split_sentences
 
@@ -29,7 +30,7 @@ ASKING = 0.45
 """Most confidence in words that ask something too: on sessions left out they were right less often than their chance says."""
 CUE = "passage"
 ASKED_CHARS = 300
-_OBJECTS = re.compile(
+_OBJECTS = late_pattern(
     r"^\W*(?:no+|nope|nah|wrong|incorrect|not (?:quite|right|true|correct)|that'?s (?:not|wrong|incorrect)|still (?:not|fails?|broken|wrong)"
     r"|(?:it|that|this) (?:did ?n'?t|does ?n'?t|is ?n'?t|still|failed)|why (?:did|are|is|did ?n'?t|do|would)|are you sure|you (?:did ?n'?t|forgot|missed|are wrong)"
     r"|uh+m*|hmm+|wait|actually|dude|stop|revert|undo)\b"
@@ -38,43 +39,43 @@ _OBJECTS = re.compile(
 )
 
 
-_STANDS = re.compile(
+_STANDS = late_pattern(
     r"\b(?:should|must|never|always|not|instead|only|want|wrong|rather|sure)\b|n['\u2019]t\b"
     r"|\b(?:do|does|did|is|are|was|were|should|could|would|ca|wo|have|has|had)nt\b",
     re.IGNORECASE,
 )
-_MAY_STAND = re.compile(
+_MAY_STAND = late_pattern(
     r"\b(?:should\w*|no|without|wanted|prefer|like|needs?|because|since|cause|keep|leave|why|rules?|convention|pattern|default|version"
     r"|already|your?|too|than|so|when|if|cant|wasnt)\b",
     re.IGNORECASE,
 )
-_TODAY = re.compile(
+_TODAY = late_pattern(
     r"\b(?:today|tonight|for now|right now|at the moment|just this once|temporar(?:y|ily))\b", re.IGNORECASE
 )
-_ALWAYS = re.compile(r"\b(?:always|never|from now on|every|each)\b", re.IGNORECASE)
-_FOR_NOW = re.compile(
+_ALWAYS = late_pattern(r"\b(?:always|never|from now on|every|each)\b", re.IGNORECASE)
+_FOR_NOW = late_pattern(
     r"^\W*(?:(?:ok(?:ay)?|and|so|now|hmm+|yes|yup|k|please|great|thanks|just)\W+)*(?:what|how|where|which|who|when|does|do|is|are|can|could|tell me|explain"
     r"|look|take a look|check|show|read|run|try|go|continue|proceed|commit|push|let'?s)\b",
     re.IGNORECASE,
 )
-_EXPLAINS = re.compile(
+_EXPLAINS = late_pattern(
     r"^\W*(?:(?:ok(?:ay)?|and|so|now|hmm+|please|no|actually)\W+)*(?:think (?:\w+ )?(?:carefully |hard )?(?:about|through)|(?:tell|give|show|walk) me\b|explain\b"
     r"|i want to (?:understand|know|see)\b|i(?:'m|\u2019m| am) (?:\w+ )?(?:asking|wondering|curious)\b)",
     re.IGNORECASE,
 )
 """Asks to be told something."""
-_OPENS = re.compile(
+_OPENS = late_pattern(
     r"^\W*(?:good )?(?:morning|afternoon|evening|hi|hello|hey there|welcome back)\b", re.IGNORECASE
 )
-_PRINTED = re.compile(
+_PRINTED = late_pattern(
     r"\"\w+\"\s*:\s*[\"\d{[]|\bprocess completed with exit code\b|\bexit(?:ed with)? code \d|^\W*\[[\w-]+\]\s|^\s*[\u2300-\u27bf\U0001f300-\U0001faff]"
     r"|^\W*(?:(?:unexpected |fatal )?error\b[.:]|warning:|failed to [\w ]+:)",
     re.IGNORECASE,
 )
 """What a program printed and nobody said."""
-_BLAMES = re.compile(r"\b(?:did|have|are|were|why (?:are|did|do|would)) you\b|\bwhy not\b", re.IGNORECASE)
+_BLAMES = late_pattern(r"\b(?:did|have|are|were|why (?:are|did|do|would)) you\b|\bwhy not\b", re.IGNORECASE)
 """A question that says how it should have been."""
-_LASTS = re.compile(r"\b(?:should|must|never|always|from now on|every|each)\b", re.IGNORECASE)
+_LASTS = late_pattern(r"\b(?:should|must|never|always|from now on|every|each)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ as fast.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
 from tacit.capture.wording import imperative, leading_reference, loose_reference, negated, rule_like
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.terms import identifiers, names_path
 
 WITHIN = ""
@@ -124,15 +124,15 @@ _SAID: tuple[tuple[str, str], ...] = (
     (r"error:|code|command|\[\d\d/|\d\d:\d\d", r"(?:\berror:|exit code|command not found|\[\d\d/|\d\d:\d\d)"),
 )
 """What lets a sentence through (a pattern found in one of its words, `WITHIN`, or `START`), and the pattern; for lower case."""
-_PATTERNS = tuple(re.compile(pattern) for _, pattern in _SAID)
+_PATTERNS = tuple(late_pattern(pattern) for _, pattern in _SAID)
 _STARTS = tuple((1 << bit, _PATTERNS[bit]) for bit, (sort, _) in enumerate(_SAID) if sort == START)
 _LETS = tuple(
-    (1 << bit, re.compile(sort)) for bit, (sort, _) in enumerate(_SAID) if sort not in (WITHIN, START)
+    (1 << bit, late_pattern(sort)) for bit, (sort, _) in enumerate(_SAID) if sort not in (WITHIN, START)
 )
 _WHOLE = {1 << bit: _PATTERNS[bit] for bit, (sort, _) in enumerate(_SAID) if sort not in (WITHIN, START)}
 _WORDS = tuple((1 << bit, _PATTERNS[bit]) for bit, (sort, _) in enumerate(_SAID) if sort == WITHIN)
-_ANY = re.compile("|".join(f"(?:{pattern.pattern})" for _, pattern in (*_WORDS, *_LETS)))
-_SHOUTED = re.compile(r"\b[A-Z]{3,}\b")
+_ANY = late_pattern("|".join(f"(?:{pattern.pattern})" for _, pattern in (*_WORDS, *_LETS)))
+_SHOUTED = late_pattern(r"\b[A-Z]{3,}\b")
 _SHOUTS = 1 << len(_SAID)
 _SEEN_WORDS = 20_000
 

@@ -12,12 +12,13 @@ import re
 from tacit.capture.extract.explicit import tidy
 from tacit.capture.extract.passages.cut import MAX_WORDS, Passage
 from tacit.capture.wording import loose_reference
+from tacit.model.late_pattern import late_pattern
 from tacit.reading.terms import find_paths, identifiers
 
 MOST_NAMES = 2
 _CHARS = 60
-_NAME = re.compile(r"[\w./@~+-]{3,60}(?:\(\))?")
-_OPENING = re.compile(
+_NAME = late_pattern(r"[\w./@~+-]{3,60}(?:\(\))?")
+_OPENING = late_pattern(
     r"^(?:(?:ok(?:ay)?|so|and|also|well|hey|k|hmm+|mmk|uh+|please|thanks|cool|alright|btw)\b[\s,.:;!\u2026-]+)+(?=\w)",
     re.IGNORECASE,
 )
