@@ -5,9 +5,10 @@ In: nothing. Out: classes that are never filled: handlers answer plain values. L
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import fields
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tacit.app.care.care import StoreUse
 from tacit.app.desk.graph import Graph
@@ -20,10 +21,9 @@ from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.following import RuleFile
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.report import CaptureReport
-from tacit.model.memory import Entity, MemoryStatus, Relation, Validity
+from tacit.model.memory import Memory, Provenance, Relation
 from tacit.model.pack import Block
 from tacit.model.trace import Trace
-from tacit.model.trigger import Trigger
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
 from tacit.upkeep.rescan import Rescan
@@ -35,43 +35,29 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
-class Origin(_Answer):
-    """Who said it and where."""
-
-    tier: Tier
-    source: str
-    host: str
-    session_id: str
-    turn: int
-    span: str
+def _view(of: type[Any], name: str, about: str, **other: Any) -> type[BaseModel]:
+    """The fields of a value of the program, with `other` types for some, and those that it has not."""
+    hints = get_type_hints(of)
+    held: dict[str, Any] = {one.name: (hints[one.name], ...) for one in fields(of)}
+    held |= {field: (kind, ...) for field, kind in other.items()}
+    return create_model(name, __base__=_Answer, __doc__=about, __module__=__name__, **held)
 
 
-class MemoryView(_Answer):
+Origin = _view(Provenance, "Origin", "Who said it and where.", tier=Tier)
+_MemoryFields = _view(
+    Memory,
+    "MemoryFields",
+    "One memory. Times are milliseconds since the epoch.",
+    scope=Annotated[str, Field(description="such as `universal` or `project:...`")],
+    provenance=Origin,
+    sensitivity=Literal["public", "project", "session", "restricted"],
+    content_hash=str,
+    etag=Annotated[str, Field(description="for `If-Match`; changes with everything but `use_count`")],
+)
+
+
+class MemoryView(_MemoryFields):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
     """One memory. Times are milliseconds since the epoch."""
-
-    id: str
-    kind: str
-    content: str
-    scope: str = Field(description="such as `universal` or `project:...`")
-    provenance: Origin
-    validity: Validity
-    created_at_ms: int
-    updated_at_ms: int
-    importance: float
-    confidence: float
-    trigger: Trigger
-    status: MemoryStatus
-    sensitivity: Literal["public", "project", "session", "restricted"]
-    entities: list[Entity]
-    files: list[str]
-    error_signature: str
-    frequency: int
-    use_count: int
-    tokens: int
-    pinned: bool
-    evidence: list[str]
-    content_hash: str
-    etag: str = Field(description="for `If-Match`; changes with everything but `use_count`")
 
 
 class FoundMemory(MemoryView):

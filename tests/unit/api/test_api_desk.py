@@ -1,0 +1,338 @@
+"""The pages' endpoints over a real engine: every answer has the shape that the OpenAPI document promises."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import TypeAdapter
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from tacit.api.answers import shape
+from tacit.api.cursors import to_cursor
+from tacit.api.endpoints import ENDPOINTS
+from tacit.api.routes import build_routes
+from tacit.app.wiring import open_engine
+from tacit.model.memory import Relation, TrustTier
+from tacit.model.scope import UNIVERSAL
+from tacit.providers.embedding import FakeEmbedder
+
+pytestmark = pytest.mark.timeout(30)
+STATED = (
+    "Always run make lint before a commit.",
+    "The billing port is 8080.",
+    "Use uv instead of pip for packages.",
+    "Never log customer names.",
+)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
+    made = open_engine(home, embedder=FakeEmbedder(), overrides={"recall": {"thresholds": {"prompt": 0.0}}})
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def client(engine):
+    with TestClient(Starlette(routes=build_routes(engine)), base_url="http://tacit") as made:
+        yield made
+
+
+@pytest.fixture
+def shop(engine, tmp_path):
+    """A folder of its own for each test, with statements and one recorded prompt."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    changes = [engine.remember(words, cwd=str(folder))[0] for words in STATED]
+    ids = [change.memory.id for change in changes]
+    engine._parts.store.relate([Relation(source_id=ids[0], target_id=ids[1], type="related_to", weight=0.5)])
+    engine.hook(
+        "plain",
+        {"event": "prompt", "session": folder.parent.name, "cwd": str(folder), "text": "Which billing port do I use?"},
+        deadline_ms=5000.0,
+    )  # fmt: skip
+    engine.flush()
+    return folder, ids
+
+
+def ask(client, method, path, *, status=200, headers=None, **how):
+    """The answer, held to its endpoint's shape."""
+    reply = client.request(method, path, headers=headers, **how)
+    assert reply.status_code == status, reply.text
+    if status >= 400:
+        return reply.json()
+    plain = path.partition("?")[0].split("/")
+    endpoint = next(
+        one
+        for one in ENDPOINTS
+        if one.method == method
+        and len(parts := one.path.split("/")) == len(plain)
+        and all(a == b or a.startswith("{") for a, b in zip(parts, plain, strict=True))
+    )
+    assert status in endpoint.statuses
+    TypeAdapter(shape(endpoint.answers)).validate_json(reply.content)
+    return reply.json()
+
+
+def test_lists_go_on_after_their_last_row_and_know_their_length(client, shop):
+    folder, ids = shop
+    where = (
+        f"cwd={folder}&scope=project:{ask(client, 'GET', '/v1/projects')['projects'][-1]['project']['id']}"
+    )
+    where = f"cwd={folder}&limit=3"
+    first = ask(client, "GET", f"/v1/memories?{where}")
+    seen = [one["id"] for one in first["memories"]]
+    assert first["total"] == len(ids)
+    client.post("/v1/remember", json={"content": "A later statement about tabs.", "cwd": str(folder)})
+    second = ask(client, "GET", f"/v1/memories?{where}&cursor={first['next_cursor']}")
+    seen += [one["id"] for one in second["memories"]]
+    assert sorted(seen) == sorted(ids)
+    assert second["next_cursor"] is None
+    used = ask(client, "GET", f"/v1/memories?{where}&order=importance")
+    more = ask(client, "GET", f"/v1/memories?{where}&order=importance&cursor={used['next_cursor']}")
+    assert len({one["id"] for one in (*used["memories"], *more["memories"])}) == 5
+    assert ask(client, "GET", f"/v1/memories?{where}&tier=assistant")["total"] == 0
+    assert ask(client, "GET", f"/v1/memories?{where}&pinned=false")["total"] == 5
+
+
+@pytest.mark.parametrize("cursor", ["x", "AAAA", "W10", to_cursor((-1, "a")), "é"])
+def test_a_cursor_of_nobody_is_refused(client, cursor):
+    assert ask(client, "GET", f"/v1/memories?cursor={cursor}", status=422)["code"] == "invalid_input"
+    assert ask(client, "GET", f"/v1/timeline?cursor={cursor}", status=422)["code"] == "invalid_input"
+
+
+def test_search_relations_graph_exposures(client, shop):
+    folder, ids = shop
+    hits = ask(client, "GET", f"/v1/search?text=billing port&cwd={folder}")["hits"]
+    assert hits[0]["memory"]["id"] == ids[1]
+    assert hits[0]["by_words"] == 1
+    told = ask(client, "GET", f"/v1/memories/{ids[0]}/relations")
+    assert (told["relations"][0]["type"], told["memories"][0]["id"]) == ("related_to", ids[1])
+    graph = ask(client, "GET", f"/v1/graph?cwd={folder}&limit=3")["graph"]
+    assert (len(graph["nodes"]), graph["total"], graph["truncated"]) == (3, 4, True)
+    whole = ask(client, "GET", f"/v1/graph?cwd={folder}")["graph"]
+    assert {"source": ids[0], "target": ids[1], "type": "related_to", "weight": 0.5} in whole["edges"]
+    handed = ask(client, "GET", f"/v1/memories/{ids[1]}/exposures")["exposures"]
+    assert [one["used"] for one in handed] == [None]
+    assert ask(client, "GET", f"/v1/exposures?memory={ids[1]}")["exposures"] == handed
+    assert ask(client, "GET", "/v1/exposures?host=plain", status=422)
+
+
+def test_nobody_overwrites_what_they_have_not_seen(client, shop):
+    name = shop[1][2]
+    reply = client.get(f"/v1/memories/{name}")
+    tag = reply.headers["etag"]
+    assert reply.json()["memory"]["etag"] == tag.strip('"')
+    whole = {"content": "Use uv.", "kind": "preference", "scope": "universal", "importance": 0.4}
+    assert (
+        ask(client, "PUT", f"/v1/memories/{name}", status=428, json=whole)["code"] == "precondition_required"
+    )
+    changed = client.put(f"/v1/memories/{name}", json=whole, headers={"If-Match": tag})
+    assert (changed.status_code, changed.json()["memory"]["importance"]) == (200, 0.4)
+    stale = client.patch(f"/v1/memories/{name}", json={"content": "Use pip."}, headers={"If-Match": tag})
+    assert (stale.status_code, stale.json()["code"]) == (412, "precondition_failed")
+    assert stale.headers["etag"] == changed.headers["etag"] != tag
+    assert ask(client, "GET", f"/v1/memories/{name}")["memory"]["content"] == "Use uv."
+    ask(
+        client,
+        "PATCH",
+        f"/v1/memories/{name}",
+        json={"pinned": True},
+        headers={"If-Match": stale.headers["etag"]},
+    )
+    ask(client, "DELETE", f"/v1/memories/{name}", headers={"If-Match": "*"})
+
+
+def test_a_use_changes_no_tag(client, engine, shop):
+    name = shop[1][0]
+    before = ask(client, "GET", f"/v1/memories/{name}")["memory"]
+    engine.feedback(name, useful=True)
+    after = ask(client, "GET", f"/v1/memories/{name}")["memory"]
+    assert (after["use_count"], after["etag"]) == (before["use_count"] + 1, before["etag"])
+
+
+def test_what_is_sent_twice_is_done_once(client, engine, shop):
+    folder, _ = shop
+    headers = {"Idempotency-Key": f"key-{folder.parent.name}"}
+    body = {"content": "Deploys happen on Tuesday.", "cwd": str(folder)}
+    first = ask(client, "POST", "/v1/remember", status=201, json=body, headers=headers)
+    again = ask(client, "POST", "/v1/remember", status=201, json=body, headers=headers)
+    assert again == first
+    assert engine.show(first["changes"][0]["memory"]["id"]).frequency == 1
+    other = ask(client, "POST", "/v1/remember", status=422, json={"content": "x"}, headers=headers)
+    assert other["code"] == "idempotency_mismatch"
+    long = ask(client, "POST", "/v1/remember", status=422, json=body, headers={"Idempotency-Key": "k" * 300})
+    assert long["code"] == "invalid_input"
+
+
+def test_replacing_and_merging_and_taking_back(client, shop):
+    _, ids = shop
+    (change,) = ask(
+        client, "POST", f"/v1/memories/{ids[1]}/supersede", status=201, json={"content": "The billing port is 9090."}
+    )["changes"]  # fmt: skip
+    assert (change["change"], change["old_id"], change["reason"]) == ("supersede", ids[1], "replaced by you")
+    new = change["memory"]
+    assert (new["provenance"]["tier"], new["status"], new["frequency"]) == ("user", "active", 1)
+    old = ask(client, "GET", f"/v1/memories/{ids[1]}")["memory"]
+    assert (old["status"], old["validity"]["superseded_by"]) == ("superseded", new["id"])
+    then = ask(client, "GET", f"/v1/memories/{ids[1]}?as_of_ms={new['created_at_ms'] - 1}")["memory"]
+    assert then["status"] == "active"
+    assert ask(client, "GET", f"/v1/memories/{ids[1]}?as_of_ms=5", status=404)["code"] == "not_found"
+    assert ask(client, "POST", f"/v1/memories/{ids[1]}/supersede", status=422, json={"content": "x"})
+    ask(client, "POST", "/v1/undo", json={"id": new["id"]})
+    assert ask(client, "GET", f"/v1/memories/{ids[1]}")["memory"]["status"] == "active"
+    merged = ask(client, "POST", f"/v1/memories/{ids[3]}/merge", json={"into": ids[2]})["changes"]
+    assert [one["change"] for one in merged] == ["merge", "edit"]
+    assert ask(client, "POST", f"/v1/memories/{ids[2]}/merge", status=422, json={"into": ids[2]})
+
+
+def test_recalls_are_listed_shown_replayed_and_judged(client, engine, shop):
+    folder, ids = shop
+    rows = ask(client, "GET", f"/v1/timeline?cwd={folder}&outcome=injected")["recalls"]
+    assert len(rows) == 1
+    name = rows[0]["id"]
+    assert ids[1] in rows[0]["injected"]
+    assert ask(client, "GET", f"/v1/timeline?cwd={folder}&outcome=silent")["recalls"] == []
+    assert ask(client, "GET", f"/v1/timeline?session={rows[0]['session']}&text=BILLING")["recalls"] == rows
+    assert ask(client, "GET", f"/v1/timeline?cwd={folder}&until_ms={rows[0]['at_ms']}")["recalls"] == []
+    shown = ask(client, "GET", f"/v1/traces/{name}")
+    assert [stage["stage"] for stage in shown["trace"]["stages"]][:2] == ["signal", "query"]
+    gone = ask(client, "GET", f"/v1/traces/{name}/replay?threshold=1.0")["replayed"]
+    assert (gone["after"], sorted(gone["gone"])) == ([], sorted(rows[0]["injected"]))
+    before = engine.show(ids[1]).use_count
+    for _ in range(2):  # the second time it is no news
+        (said,) = ask(
+            client, "POST", f"/v1/traces/{name}/feedback", status=201, json={"useful": True, "memory_ids": [ids[1]]}
+        )["verdicts"]  # fmt: skip
+    assert (said["memory_id"], said["useful"], said["injected"]) == (ids[1], True, True)
+    assert engine.show(ids[1]).use_count == before + 1
+    ask(
+        client,
+        "POST",
+        f"/v1/traces/{name}/feedback",
+        status=201,
+        json={"useful": False, "memory_ids": [ids[1]]},
+    )
+    assert [one["useful"] for one in ask(client, "GET", f"/v1/traces/{name}")["verdicts"]] == [False]
+    assert ask(client, "GET", "/v1/feedback")["verdicts"][0]["memory_id"] == ids[1]
+    wrong = {"useful": True, "memory_ids": ["mem_nobody"]}
+    assert ask(client, "POST", f"/v1/traces/{name}/feedback", status=422, json=wrong)
+    assert ask(client, "GET", "/v1/traces/trc_none", status=404)
+
+
+def test_a_dry_run_answers_as_the_gate_would_and_keeps_nothing(client, engine, shop):
+    folder, _ids = shop
+    body = {
+        "text": "Which billing port?", "cwd": str(folder), "surface": "prompt", "store_trace": False,
+        "threshold": 1.0, "preset": "typed", "replay_at": [0.0, 1.0],
+    }  # fmt: skip
+    told = ask(client, "POST", "/v1/recall", json=body)
+    assert (told["memories"], told["trace"]["threshold"], told["trace"]["preset"]) == ([], 1.0, "typed")
+    assert [one["threshold"] for one in told["replayed"]] == [0.0, 1.0]
+    assert ask(client, "GET", f"/v1/traces/{told['trace']['id']}", status=404)
+    assert (
+        ask(client, "POST", "/v1/recall", status=422, json={**body, "preset": "typd"})["code"]
+        == "invalid_setting"
+    )
+
+
+def test_sessions_turn_by_turn(client, shop):
+    folder, ids = shop
+    rows = ask(client, "GET", "/v1/sessions?limit=500")["sessions"]
+    row = next(one for one in rows if one["project_root"] == str(folder))
+    assert (row["turn"], row["exposures"] > 0, row["tokens"] > 0) == (1, True, True)
+    page = ask(client, "GET", "/v1/sessions?limit=1")
+    if page["next_cursor"]:
+        more = ask(client, "GET", f"/v1/sessions?limit=1&cursor={page['next_cursor']}")
+        assert more["sessions"] != page["sessions"]
+    view = ask(client, "GET", f"/v1/sessions/{row['host']}/{row['session_id']}")["session"]
+    assert view["prompts"] == ["Which billing port do I use?"]
+    (turn,) = view["turns"]
+    assert turn["recalls"][0]["surface"] == "prompt"
+    assert ids[1] in {one["memory_id"] for one in turn["exposures"]}
+    assert ask(client, "GET", "/v1/sessions/plain/nobody", status=404)
+
+
+def test_charts_health_metrics_and_the_document(client, shop):
+    series = ask(client, "GET", "/v1/stats/timeline?bucket=hour")["series"]
+    assert sum(one["injections"] + one["silences"] for one in series["buckets"]) == series["recalls"] > 0
+    assert series["latency"][0]["count"] > 0
+    health = ask(client, "GET", "/v1/health")
+    assert {one["name"] for one in health["checks"]} >= {"store", "warnings"}
+    text = client.get("/v1/metrics")
+    assert text.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "\ntacit_store_memories_active " in text.text
+    document = ask(client, "GET", "/v1/openapi.json")
+    assert document["openapi"] == "3.1.0"
+    assert ask(client, "GET", "/v1/kinds")["kinds"][0]["label"]
+
+
+def test_the_seeds_flow_over_http(client, engine):
+    """Change the default: every agent without an override follows; override one: only it differs; revert: it follows again."""
+
+    def most(name: str) -> int:
+        return ask(client, "GET", f"/v1/agents/{name}")["agent"]["memory_injection"]["max_items"]
+
+    def flags() -> dict[str, bool]:
+        found = ask(client, "GET", "/v1/agents")["agents"]
+        return {one["name"]: one["memory_injection_overridden"] for one in found}
+
+    assert (most("plan"), most("build")) == (8, 8)
+    tag = client.get("/v1/settings").headers["etag"]
+    ask(client, "PATCH", "/v1/settings", json={"values": {"recall.max_items": 6}}, headers={"If-Match": tag})
+    stale = ask(
+        client,
+        "PATCH",
+        "/v1/settings",
+        status=412,
+        json={"values": {"statusline": True}},
+        headers={"If-Match": tag},
+    )
+    assert stale["code"] == "precondition_failed"
+    assert (most("plan"), most("build")) == (6, 6)
+    own = ask(
+        client,
+        "PATCH",
+        "/v1/agents/plan",
+        json={"memory_injection": {"max_items": 2, "budgets": {"prompt": 90}}},
+    )
+    assert own["agent"]["overridden"] == ["recall.budgets.prompt", "recall.max_items"]
+    assert (most("plan"), most("build"), flags()) == (2, 6, {"plan": True})
+    assert engine._settings_at("", "plan").recall.budgets.prompt == 90
+    ask(client, "PATCH", "/v1/agents/plan", json={"reset_memory_injection_override": True})
+    assert (most("plan"), flags()) == (6, {})
+    told = ask(client, "DELETE", "/v1/settings?key=recall.max_items")
+    assert told["reverted"]
+    assert (most("plan"), most("build")) == (8, 8)
+    assert ask(client, "PATCH", "/v1/agents/plan", status=422, json={})["code"] == "invalid_input"
+
+
+def test_settings_with_their_layers(client, shop, tmp_path):
+    folder, _ = shop
+    view = ask(
+        client, "PATCH", "/v1/settings",
+        json={"holder": "projects", "name": str(folder), "values": {"recall": {"max_items": 3}, "capture.enabled": None}},
+    )["settings"]  # fmt: skip
+    row = next(one for one in view["settings"] if one["key"] == "recall.max_items")
+    assert (row["value"], row["layer"]) == (3, "own_project")
+    assert [one["layer"] for one in row["origins"]] == ["default", "preset", "own_project"]
+    assert next(one for one in view["projects"] if one["root"] == str(folder))["overridden"] == [
+        "recall.max_items"
+    ]
+    told = ask(client, "GET", f"/v1/settings/explain/recall.max_items?cwd={folder}")["setting"]
+    assert told["origins"] == row["origins"]
+    changed = {one["key"] for one in ask(client, "GET", f"/v1/settings/diff?cwd={folder}")["settings"]}
+    assert changed == {"recall.max_items", "recall.thresholds.prompt"}
+    near = ask(client, "GET", "/v1/settings/explain/recall.max_itms", status=422)
+    assert (near["code"], "recall.max_items" in near["hint"]) == ("unknown_setting", True)
+    for wrong in ({"recall.max_items": 5000}, {"recal.max_items": 5}, {"": 1}, {"recall": 5}):
+        assert ask(client, "PATCH", "/v1/settings", status=422, json={"values": wrong})["hint"]
+    assert ask(client, "DELETE", f"/v1/settings?holder=projects&name={folder}")["reverted"]
+    assert ask(client, "GET", "/v1/settings/schema")["title"] == "Tacit settings"
+
+
+def test_another_tier_and_scope_are_not_lost_in_the_list(client, engine, shop):
+    engine.remember("A statement for everywhere.", scope=UNIVERSAL, tier=TrustTier.ASSISTANT, source="mcp")
+    found = ask(client, "GET", "/v1/memories?scope=universal&status=all&tier=assistant")
+    assert [one["content"] for one in found["memories"]] == ["A statement for everywhere."]
