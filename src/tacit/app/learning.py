@@ -20,6 +20,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import BEHIND_S, LiveSessions
 from tacit.app.signals import Handled
+from tacit.app.trial.trial import Trial
 from tacit.config.settings import CaptureSettings
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -51,6 +52,7 @@ class Learning:
         self._lock = Lock()
         self._running: set[Future[None]] = set()
         self._writing = writing
+        self.trial = Trial(parts.store, parts.estimate)
 
     @property
     def capture(self) -> CapturePipeline:
@@ -60,6 +62,9 @@ class Learning:
     def after(self, signal: Signal, handled: Handled) -> None:
         """Do what `signal` leaves to do once it is answered. Keeps a transcript durably before it returns."""
         settings = self._parts.settings.current(handled.project.root if handled.project else None)
+        hidden = settings.privacy.incognito or handled.state.incognito
+        if not hidden and self.trial.concerns(signal, settings.recall):
+            self._submit(lambda: self.trial.note(signal, handled, settings.recall), on=self._statements)
         if settings.privacy.incognito or handled.state.incognito or not settings.capture.enabled:
             return
         project = handled.project

@@ -174,6 +174,12 @@ class RecallSettings(_Section):
 
     enabled: bool = Field(default=True, description="hand memories over at all")
     shadow: bool = Field(default=False, description="score and log without injecting")
+    holdout: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=0.9,
+        description="share of sessions that get nothing, chosen by their id, so that `tacit stats` can tell what memory is worth",
+    )
     spaces: tuple[SpaceName, ...] = Field(
         default=("semantic", "lexical", "entity", "character", "recent", "intent"),
         description="what measures closeness",

@@ -1,7 +1,7 @@
 """Library: a Python program that keeps its own list of messages, through `tacit.Tacit` or the SDK middleware.
 
 In: what `Plain` reads (docs there), and three things more: tool calls with the arguments as the model wrote them (`args`),
-`messages` at the end of a message (the conversation so far, where there is no file of it), and `{"event": "replay",
+`messages` and `sent` at the end of a message (the conversation so far, where there is no file of it; what its requests were like), and `{"event": "replay",
 "session", "message_ids": [...]}`. Out: `{"system": text}` for what stands in the system prompt, `{"text": text}` for what
 goes with the message or the tool result it was asked for; `{"texts": {id: text}}`. Never: a decision.
 
@@ -20,11 +20,13 @@ from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, clean
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
-from tacit.model.signal import MessageEnded, Signal
+from tacit.model.signal import MessageEnded, Sent, Signal
 from tacit.ports.host import HostCapabilities, ReplayRequest
 
 NAME = "library"
 MAX_REPLAY = 400
+MAX_SENT = 16
+_COUNTS = ("requests", "before", "kept", "before_bare", "kept_bare", "input_tokens", "cached_tokens")
 _PLAIN = Plain(NAME)
 _SYSTEM_EVENTS = frozenset({"start", "subagent"})
 _TEXT_EVENTS = frozenset({"prompt", "tool_start", "tool_end", "tool_failed"})
@@ -92,10 +94,13 @@ class Library:
         if fields.needed_identifier("event") in ("ping", "replay"):
             return None
         signal = _PLAIN.parse(_with_call(payload), at_ms=at_ms)
+        if not isinstance(signal, MessageEnded):
+            return signal
         said = payload.get("messages")
-        if isinstance(signal, MessageEnded) and isinstance(said, list):
-            return replace(signal, messages=clean(json.dumps(said, ensure_ascii=False)))
-        return signal
+        told = clean(json.dumps(said, ensure_ascii=False)) if isinstance(said, list) else ""
+        return replace(
+            signal, messages=told, sent=tuple(_sent(one) for one in fields.children("sent")[:MAX_SENT])
+        )
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
         """The reply as JSON; "" when there is nothing to say or the event takes no text."""
@@ -126,6 +131,11 @@ class Library:
         """`{"texts": {message id: exact text}}`; "" when nothing is known."""
         known = {name: text for name, text in texts.items() if text}
         return json.dumps({"texts": known}) if known else ""
+
+
+def _sent(fields: Fields) -> Sent:
+    counts = {name: max(0, fields.whole(name) or 0) for name in _COUNTS}
+    return Sent(placement=fields.identifier("placement") or "none", **counts)
 
 
 def _with_call(payload: Mapping[str, object]) -> Mapping[str, object]:

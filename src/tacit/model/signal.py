@@ -103,15 +103,39 @@ class SubagentStarted(_Common):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What a host knows of requests that went to the model since the turn before; sizes in bytes of JSON.
+
+    Attributes:
+        placement: where our blocks stood in them: default, system_every_call, or none.
+        requests: how many that another one had gone before.
+        before, kept: size of those before, and how much of it stood unchanged at the beginning of the next.
+        before_bare, kept_bare: the same without our blocks.
+        input_tokens, cached_tokens: as the API counted them.
+    """
+
+    placement: str
+    requests: int = 0
+    before: int = 0
+    kept: int = 0
+    before_bare: int = 0
+    kept_bare: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnded(_Common):
     """The agent finished a message (a turn); `text` is its end. Nothing may be injected.
 
-    `messages` is the conversation so far as JSON, where a host hands it over because there is no file of it.
+    `messages` is the conversation so far as JSON, where a host hands it over because there is no file of it; `sent` is what
+    it knows of the requests of the turn.
     """
 
     text: str = ""
     final: bool = False
     messages: str = ""
+    sent: tuple[Sent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from tacit.model.signal import (
 )
 from tacit.reading.prompts.machine_made import machine_made
 from tacit.recall.outcome import Silence
+from tacit.session.holdout import HELD_OUT, held_out
 
 
 def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | Silence:
@@ -29,6 +30,8 @@ def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -
         return Silence(reason="recall is off in the settings")
     if state.muted:
         return Silence(reason="the session is muted")
+    if held_out(state, settings.holdout):
+        return Silence(reason=HELD_OUT)
     match signal:
         case SessionStarted():
             return Surface.COMPACTION if signal.source == "compact" else Surface.START

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from tacit.app.desk.verdicts import Verdict, read_verdicts
+from tacit.app.trial.meter import NAME as CACHE
+from tacit.app.trial.meter import CacheShare, read_days, shares
 from tacit.capture.usage import TOTALS, read_totals
 from tacit.model.trace import Trace
 from tacit.ports.store import Store, TraceFilter
@@ -82,15 +84,6 @@ class Use:
     used: int
     rate: float | None
     baseline: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheShare:
-    """Share (0-1) of what was sent again that had stayed byte for byte, by placement."""
-
-    placement: str
-    requests: int
-    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +261,7 @@ class Charts:
             facts = tuple(self._facts.values())
         totals = read_totals(self._store.get_value(TOTALS))
         oldest = min((one.at_ms for one in facts), default=None)
-        return series_of(
+        found = series_of(
             facts,
             read_verdicts(self._store),
             since_ms=since_ms,
@@ -277,6 +270,8 @@ class Charts:
             used=Use(shown=totals.shown, used=totals.used, rate=totals.rate, baseline=totals.baseline),
             complete=oldest is not None and oldest <= since_ms,
         )
+        days = read_days(self._store.get_value(CACHE))
+        return replace(found, cache=shares(days, since_ms=since_ms, until_ms=until_ms))
 
     def _read(self) -> None:
         after: tuple[int, str] | None = None

@@ -1,0 +1,1 @@
+"""Whether memory helps: sessions with it and without, and what prompt caches can keep."""

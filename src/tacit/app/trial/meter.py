@@ -1,0 +1,109 @@
+"""The cache meter: how much of each request had stood at the beginning of the request before. In: counts that hosts send. Out: shares.
+
+A provider's prompt cache can take up to that much. Only the middleware sees whole requests, and tells; Claude Code and OpenCode put a
+request together themselves, so of them nothing is known here (what we add there keeps its bytes by construction). Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from tacit.model.signal import Sent
+
+NAME = "trial/cache"
+MAX_DAYS = 120
+DAY_MS = 86_400_000
+_FIELDS = ("requests", "before", "kept", "before_bare", "kept_bare", "input_tokens", "cached_tokens")
+Days = Mapping[str, Mapping[str, tuple[int, ...]]]
+"""Day since the epoch -> placement -> the sums of `_FIELDS`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheShare:
+    """Share (0-1) of the request before that stood unchanged at the beginning of the next, by placement.
+
+    `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
+    `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say.
+    """
+
+    placement: str
+    requests: int
+    share: float
+    bare: float = 0.0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+
+
+def read_days(text: str | None) -> dict[str, dict[str, tuple[int, ...]]]:
+    """The sums of a value; what cannot be read is left out."""
+    try:
+        value: object = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    if not isinstance(value, dict):
+        return {}
+    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    for day, placements in cast("dict[str, object]", value).items():
+        if day.isdecimal() and isinstance(placements, dict):
+            rows = cast("dict[str, object]", placements)
+            found[day] = {name: sums for name, row in rows.items() if (sums := _sums(row))}
+    return found
+
+
+def write_days(days: Days) -> str:
+    """The newest days as JSON."""
+    newest = sorted(days, key=int)[-MAX_DAYS:]
+    return json.dumps({day: {name: list(row) for name, row in sorted(days[day].items())} for day in newest})
+
+
+def counted(days: Days, sent: Sequence[Sent], *, at_ms: int) -> Days:
+    """The sums with what was sent now."""
+    day = str(at_ms // DAY_MS)
+    today = dict(days.get(day, {}))
+    for one in sent:
+        row = today.get(one.placement, (0,) * len(_FIELDS))
+        now = (
+            one.requests,
+            one.before,
+            one.kept,
+            one.before_bare,
+            one.kept_bare,
+            one.input_tokens,
+            one.cached_tokens,
+        )
+        today[one.placement] = tuple(old + new for old, new in zip(row, now, strict=True))
+    return {**days, day: today}
+
+
+def shares(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
+    """The shares of that time (whole days, UTC), by placement."""
+    sums: dict[str, tuple[int, ...]] = {}
+    for day, placements in days.items():
+        if since_ms // DAY_MS <= int(day) <= (until_ms - 1) // DAY_MS:
+            for name, row in placements.items():
+                sums[name] = tuple(
+                    a + b for a, b in zip(sums.get(name, (0,) * len(_FIELDS)), row, strict=True)
+                )
+    return tuple(_share(name, row) for name, row in sorted(sums.items()))
+
+
+def _share(name: str, row: Sequence[int]) -> CacheShare:
+    requests, before, kept, before_bare, kept_bare, input_tokens, cached = row
+    return CacheShare(
+        placement=name,
+        requests=requests,
+        share=round(kept / before, 4) if before else 0.0,
+        bare=round(kept_bare / before_bare, 4) if before_bare else 0.0,
+        input_tokens=input_tokens,
+        cached_tokens=cached,
+    )
+
+
+def _sums(row: object) -> tuple[int, ...]:
+    if not isinstance(row, list):
+        return ()
+    numbers = tuple(one for one in cast("list[object]", row) if isinstance(one, int))
+    return numbers if len(numbers) == len(_FIELDS) else ()

@@ -1,0 +1,143 @@
+"""Counts sessions with memory and without while a holdout is on, and what prompt caches can keep. In: handled signals. Out: reports.
+
+Works behind the answers. Holds counts and digests alone, no words; nothing of an incognito or muted session.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from tacit.app.trial import meter
+from tacit.app.trial.meter import CacheShare
+from tacit.app.trial.records import (
+    Record,
+    every_shard,
+    failed_before,
+    merged,
+    read_records,
+    read_seen,
+    seen_name,
+    shard_of,
+    within,
+    write_records,
+    write_seen,
+)
+from tacit.model.signal import (
+    Compacting,
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    SubagentStarted,
+    ToolCall,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.reading.errors import error_signature
+from tacit.session.holdout import held_out, root_of
+
+if TYPE_CHECKING:
+    from tacit.app.signals import Handled
+    from tacit.app.trial.report import Holdout
+    from tacit.config.settings import RecallSettings
+    from tacit.ports.models import TokenCounter
+    from tacit.ports.store import Store
+
+MAX_LIVE = 256
+
+
+class Trial:
+    """The counts of one store. Safe to use from several threads."""
+
+    def __init__(self, store: Store, tokens: TokenCounter) -> None:
+        """Keep counts in `store`; `tokens` estimates."""
+        self._store = store
+        self._tokens = tokens
+        self._lock = Lock()
+        self._live: OrderedDict[str, Record] = OrderedDict()
+
+    def concerns(self, signal: Signal, settings: RecallSettings) -> bool:
+        """Whether there is anything to count of `signal`."""
+        return settings.holdout > 0.0 or (isinstance(signal, MessageEnded) and bool(signal.sent))
+
+    def note(self, signal: Signal, handled: Handled, settings: RecallSettings) -> None:
+        """Count what `signal` was; called once for each, behind the answer."""
+        if isinstance(signal, MessageEnded) and signal.sent:
+            with self._lock:
+                days = meter.read_days(self._store.get_value(meter.NAME))
+                days = meter.counted(days, signal.sent, at_ms=signal.at_ms)
+                self._store.put_value(meter.NAME, meter.write_days(days))
+        state = handled.state
+        if settings.holdout <= 0.0 or state.muted or not settings.enabled or settings.shadow:
+            return
+        name = str(root_of(state))
+        with self._lock:
+            kept = self._live.get(name) or read_records(self._store.get_value(shard_of(name))).get(name)
+            record = kept or Record(without=held_out(state, settings.holdout), at_ms=signal.at_ms)
+            record = self._counted(record, signal, handled, name)
+            self._live[name] = record
+            self._live.move_to_end(name)
+            if isinstance(signal, MessageEnded | SessionEnded) or len(self._live) > MAX_LIVE:
+                self._write(name, record)
+                while len(self._live) > MAX_LIVE:
+                    oldest, let_go = self._live.popitem(last=False)
+                    self._write(oldest, let_go)
+
+    def _counted(self, record: Record, signal: Signal, handled: Handled, name: str) -> Record:
+        given = handled.delivery.block.tokens
+        match signal:
+            case PromptSubmitted():
+                turns = 0 if signal.machine or signal.agent_id else 1
+                return record.plus(turns=turns, tokens=given + self._count(signal.text))
+            case ToolFinished():
+                return record.plus(
+                    calls=1, tokens=given + self._count(signal.output) + self._of_call(signal.call)
+                )
+            case ToolFailed():
+                words = given + self._count(signal.error) + self._of_call(signal.call)
+                again = self._again(signal, handled, name)
+                return record.plus(calls=1, failures=1, repeated=int(again), tokens=words)
+            case MessageEnded():
+                return record.plus(tokens=self._count(signal.text))
+            case SessionStarted() | SubagentStarted() | ToolStarting() | Compacting() | SessionEnded():
+                return record.plus(tokens=given)
+
+    def _again(self, signal: ToolFailed, handled: Handled, name: str) -> bool:
+        signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
+        where = seen_name(handled.project.id if handled.project else "")
+        seen = read_seen(self._store.get_value(where))
+        again, after = failed_before(signature, session=name, turn=handled.state.turn, seen=seen)
+        if after is not seen:
+            self._store.put_value(where, write_seen(after))
+        return again
+
+    def _of_call(self, call: ToolCall) -> int:
+        return self._count(call.command) + self._count(call.text)
+
+    def _count(self, text: str) -> int:
+        return self._tokens.count(text) if text else 0
+
+    def _write(self, name: str, record: Record) -> None:
+        shard = shard_of(name)
+        kept = read_records(self._store.get_value(shard))
+        self._store.put_value(shard, write_records(merged(kept, {name: record})))
+
+    def holdout(self, *, since_ms: int, until_ms: int, share: float) -> Holdout:
+        """Sessions of that time with memory and without; `share` = the share that goes without now."""
+        from tacit.app.trial.report import holdout_of  # noqa: PLC0415 - arrays are for reports alone
+
+        with self._lock:
+            records = dict(self._live)
+        for shard in every_shard():
+            records = {**read_records(self._store.get_value(shard)), **records}
+        return holdout_of(within(list(records.values()), since_ms=since_ms, until_ms=until_ms), share=share)
+
+    def cache(self, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
+        """Share of each request that had stood at the beginning of the one before, by placement."""
+        return meter.shares(
+            meter.read_days(self._store.get_value(meter.NAME)), since_ms=since_ms, until_ms=until_ms
+        )
