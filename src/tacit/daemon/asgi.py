@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from tacit.config.home import Home
 from tacit.daemon.hooks import DaemonParts
 from tacit.daemon.lifecycle import DaemonFacts, write_facts
+from tacit.daemon.patience import PatientProtocol
 from tacit.daemon.server import build_app, guarded
 from tacit.errors import DaemonError
 
@@ -120,7 +121,7 @@ class AsgiServer:
 
 def _server(app: ASGIApp) -> _Server:
     config = uvicorn.Config(
-        app, http="httptools", loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,
+        app, http=PatientProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,
         server_header=False, date_header=False, timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=30,
     )  # fmt: skip
     config.load()  # else a connection could come before the server has loaded it

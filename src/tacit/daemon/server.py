@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from starlette.applications import Starlette
@@ -87,26 +87,55 @@ def guarded(app: ASGIApp, token: str, page: PageSessions) -> ASGIApp:
         name = given.rpartition(b":")[0] or given
         # A page in a browser can reach loopback under a name of its own: the host is checked beside the token.
         local = name in (b"127.0.0.1", b"localhost", b"[::1]")
+        if not local:
+            await _barred("wrong_host")(scope, receive, send)
+            return
+        if not _is_page(scope["path"]) and _is_foreign(headers):
+            await _barred("cross_origin")(scope, receive, send)
+            return
         open_path = scope["type"] == "http" and _is_open(scope["path"])
-        if (
-            open_path
-            and local
-            and (
-                _is_page(scope["path"])
-                or hmac.compare_digest(headers.get(b"authorization", b""), expected)
-                or (scope["path"].startswith("/v1/") and page.admits(scope["method"], headers))
-            )
+        if open_path and (
+            _is_page(scope["path"])
+            or hmac.compare_digest(headers.get(b"authorization", b""), expected)
+            or (scope["path"].startswith("/v1/") and page.admits(scope["method"], headers))
         ):
             await app(scope, receive, send)
             return
-        refused = JSONResponse(
-            {"code": "unauthorized", "title": "Unauthorized", "status": 401,
-             "detail": "This port needs the token of run/daemon.json.", "hint": "Send `Authorization: Bearer TOKEN`."},
-            status_code=401, media_type="application/problem+json",
-        )  # fmt: skip
-        await refused(scope, receive, send)
+        await _barred("unauthorized")(scope, receive, send)
 
     return guard
+
+
+_BARRED = {
+    "wrong_host": (
+        421,
+        "This port answers to 127.0.0.1 and localhost alone.",
+        "Ask it by one of these names.",
+    ),
+    "cross_origin": (403, "A page of another origin asks.", "Only Tacit's own page may: `tacit ui`."),
+    "unauthorized": (
+        401,
+        "This port needs the token of run/daemon.json.",
+        "Send `Authorization: Bearer TOKEN`.",
+    ),
+}
+
+
+def _barred(code: str) -> Response:
+    """The refusal of whoever does not come in; `tacit.api.problems` without loading the API for strangers."""
+    status, detail, hint = _BARRED[code]
+    body = {
+        "type": f"urn:tacit:error:{code}", "title": code.replace("_", " ").capitalize(), "status": status,
+        "detail": detail, "code": code, "hint": hint,
+    }  # fmt: skip
+    return JSONResponse(body, status_code=status, media_type="application/problem+json")
+
+
+def _is_foreign(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a browser says that another origin's page asks. Programs say nothing of the kind."""
+    origin = headers.get(b"origin")
+    other = origin is not None and origin.lower() != b"http://" + headers.get(b"host", b"").lower()
+    return other or headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none")
 
 
 def _is_open(path: str) -> bool:
