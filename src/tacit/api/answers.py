@@ -10,12 +10,14 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from tacit.app.asking.injection import InjectionResult
 from tacit.app.care.care import StoreUse
 from tacit.app.desk.graph import Graph
 from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
 from tacit.app.desk.recalls import Handed, RecallRow, SessionRow, SessionView
 from tacit.app.desk.series import Series
 from tacit.app.desk.verdicts import Verdict
+from tacit.app.trial.report import Holdout
 from tacit.app.tuning import TuneReport
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.following import RuleFile
@@ -350,6 +352,26 @@ class SeriesView(_Answer):
     """Numbers over time, for charts."""
 
     series: Series
+
+
+class HoldoutView(_Answer):
+    """Sessions with memory and without."""
+
+    holdout: Holdout
+
+
+class Failed(_Answer):
+    """What broke: `reason` is embedding, store or timeout."""
+
+    reason: str
+    message: str
+
+
+class Injected(_Answer):
+    """What to put before a prompt; with a failure, what may be used all the same."""
+
+    result: InjectionResult
+    failure: Failed | None
 
 
 class OneSetting(_Answer):

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from tacit.api import handlers
+from tacit.api import handlers, programs
 from tacit.api import requests as ask
 from tacit.api.answering import Answer
 from tacit.api.desk import handlers as desk
@@ -143,6 +143,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Recall",
         _send("POST", "/v1/recall", ask.Recall, handlers.recall, "RecalledView"),
+        _send("POST", "/v1/inject", programs.Inject, programs.inject, "Injected", statuses=(200, 408, 500)),
         _get("/v1/context", ask.AtFolder, handlers.context, "BlockView"),
         _get("/v1/timeline", asked.Timeline, desk.timeline, "TimelinePage"),
         _get("/v1/traces", ask.ListTraces, handlers.traces, "Traces"),
@@ -187,6 +188,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/openapi.json", ask.NoBody, openapi, "Document"),
         _get("/v1/stats", ask.NoBody, handlers.stats, "StoreUse"),
         _get("/v1/stats/timeline", asked.ChartTime, desk.charts, "SeriesView"),
+        _get("/v1/stats/holdout", programs.TrialTime, programs.holdout, "HoldoutView"),
         _send("POST", "/v1/rescan", ask.Rescan, handlers.rescan, "Rescan"),
         _send("POST", "/v1/backup", ask.Backup, handlers.backup, "Target", statuses=(201,)),
         _get("/v1/check", ask.NoBody, handlers.check, "Problems"),

@@ -105,16 +105,13 @@ class OverSocket:
 
         body = {"text": text, "session_id": session_id, "cwd": cwd, "deadline_ms": deadline_ms}
         status, value = self._answered("POST", "/v1/inject", body)
-        if status < 400:
-            return _result_from(value)
         fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         if "result" not in fields:
             raise _error_of(fields, status)
-        return InjectionFailed(
-            reason=str(fields["reason"]),
-            message=str(fields["message"]),
-            result=_result_from(fields["result"]),
-        )
+        result, failure = _result_from(fields["result"]), fields.get("failure")
+        if not failure:
+            return result
+        return InjectionFailed(reason=failure["reason"], message=failure["message"], result=result)
 
     def forget(self, memory_id: str) -> None:
         """Stop recalling a memory."""

@@ -1,0 +1,71 @@
+"""What programs ask that keep a conversation themselves: what to put before a prompt; and what memory is worth.
+
+In: checked requests. Out: plain values. See `tacit.api.handlers`. Error states of an injection have a result that may be used, and the
+status that the `multispace` seed names: 500, or 408 after a timeout.
+"""
+
+from __future__ import annotations
+
+import time
+
+from pydantic import Field
+
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.desk.requests import Millis
+from tacit.api.encoding import encode
+from tacit.api.requests import MAX_CONTENT_CHARS, Folder, Request
+from tacit.app.asking.injection import Injection, InjectionFailed
+from tacit.config.settings import Categories, RecencyWeights
+from tacit.providers.clock import SystemClock
+
+DAY_MS = 86_400_000
+HOLDOUT_DAYS = 90
+HOST = "library"
+
+
+class Inject(Request):
+    """A prompt of a conversation that a program keeps."""
+
+    text: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the user's words")
+    session_id: str = Field(
+        min_length=1,
+        max_length=500,
+        description="names the conversation: what it was given does not come again",
+    )
+    cwd: Folder = Field(default="", description="working folder: decides what may be seen")
+    deadline_ms: float | None = Field(
+        default=None, gt=0, le=60_000, description="longest time; left out = as the settings say"
+    )
+    categories: Categories | None = Field(default=None, description="tokens per section, for this prompt")
+    recency: RecencyWeights | None = Field(default=None, description="factors by age, for this prompt")
+
+
+class TrialTime(Request):
+    """A stretch of time."""
+
+    since_ms: Millis | None = Field(default=None, description="from this time on; left out = 90 days")
+    until_ms: Millis | None = Field(default=None, description="before this time; left out = now")
+
+
+def inject(engine: Service, at: Parameters, request: Inject) -> Answer:  # noqa: ARG001 - one shape for all
+    """What to put before a prompt, with counts and alerts; mostly nothing. A failure comes with a result that may be used."""
+    asking = Injection(engine, clock=SystemClock(), host=HOST)
+    if request.categories is not None:
+        asking.set_token_budget(request.categories)
+    if request.recency is not None:
+        asking.configure_recency_weights(request.recency)
+    found = asking.inject_context(
+        request.text, request.session_id, cwd=request.cwd, deadline_ms=request.deadline_ms
+    )
+    if not isinstance(found, InjectionFailed):
+        return Answer(body={"result": encode(found), "failure": None})
+    failure = {"reason": found.reason, "message": found.message}
+    return Answer(body={"result": encode(found.result), "failure": failure}, status=found.http_status)
+
+
+def holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer:  # noqa: ARG001
+    """Sessions with memory beside the share that `recall.holdout` left without: repeated failures, turns, tokens."""
+    until = request.until_ms if request.until_ms is not None else time.time_ns() // 1_000_000 + 1
+    since = request.since_ms if request.since_ms is not None else max(0, until - HOLDOUT_DAYS * DAY_MS)
+    share = engine.settings.recall.holdout
+    return Answer(body={"holdout": encode(engine.trial.holdout(since_ms=since, until_ms=until, share=share))})

@@ -1,0 +1,49 @@
+"""The library through a real daemon: the same calls, no model in this process, and nothing lost but blocks when it dies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tacit import InjectionResult, Tacit
+from tacit.daemon.client import DaemonClient
+from tacit.errors import NotFound
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+RULE = "Run make lint before every commit."
+ASK = "Please commit the changes in the billing module now."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("daemon") / "home"
+    folder.mkdir(mode=0o700)
+    (folder / "config.yaml").write_text("embedder:\n  provider: fake\nrecall:\n  deadline_ms: 10000\n")
+    yield folder
+    DaemonClient(folder).stop()
+
+
+def test_a_program_asks_the_daemon_and_goes_on_without_it(home: Path) -> None:
+    with Tacit.connect(home, cwd=home.parent) as memory:
+        (stored,) = memory.remember(RULE, when="commit")  # starts the daemon
+        assert stored.change == "add"
+        found = memory.recall("make lint before commit")
+        assert [one.id for one in found.memories] == [stored.id]
+        assert found.memories[0].tier == "user"
+        injected = memory.context_for(ASK, session="one", deadline_ms=10_000)
+        assert isinstance(injected, InjectionResult)
+        assert injected.latency_ms >= 0
+        memory.feedback(stored.id, useful=True)
+        with pytest.raises(NotFound):
+            memory.forget("mem_none")
+        session = memory.session("chat", deadline_ms=10_000)
+        talk = [{"role": "user", "content": ASK}]
+        ready = session.prepare(talk)
+        assert RULE in ready.system
+        session.finish("Done.", messages=talk)
+        memory.flush()
+    DaemonClient(home).stop()
+    with Tacit.connect(home, cwd=home.parent, start=False) as alone:
+        assert alone.session("chat").prepare(talk).messages == talk
