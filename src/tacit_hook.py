@@ -224,7 +224,8 @@ def start_daemon(home: Home, *, succeed: bool = False) -> bool:
     """Start a daemon unless one runs (or `succeed` it) or is on its way; False when none can be started now.
 
     `run/start.lock` is held until the new daemon holds `run/daemon.lock` (it inherits the handle). Meanwhile the file
-    says `starting`, so that a daemon that dies at birth is not started again by every hook.
+    says `starting`, and `starting again` for its successor when it died: one that dies at birth twice is not started by
+    every hook, and one that was killed there is not missed for long.
 
     Raises:
         OSError: if the home cannot be written.
@@ -237,10 +238,12 @@ def start_daemon(home: Home, *, succeed: bool = False) -> bool:
     try:
         if not take(lock) or not (succeed or take(daemon)):
             return True
-        python = daemon_python()
-        if not python or (young and os.read(lock, 8) == b"starting"):
+        python, said = daemon_python(), os.read(lock, 16)
+        died = young and said.startswith(b"starting")
+        if not python or (died and said != b"starting"):
             return False
-        os.pwrite(lock, b"starting", 0)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, b"starting again" if died else b"starting", 0)
         spawn(home, python, lock)
         return True
     finally:

@@ -322,4 +322,5 @@ def test_a_daemon_that_dies_at_birth_is_not_started_by_every_hook(place):
     hook.with_suffix(".pyc").unlink()
     for _ in range(3):
         place.hook(PROMPT, TACIT_HOOK_DEADLINE_MS="300")
-    assert (broken / "count").read_text().count("started") == 1
+    # The first may have been killed from outside; a second one that dies at once dies of itself.
+    assert (broken / "count").read_text().count("started") == 2

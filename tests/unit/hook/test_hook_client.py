@@ -150,6 +150,18 @@ def lonely(tmp_path: Path) -> Path:
     return copy
 
 
+@pytest.fixture
+def stillborn(tmp_path: Path) -> tuple[Path, Path]:
+    """The hook client with an interpreter whose every daemon dies at once, and the file in which each leaves a line."""
+    born = tmp_path / "born"
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho born >>'{born}'\n")
+    python.chmod(0o700)
+    copy = tmp_path / "stillborn.py"
+    copy.write_text(HOOK.read_text().replace('\nPYTHON = ""', f'\nPYTHON = "{python}"'))
+    return copy, born
+
+
 def counted(home: Path) -> str:
     path = home / "log" / "hook.count"
     return path.read_text() if path.exists() else ""
@@ -170,6 +182,17 @@ def test_prints_the_reply_byte_for_byte(home, serve):
     assert 500 < wait < 800
     assert body == PROMPT
     assert counted(home) == ""
+
+
+def test_a_daemon_that_dies_at_birth_gets_one_successor_and_then_a_pause(home, stillborn):
+    hook, born = stillborn
+    run(home, START, hook=hook)
+    run(home, PROMPT, hook=hook)
+    assert born.read_text().split() == ["born", "born"]
+    lock = home / "run" / "start.lock"
+    os.utime(lock, (time.time() - 60, time.time() - 60))
+    run(home, START, hook=hook)
+    assert born.read_text().split() == ["born"] * 4
 
 
 def test_a_start_has_a_longer_deadline(home, serve):
