@@ -14,7 +14,7 @@ import { RouterProvider } from "react-router";
 
 import { signIn } from "./api/client";
 import { queryClient } from "./api/queryClient";
-import { router } from "./app/routes";
+import { fetchAhead, router } from "./app/routes";
 import { SignedOut } from "./app/SignedOut";
 import { theme } from "./app/theme";
 
@@ -39,4 +39,6 @@ function show(signedIn: boolean) {
   );
 }
 
-void signIn().then(show, () => show(false));
+void signIn()
+  .then(show, () => show(false))
+  .then(() => setTimeout(fetchAhead, 1200));

@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, Playwright, ViewportSize, sync_playwright
+
+from tacit.daemon.client import DaemonClient
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -33,7 +36,10 @@ PAGES = {
 
 def chromium() -> str:
     """The system's browser, or empty."""
-    return next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), "")
+    return next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
+        "",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +58,18 @@ class Served:
         environ = {**os.environ, "TACIT_HOME": str(self.home), "NO_COLOR": "1"}
         command = [sys.executable, "-m", "tacit.cli.main", *arguments]
         return subprocess.run(command, capture_output=True, text=True, env=environ, timeout=60)
+
+    def api(self, path: str, method: str = "GET", body: object = None) -> Any:
+        """Ask the API over the socket."""
+        return DaemonClient(self.home).request(method, path, body)[1]
+
+    def hook(self, payload: str) -> None:
+        """Tell an event as a program of one's own does."""
+        DaemonClient(self.home).request("POST", "/hook/plain", json.loads(payload))
+
+    def token(self) -> str:
+        """What opens the port for programs; a browser must never see it."""
+        return str(json.loads((self.home / "run" / "daemon.json").read_text())["token"])
 
     def link(self) -> str:
         """A fresh address to sign in with."""
@@ -74,7 +92,12 @@ def served(home: Path) -> Iterator[Served]:
 @contextmanager
 def browser() -> Iterator[Browser]:
     """A headless browser; software rendering, so that WebGL works everywhere."""
-    flags = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
+    flags = [
+        "--use-angle=swiftshader",
+        "--enable-unsafe-swiftshader",
+        "--disable-dev-shm-usage",
+        "--force-color-profile=srgb",
+    ]
     if os.geteuid() == 0:
         flags.append("--no-sandbox")
     with sync_playwright() as playwright:
@@ -89,9 +112,17 @@ def _launch(playwright: Playwright, flags: list[str]) -> Browser:
     return playwright.chromium.launch(executable_path=chromium(), args=flags)
 
 
-def signed_in(opened: Browser, served_home: Served, *, theme: str = "light", size: ViewportSize = WIDE) -> Page:
+def signed_in(
+    opened: Browser, served_home: Served, *, theme: str = "light", size: ViewportSize = WIDE
+) -> Page:
     """A page that signed in by a link of `tacit ui`; complaints of the browser are kept in `page.complaints`."""
-    context = opened.new_context(viewport=size, color_scheme="dark" if theme == "dark" else "light", locale="en-GB", timezone_id="UTC", reduced_motion="reduce")
+    context = opened.new_context(
+        viewport=size,
+        color_scheme="dark" if theme == "dark" else "light",
+        locale="en-GB",
+        timezone_id="UTC",
+        reduced_motion="reduce",
+    )
     context.set_default_timeout(15_000)
     page = context.new_page()
     complaints: list[str] = []

@@ -175,6 +175,7 @@ def _state(engine, clock, roots) -> None:
             text, kind=kind, cwd=str(roots["shop"]), tier=TrustTier.IMPORT, source="mcp",
             session=SessionKey(host="claude-code", session_id=f"doubt{number}"),
         )  # fmt: skip
+    _relate(engine, stored)
     engine.remember("Prices are shown without VAT in API responses.", kind="decision", cwd=str(roots["shop"]), tier=TrustTier.ASSISTANT, source="session")  # fmt: skip
     old = engine.remember("The release script is scripts/publish.sh.", kind="fact", cwd=str(roots["shop"]))
     for one in old:
@@ -183,6 +184,33 @@ def _state(engine, clock, roots) -> None:
             engine.edit(
                 one.memory.id, content="The release script is scripts/release.sh, run by `make release`."
             )
+
+
+def _relate(engine, stored) -> None:
+    """Relations as capture would find them: made up, but of every type."""
+
+    def one(start: str):
+        return next(memory for text, memory in stored.items() if text.startswith(start))
+
+    edges = [
+        ("Discounts are applied", "Money is stored", "part_of"), ("Prices shown to customers", "Money is stored", "part_of"),
+        ("The finance team edits", "Prices shown to customers", "related_to"), ("Discounts are applied", "The finance team edits", "related_to"),
+        ("Next: move the refund webhook", "Order mails are sent", "related_to"), ("Order mails are sent", "Never log customer", "related_to"),
+        ("The nightly import", "The finance team edits", "caused_by"), ("psycopg raises", "Use pytest fixtures", "caused_by"),
+        ("Tests for the payment", "Use pytest fixtures", "part_of"), ("Return 402", "Prices shown to customers", "related_to"),
+        ("Releases are cut", "Run `make lint`", "related_to"), ("Write commit messages", "Run `make lint`", "related_to"),
+        ("Feature flags live", "Releases are cut", "related_to"), ("The cart service owns", "Return 402", "related_to"),
+        ("The checkout page", "Feature flags live", "related_to"), ("Load tests run", "Use pytest fixtures", "related_to"),
+        ("Search uses Postgres", "Database migrations", "result_of"), ("Database migrations", "Use pytest fixtures", "related_to"),
+        ("The admin screens", "Ask before adding", "related_to"), ("cgo is not allowed", "Run `golangci-lint run`", "related_to"),
+        ("`go: updates to go.sum", "cgo is not allowed", "caused_by"), ("Golden files are updated", "The renderer draws", "part_of"),
+        ("Benchmarks live", "The tile cache", "related_to"), ("Wrap errors", "Every command of atlas", "related_to"),
+        ("Run `golangci-lint run`", "Golden files are updated", "related_to"), ("Coordinates are stored", "The tile cache", "related_to"),
+    ]  # fmt: skip
+    engine._parts.store.relate(
+        Relation(source_id=one(source).id, target_id=one(target).id, type=kind, weight=0.6)
+        for source, target, kind in edges
+    )
 
 
 def _session(engine, clock, roots, chance, name, *, least=2) -> None:

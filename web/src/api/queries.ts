@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { queryClient } from "./queryClient";
-import type { Memory, Status, Surface } from "./types";
+import type { Memory, ReviewEntry, Status, Surface } from "./types";
 
 const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? undefined;
 
@@ -210,7 +210,11 @@ export const useDecide = () =>
   useMutation({
     mutationFn: ({ id, action, content, into }: Decision) =>
       body(api.POST("/v1/review/{id}", { params: { path: { id } }, body: { action, content: content ?? null, into: into ?? null } })),
-    onSuccess: renewMemories,
+    onSuccess: (_, { id }) => {
+      // Gone from the queue at once: the next key may come before the next answer.
+      queryClient.setQueryData<ReviewEntry[]>(["review"], (before) => before?.filter((entry) => entry.memory.id !== id));
+      renewMemories();
+    },
   });
 
 export const useChanges = (limit = 20) =>

@@ -4,14 +4,18 @@ import { useRouteError } from "react-router";
 /** What is shown when a page itself fails. */
 export function Broken() {
   const error = useRouteError();
+  const gone = error instanceof TypeError && /import|fetch|load/i.test(error.message);
   return (
     <Center component="main" mih="100dvh" p="lg">
       <Stack maw={520}>
         <Title order={1} size="h2">
-          This page failed
+          {gone ? "The daemon does not answer" : "This page failed"}
         </Title>
-        <Code block>{error instanceof Error ? error.message : String(error)}</Code>
-        <Text size="sm">A new version of Tacit may have been started meanwhile; loading the page again often helps.</Text>
+        {gone ? (
+          <Text size="sm">It leaves by itself when nobody asks for long, and a new version replaces it. Run `tacit ui` again.</Text>
+        ) : (
+          <Code block>{error instanceof Error ? error.message : String(error)}</Code>
+        )}
         <Button onClick={() => location.reload()} w="fit-content">
           Load again
         </Button>

@@ -21,3 +21,12 @@ export const router = createBrowserRouter(
   [{ path: "/", element: <Shell />, errorElement: <Broken />, hydrateFallbackElement: <></>, children: pages }],
   { basename: "/ui" },
 );
+
+/** Fetch the other pages when nobody waits, so that each opens at once. */
+export function fetchAhead(): void {
+  const begin = () => {
+    for (const page of pages) if (typeof page.lazy === "function") void page.lazy().catch(() => undefined);
+  };
+  if ("requestIdleCallback" in window) requestIdleCallback(begin, { timeout: 4000 });
+  else setTimeout(begin, 2000);
+}

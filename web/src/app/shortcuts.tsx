@@ -21,8 +21,8 @@ export function useShortcuts(openHelp: () => void) {
         if (field === null) return;
         event.preventDefault();
         field.focus();
-      } else if (event.key === "g" && event.timeStamp - goneMs.current > 1200) goneMs.current = event.timeStamp;
-      else if (event.timeStamp - goneMs.current < 1200) {
+      } else if (event.key === "g" && event.timeStamp - goneMs.current > 1500) goneMs.current = event.timeStamp;
+      else if (event.timeStamp - goneMs.current < 1500) {
         const place = PLACES.find((one) => one.key === event.key);
         goneMs.current = 0;
         if (place !== undefined) void navigate(place.to);

@@ -11,7 +11,7 @@ const slate: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: "pine",
-  primaryShade: { light: 6, dark: 5 },
+  primaryShade: { light: 6, dark: 7 },
   colors: { pine, dark: slate },
   fontFamily: '"Inter Variable", system-ui, sans-serif',
   fontFamilyMonospace: '"JetBrains Mono Variable", ui-monospace, monospace',

@@ -36,7 +36,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
       picture.addNode(node.id, {
         x: far * Math.cos(angle),
         y: far * Math.sin(angle),
-        size: 3 + 1.3 * Math.sqrt(degree.get(node.id) ?? 0) + 2 * node.importance,
+        size: (graph.nodes.length < 400 ? 4 : 2.4) + 1.4 * Math.sqrt(degree.get(node.id) ?? 0) + 2 * node.importance,
         label: node.label,
         color: colour(`--${lifeOf(node.kind)}`),
         alone: !degree.has(node.id),
@@ -50,7 +50,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
     };
     let lit = near();
     const sigma = new Sigma(picture, element, {
-      labelFont: "Inter Variable, sans-serif", labelSize: 12, labelColor: { color: colour("--ink") }, labelDensity: 0.5, labelRenderedSizeThreshold: 9,
+      labelFont: "Inter Variable, sans-serif", labelSize: 12, labelColor: { color: colour("--ink") }, labelDensity: 0.6, labelRenderedSizeThreshold: graph.nodes.length < 150 ? 7 : 10,
       defaultDrawNodeHover: () => undefined, zIndex: true, hideEdgesOnMove: graph.edges.length > 3000, minCameraRatio: 0.02, maxCameraRatio: 4,
       nodeReducer: (id, data) => {
         const words = state.current.find;

@@ -45,6 +45,32 @@ export function Component() {
               </p>
             </section>
             <div className="health-grid">
+            <div className="grid">
+              <section className="panel">
+                <h2>Latency by surface</h2>
+                <p className="sub">half, 95 and 99 of a hundred recalls are faster</p>
+                <table className="latency">
+                  <thead>
+                    <tr>
+                      <th scope="col">surface</th><th scope="col">recalls</th><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {(series.data?.latency ?? []).map((one) => (
+                      <tr key={one.surface}>
+                        <th scope="row">{wordsOf(one.surface)}</th><td>{countOf(one.count)}</td><td>{msOf(one.p50_ms)}</td><td>{msOf(one.p95_ms)}</td><td>{msOf(one.p99_ms)}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </section>
+              <section className="panel">
+                <h2>Why it was silent</h2>
+                <p className="sub">the last seven days</p>
+                <Bars rows={(series.data?.silences ?? []).map((one) => ({ name: one.reason, value: one.count }))} empty="It was not silent." />
+              </section>
+            </div>
+            <div className="grid">
               <section className="panel">
                 <h2>Store</h2>
                 <dl className="facts">
@@ -75,29 +101,7 @@ export function Component() {
                   ))}
                 </dl>
               </section>
-              <section className="panel">
-                <h2>Why it was silent</h2>
-                <p className="sub">the last seven days</p>
-                <Bars rows={(series.data?.silences ?? []).map((one) => ({ name: one.reason, value: one.count }))} empty="It was not silent." />
-              </section>
-              <section className="panel">
-                <h2>Latency by surface</h2>
-                <p className="sub">half, 95 and 99 of a hundred recalls are faster</p>
-                <table className="latency">
-                  <thead>
-                    <tr>
-                      <th scope="col">surface</th><th scope="col">recalls</th><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {(series.data?.latency ?? []).map((one) => (
-                      <tr key={one.surface}>
-                        <th scope="row">{wordsOf(one.surface)}</th><td>{countOf(one.count)}</td><td>{msOf(one.p50_ms)}</td><td>{msOf(one.p95_ms)}</td><td>{msOf(one.p99_ms)}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </section>
+            </div>
             </div>
           </>
         )}

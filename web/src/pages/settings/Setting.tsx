@@ -1,23 +1,26 @@
-import { ActionIcon, Popover, Tooltip } from "@mantine/core";
+import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconArrowBackUp, IconHelpCircle } from "@tabler/icons-react";
+import { useState } from "react";
 import { ProblemError } from "../../api/client";
 import { useRevert, useSet, type Place } from "../../api/queries";
 import type { SettingRow } from "../../api/types";
 import { Control } from "./Control";
 import { isOwn, LAYER_WORDS, shown, wins } from "./layers";
 
-export function Setting({ row, place }: { row: SettingRow; place: Place }) {
+/** One setting: what it means, its value, whose value that is. `whole` = named with its section. */
+export function Setting({ row, place, whole, id }: { row: SettingRow; place: Place; whole: boolean; id: string }) {
+  const [why, setWhy] = useState(false);
   const set = useSet(place);
   const revert = useRevert(place);
   const { about } = row;
   const own = isOwn(row, place);
-  const name = row.key.split(".").at(-1)!;
+  const name = whole ? row.key : row.key.split(".").at(-1)!;
   const problem = set.error ?? revert.error;
   return (
     <li className="setting" data-own={own || undefined}>
       <div className="setting-words">
         <p className="setting-name">
-          <span id={`name-${row.key}`} className="mono">{name}</span>
+          <span id={`name-${id}`} className="mono">{name}</span>
           <span className="from" data-own={own || undefined}>
             {own ? (wins(row, place) ? (place.holder === "user" ? "yours" : "override") : `override, but ${LAYER_WORDS[row.layer]} wins`) : row.layer === "default" || place.holder !== "user" ? "using default" : `from ${LAYER_WORDS[row.layer]}`}
           </span>
@@ -35,7 +38,7 @@ export function Setting({ row, place }: { row: SettingRow; place: Place }) {
         )}
       </div>
       <div className="setting-control">
-        <Control row={row} labelledBy={`name-${row.key}`} set={(value) => set.mutate({ key: row.key, value })} />
+        <Control row={row} labelledBy={`name-${id}`} set={(value) => set.mutate({ key: row.key, value })} />
       </div>
       <div className="setting-tools">
         {own && (
@@ -45,29 +48,26 @@ export function Setting({ row, place }: { row: SettingRow; place: Place }) {
             </ActionIcon>
           </Tooltip>
         )}
-        <Popover position="left" withArrow trapFocus width={340}>
-          <Popover.Target>
-            <ActionIcon variant="subtle" color="gray" aria-label={`Why ${row.key} has this value`}>
-              <IconHelpCircle size={16} />
-            </ActionIcon>
-          </Popover.Target>
-          <Popover.Dropdown>
-            <p className="why-title mono">{row.key}</p>
-            <ol className="why">
-              {[...row.origins].reverse().map((origin, at) => (
-                <li key={origin.layer + origin.place} data-won={at === 0 || undefined}>
-                  <b>{shown(origin.value)}</b>
-                  <span>
-                    {LAYER_WORDS[origin.layer]}
-                    {at === 0 && " won"}
-                  </span>
-                  {origin.place !== "" && <span className="mono faint">{origin.place}</span>}
-                </li>
-              ))}
-            </ol>
-          </Popover.Dropdown>
-        </Popover>
+        <Tooltip label="Why it has this value">
+          <ActionIcon variant={why ? "light" : "subtle"} color="gray" aria-label={`Why ${row.key} has this value`} aria-expanded={why} onClick={() => setWhy(!why)}>
+            <IconHelpCircle size={16} />
+          </ActionIcon>
+        </Tooltip>
       </div>
+      {why && (
+        <ol className="why" aria-label={`Layers of ${row.key}, the highest first`}>
+          {[...row.origins].reverse().map((origin, at) => (
+            <li key={origin.layer + origin.place} data-won={at === 0 || undefined}>
+              <span>
+                {LAYER_WORDS[origin.layer]}
+                {at === 0 && " won"}
+              </span>
+              <b>{shown(origin.value)}</b>
+              {origin.place !== "" && <span className="mono faint">{origin.place}</span>}
+            </li>
+          ))}
+        </ol>
+      )}
     </li>
   );
 }

@@ -1,7 +1,7 @@
 import "./settings.css";
 import { Alert, Autocomplete, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useSettings, type Place } from "../../api/queries";
 import type { SettingRow, SettingsView } from "../../api/types";
@@ -29,7 +29,7 @@ export function Component() {
     );
   return (
     <>
-      <Head title="Settings" text="A change holds at once, without a restart. A value is used until a higher layer says another; “why” tells which layer won." />
+      <Head title="Settings" text="A change holds at once, without a restart. The question mark tells which layer won." />
       <Answer of={asked} rows={14}>
         {(view) => (
           <>
@@ -134,6 +134,8 @@ function List({ view, place, find, only }: { view: SettingsView; place: Place; f
         words.every((word) => `${row.key} ${row.about.about} ${row.about.guidance}`.toLowerCase().includes(word)),
     );
     const found = new Map<string, SettingRow[]>();
+    const basic = rows.filter((row) => BASIC.includes(row.key));
+    if (basic.length > 0 && words.length === 0 && !only) found.set(BASICS, basic);
     for (const row of rows) found.set(row.about.section, [...(found.get(row.about.section) ?? []), row]);
     return [...found];
   }, [view, place, find, only]);
@@ -160,21 +162,45 @@ function List({ view, place, find, only }: { view: SettingsView; place: Place; f
       </nav>
       <div className="grid">
         {sections.map(([section, rows]) => (
-          <section key={section} id={`section-${section}`} className="panel flush" aria-labelledby={`title-${section}`}>
-            <h2 className="settings-title" id={`title-${section}`}>
-              {titleOf(section)} <span className="mono faint">{section}</span>
-            </h2>
-            <ul className="setting-list">
-              {rows.map((row) => (
-                <Setting key={row.key + place.holder + place.name} row={row} place={place} />
-              ))}
-            </ul>
-          </section>
+          <Section key={section} section={section} rows={rows} place={place} />
         ))}
       </div>
     </div>
   );
 }
+
+const ROW_PX = 62;
+
+/** One section, drawn when it comes near: there are more settings than a person looks at. */
+function Section({ section, rows, place }: { section: string; rows: SettingRow[]; place: Place }) {
+  const box = useRef<HTMLElement>(null);
+  const [near, setNear] = useState(section === BASICS);
+  useEffect(() => {
+    const watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && setNear(true), { rootMargin: "500px" });
+    watcher.observe(box.current!);
+    return () => watcher.disconnect();
+  }, []);
+  return (
+    <section ref={box} id={`section-${section}`} className="panel flush" aria-labelledby={`title-${section}`}>
+      <h2 className="settings-title" id={`title-${section}`}>
+        {titleOf(section)} {section !== BASICS && section !== "" && <span className="mono faint">{section}</span>}
+      </h2>
+      {near ? (
+        <ul className="setting-list">
+          {rows.map((row) => (
+            <Setting key={row.key + place.holder + place.name} row={row} place={place} whole={section === BASICS} id={`${section}-${row.key}`} />
+          ))}
+        </ul>
+      ) : (
+        <div style={{ height: rows.length * ROW_PX }} />
+      )}
+    </section>
+  );
+}
+
+const BASICS = "basics";
+/** What most people come for; it stands in its own section, too. */
+const BASIC = ["preset", "recall.enabled", "recall.shadow", "recall.pinned_kinds", "recall.thresholds.prompt", "recall.budgets.start", "recall.budgets.prompt", "recall.reinject_after", "capture.enabled"];
 
 function titleOf(section: string): string {
   if (section === "") return "Whole";

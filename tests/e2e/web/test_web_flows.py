@@ -1,0 +1,220 @@
+"""The main flows as a person goes through them, each checked where it ends: in the store."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from e2e.web.driver import settle
+
+pytestmark = pytest.mark.e2e
+
+
+def memory_of(served, words: str) -> dict:
+    """The newest memory with these words, whatever its state."""
+    return served.api(f"/v1/memories?status=all&limit=1&text={words.replace(' ', '%20')}")["memories"][0]
+
+
+def test_search_edit_conflict_and_undo(go, web_home):
+    page = go("/ui/memories")
+    page.keyboard.press("/")
+    page.keyboard.type("staging only")
+    row = page.locator("button.memory")
+    row.filter(has_text="Load tests run against staging only").wait_for()
+    row.first.click()
+    page.get_by_role("button", name="Edit", exact=True).click()
+    field = page.get_by_role("textbox", name="Statement")
+    field.fill("Load tests run against staging only, with `make load`, after 19:00.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Saved").first.wait_for()
+    memory = memory_of(web_home, "Load tests run")
+    assert memory["content"].endswith("after 19:00.")
+
+    page.get_by_role("button", name="Edit", exact=True).click()
+    web_home.api(f"/v1/memories/{memory['id']}", "PATCH", {"content": "Load tests run on Sundays only."})
+    field.fill("Load tests run at night only.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("It was changed since you opened it.").wait_for()
+    assert memory_of(web_home, "Load tests run")["content"] == "Load tests run on Sundays only."
+    page.get_by_role("button", name="Save mine over it").click()
+    page.get_by_role("button", name="Edit", exact=True).wait_for()
+    assert memory_of(web_home, "Load tests run")["content"] == "Load tests run at night only."
+
+    page.get_by_role("tab", name="Versions").click()
+    page.locator("ol.versions li").nth(2).wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
+    page.get_by_text("Its last change was taken back").wait_for()
+    assert memory_of(web_home, "Load tests run")["content"] == "Load tests run on Sundays only."
+
+
+def test_supersede_then_undo_brings_the_old_one_back(go, web_home):
+    old = memory_of(web_home, "cart service owns")
+    page = go(f"/ui/memories/{old['id']}")
+    page.get_by_role("button", name="Supersede").click()
+    page.get_by_role("textbox", name="What holds instead").fill("The stock service owns stock reservations.")
+    page.locator("form").get_by_role("button", name="Supersede").click()
+    page.get_by_text("The old statement holds no longer").wait_for()
+    assert memory_of(web_home, "cart service owns")["status"] == "superseded"
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Undo the last change").click()
+    page.get_by_text("The last change was taken back").wait_for()
+    assert memory_of(web_home, "cart service owns")["status"] == "active"
+
+
+def test_forget_merge_and_remember(go, web_home):
+    page = go("/ui/memories")
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.get_by_role("textbox", name="Statement").fill("Invoices are numbered per year, starting at 1000.")
+    page.get_by_role("dialog").get_by_role("button", name="Remember").click()
+    page.get_by_text("Remembered").first.wait_for()
+    made = memory_of(web_home, "Invoices are numbered")
+    page.goto(f"{web_home.base}/ui/memories/{made['id']}")
+    settle(page)
+    page.get_by_role("button", name="Forget").click()
+    page.get_by_text("Never recalled again").wait_for()
+    assert memory_of(web_home, "Invoices are numbered")["status"] == "retired"
+
+
+def test_the_review_queue_is_worked_through_with_keys(go, web_home):
+    waiting = web_home.api("/v1/review")["review"]
+    page = go("/ui/review")
+    first = page.locator(".statement p").first.inner_text()
+    page.keyboard.press("j")
+    second = page.locator(".statement p").first.inner_text()
+    assert second != first
+    page.keyboard.press("a")
+    page.get_by_text("Accepted").first.wait_for()
+    assert memory_of(web_home, second.rstrip("."))["status"] == "active"
+    page.keyboard.press("e")
+    page.get_by_role("textbox", name="Better words").fill("Shipping labels are kept for two hours.")
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("Accepted").nth(1).wait_for()
+    assert memory_of(web_home, "kept for two hours")["status"] == "active"
+    left = web_home.api("/v1/review")["review"]
+    assert len(left) == len(waiting) - 2
+    page.keyboard.press("r")
+    page.get_by_text("Rejected").wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("Taken back").first.wait_for()
+    assert len(web_home.api("/v1/review")["review"]) == len(left)
+
+
+def test_a_trace_is_replayed_at_another_threshold_and_judged(go, web_home):
+    rows = web_home.api("/v1/timeline?outcome=injected&surface=prompt&limit=50")["recalls"]
+    trace = next(row for row in rows if row["text"] == "commit this please" or row["injected"])
+    page = go(f"/ui/traces/{trace['id']}")
+    kept = page.locator('.lane[data-fate="injected"]')
+    assert kept.count() == len(trace["injected"])
+    assert page.locator(".block pre").inner_text().count("- [") == len(trace["injected"])
+    slider = page.get_by_role("slider", name="Threshold")
+    slider.focus()
+    for _ in range(3):
+        page.keyboard.press("End")
+    page.get_by_text("fewer").wait_for()
+    assert page.locator('.lane[data-now="gone"]').count() == len(trace["injected"])
+    page.keyboard.press("Home")
+    page.get_by_text("more", exact=False).first.wait_for()
+    page.get_by_role("button", name="Back to").click()
+    row = kept.first
+    row.get_by_role("button", name="Should not have been injected").click()
+    page.get_by_text("it should not have come").wait_for()
+    verdicts = web_home.api(f"/v1/traces/{trace['id']}")["verdicts"]
+    assert [one["useful"] for one in verdicts if one["memory_id"] == trace["injected"][0]] == [False]
+    row.get_by_role("button", name="Was useful").click()
+    page.get_by_text("Noted as useful").wait_for()
+    row.get_by_role("button", expanded=False).first.click()
+    page.locator("table.evidence").wait_for()
+
+
+def test_an_override_makes_one_agent_differ_and_revert_makes_it_follow(go, web_home):
+    def budget(agent: str) -> int:
+        rows = web_home.api(f"/v1/settings?agent={agent}")["settings"]["settings"]
+        return next(row["value"] for row in rows if row["key"] == "recall.budgets.prompt")
+
+    page = go("/ui/settings?find=recall.budgets.prompt")
+    setting = page.locator("li.setting", has_text="before a prompt")
+    number = setting.get_by_role("textbox")
+    number.fill("700")
+    number.press("Enter")
+    setting.get_by_text("yours").wait_for()
+    assert (budget("plan"), budget("build")) == (700, 700)
+
+    page.goto(f"{web_home.base}/ui/settings?find=recall.budgets.prompt&of=agents&name=plan")
+    settle(page)
+    setting.get_by_text("using default").wait_for()
+    number.fill("300")
+    number.press("Enter")
+    setting.get_by_text("override").wait_for()
+    assert (budget("plan"), budget("build")) == (300, 700)
+    setting.get_by_role("button", name="Why").click()
+    page.get_by_text("this agent won").wait_for()
+    number.fill("99999999")
+    number.press("Enter")
+    setting.get_by_role("alert").wait_for()
+    assert budget("plan") == 300
+    setting.get_by_role("button", name="Revert").click()
+    setting.get_by_text("using default").wait_for()
+    assert budget("plan") == 700
+
+    page.goto(f"{web_home.base}/ui/settings?find=recall.budgets.prompt")
+    settle(page)
+    setting.get_by_role("button", name="Revert").click()
+    setting.get_by_role("button", name="Revert").wait_for(state="detached")
+    assert (budget("plan"), budget("build")) == (800, 800)
+
+
+def test_the_playground_says_what_each_stage_keeps_and_stores_nothing(go, web_home):
+    before = web_home.api("/v1/status")["store"]["traces"]
+    page = go("/ui/playground")
+    page.get_by_role("textbox", name="Prompt").fill("commit this please")
+    page.keyboard.press("Control+Enter")
+    page.locator(".lane").first.wait_for()
+    assert page.get_by_role("button", name="guard").count() >= 1
+    page.get_by_role("slider", name="Threshold").focus()
+    page.keyboard.press("Home")
+    page.locator(".gate b").wait_for()
+    page.get_by_role("textbox", name="Prompt").fill("thanks, looks good")
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("Ended at").wait_for()
+    assert web_home.api("/v1/status")["store"]["traces"] == before
+
+
+def test_what_happens_elsewhere_appears_by_itself(go, web_home):
+    page = go("/ui/traces")
+    page.locator(".live[data-on]").first.wait_for(state="attached")
+    shop = web_home.home.parent / "work" / "shop"
+    event = {
+        "event": "prompt",
+        "session": "live-one",
+        "cwd": str(shop),
+        "text": "Write a test for gift vouchers",
+    }
+    web_home.hook(json.dumps(event))
+    page.locator("a.recall", has_text="gift vouchers").first.wait_for()
+
+
+def test_sessions_lead_to_turns_and_graph_to_memories(go, web_home):
+    page = go("/ui/sessions")
+    page.locator("a.session").first.click()
+    page.locator("section.turn").first.wait_for()
+    page.goto(f"{web_home.base}/ui/graph")
+    settle(page)
+    page.get_by_text("As a list").click()
+    page.locator(".graph-list button", has_text="Money is stored").click()
+    page.locator(".graph-near li").first.wait_for()
+    page.get_by_role("button", name="open the memory").click()
+    page.get_by_role("dialog").get_by_text("integer cents").first.wait_for()
+
+
+def test_a_daemon_that_is_gone_is_said_in_words(web_browser, tmp_path):
+    from e2e.web.driver import served, signed_in
+
+    home = tmp_path / "home"
+    with served(home) as place:
+        page = signed_in(web_browser, place)
+        page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
+        place.run("stop")
+        page.get_by_role("link", name="Health").click()
+        page.get_by_text("Run `tacit ui` again.").first.wait_for()
+        page.context.close()

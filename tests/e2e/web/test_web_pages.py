@@ -1,0 +1,124 @@
+"""Every page in a real browser: it draws, in both themes, on a phone too, and whoever cannot see it can use it."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.web.driver import PAGES, settle, signed_in
+
+pytestmark = pytest.mark.e2e
+SERIOUS = ("serious", "critical")
+
+
+def paths_of(served) -> dict[str, str]:
+    """All pages, and one each of what they lead to."""
+    traces = served.api("/v1/timeline?outcome=injected&surface=prompt&limit=1")["recalls"]
+    silent = served.api("/v1/timeline?outcome=silent&limit=1")["recalls"]
+    memory = served.api("/v1/memories?limit=1")["memories"][0]["id"]
+    host, _, session = traces[0]["session"].partition("/")
+    return {
+        **PAGES,
+        "trace": f"/ui/traces/{traces[0]['id']}",
+        "silence": f"/ui/traces/{silent[0]['id']}",
+        "memory": f"/ui/memories/{memory}",
+        "session": f"/ui/sessions/{host}/{session}",
+        "nowhere": "/ui/nowhere",
+    }
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_draws_and_has_no_serious_finding(web_browser, web_home, axe_source, theme):
+    page = signed_in(web_browser, web_home, theme=theme)
+    found = {}
+    for name, path in paths_of(web_home).items():
+        page.goto(web_home.base + path)
+        if name != "nowhere":
+            settle(page)
+        page.evaluate(axe_source)
+        result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        serious = [
+            f"{one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
+            for one in result["violations"]
+            if one["impact"] in SERIOUS
+            for node in one["nodes"][:3]
+        ]
+        if serious:
+            found[name] = serious
+    page.context.close()
+    assert found == {}
+    assert page.complaints == []
+
+
+def test_no_page_scrolls_sideways_on_a_phone(narrow_page, web_home):
+    wide = {}
+    for name, path in paths_of(web_home).items():
+        narrow_page.goto(web_home.base + path)
+        if name != "nowhere":
+            settle(narrow_page)
+        width = narrow_page.evaluate("document.documentElement.scrollWidth")
+        if width > 375:
+            wide[name] = width
+    assert wide == {}
+    narrow_page.get_by_role("button", name="Navigation").click()
+    narrow_page.get_by_role("link", name="Health").click()
+    narrow_page.get_by_role("heading", name="Health", exact=True).wait_for()
+
+
+def test_the_keyboard_reaches_everything(go):
+    page = go("/ui/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    for key, heading in (
+        ("m", "Memories"),
+        ("r", "Review"),
+        ("e", "Settings"),
+        ("p", "Playground"),
+        ("t", "Traces"),
+    ):
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.get_by_role("heading", level=1, name=heading).wait_for()
+    page.wait_for_selector("a.recall")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.get_by_text("Ten stages, every candidate").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog").get_by_text("to the search field").wait_for()
+
+
+def test_a_link_lets_in_once_and_leaves_no_secret_behind(web_browser, web_home):
+    link = web_home.link()
+    token = web_home.token()
+    context = web_browser.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url + str(request.headers)))
+    page.goto(link)
+    page.get_by_role("heading", level=1, name="Overview").wait_for()
+    code = link.partition("code=")[2]
+    assert code not in page.url
+    assert all(code not in one for one in asked)
+    assert all(token not in one for one in asked)
+    kept = page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie])")
+    assert token not in kept
+    assert "tacit_page" not in kept  # scripts cannot read the cookie
+    context.close()
+    other = web_browser.new_context()
+    page = other.new_page()
+    page.goto(link)
+    page.get_by_role("heading", name="Sign in from your terminal").wait_for()
+    other.close()
+
+
+def test_nothing_is_loaded_from_elsewhere(web_browser, web_home):
+    page = signed_in(web_browser, web_home)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for path in PAGES.values():
+        page.goto(web_home.base + path)
+        settle(page)
+    page.context.close()
+    assert [url for url in asked if not url.startswith((web_home.base, "data:"))] == []
