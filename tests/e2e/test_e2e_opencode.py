@@ -245,3 +245,13 @@ def _session_is_stored(sandbox, session: str, *, wanted: bool, timeout_s: float 
         if stored is wanted or time.monotonic() > end:
             return stored
         time.sleep(0.2)
+
+
+def test_a_running_server_is_learned_from_through_its_interface(sandbox, opencode):
+    """Without our plugin: what was said is asked from the server, and a second time nothing is new."""
+    with opencode.serve() as server:
+        server.prompt(server.create_session(), "Remember that invoices are archived after ninety days.")
+        first = sandbox.tacit_json("import", "transcripts", "--server", server.address)
+        again = sandbox.tacit_json("import", "transcripts", "--server", server.address)
+    assert (first["failed"], first["files"][0]["sessions"], again["added"]) == (0, 1, 0)
+    assert any("ninety days" in text for text in sandbox.contents())

@@ -15,6 +15,7 @@ from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
 from tacit.api.encoding import change_json, encode, etag_of, memory_json, recalled_json
 from tacit.capture.backfill import Wanted
+from tacit.capture.discover import served_transcripts
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
 from tacit.model.pack import Surface
@@ -246,6 +247,9 @@ def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -
 def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer:  # noqa: ARG001
     """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named."""
     wanted = Wanted(since_ms=request.since_ms, subagents=request.subagents, dry_run=request.dry_run)
+    if request.server:
+        infos = served_transcripts(request.server, since_ms=request.since_ms)
+        return Answer(body=encode(engine.backfill(infos, wanted=wanted)))
     if request.named:
         named = [Path(path) for path in request.paths or ()]
         return Answer(

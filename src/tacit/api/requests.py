@@ -322,13 +322,18 @@ class Backfill(Request):
     since_ms: int = Field(default=0, ge=0, le=MOST_MS, description="leave out sessions that ended before")
     subagents: bool = Field(default=False, description="learn from what subagents were told, too")
     dry_run: bool = Field(default=False, description="only look; nothing is stored")
+    server: str = Field(
+        default="", max_length=500, description="all that a running OpenCode server at this address tells of"
+    )
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
+        if self.server:
+            return self
         if self.named and not self.paths:
             raise ValueError("paths, where named is true")
         if not self.named and not self.cwd:
-            raise ValueError("cwd, or named files")
+            raise ValueError("cwd, or named files, or server")
         return self
 
 

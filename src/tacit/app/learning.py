@@ -137,7 +137,7 @@ class Learning:
     def _hand_over(self, signal: MessageEnded | SessionEnded, handled: Handled) -> None:
         from tacit.capture.discover import kept_transcripts  # noqa: PLC0415 - see the imports
 
-        kept = kept_transcripts(self._parts.user_home, signal.session.host)
+        kept = kept_transcripts(self._parts.host_folders, signal.session.host)
         path = signal.transcript_path or (str(kept) if kept else "")
         if not path:
             return
@@ -202,7 +202,7 @@ class Learning:
         root = project.root if project else ""
         if paths:
             return named_transcripts(paths, cwd=root, host=host, since_ms=since_ms)
-        found = find_transcripts(self._parts.user_home, Path(root) if root else None)
+        found = find_transcripts(self._parts.host_folders, Path(root) if root else None)
         return tuple(i for i in found if host in ("", i.host) and i.modified_ms >= since_ms)
 
     def flush(self) -> None:

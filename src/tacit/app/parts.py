@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tacit.app.redaction import Redactors
 from tacit.config.home import Home
+from tacit.config.host_folders import HostFolders
 from tacit.config.reload import SettingsWatcher
 from tacit.model.kinds import KindRegistry
 from tacit.ports.clock import Clock
@@ -23,7 +24,7 @@ class Parts:
 
     Attributes:
         home: folder of the data.
-        user_home: the user's own folder, where hosts keep transcripts.
+        host_folders: where hosts keep transcripts.
         settings: settings that follow their files.
         store, embedder, clock, kinds: the parts by their ports.
         redactor: takes secrets out, by the settings of the place that a text belongs to.
@@ -38,7 +39,7 @@ class Parts:
     """
 
     home: Home
-    user_home: Path
+    host_folders: HostFolders
     settings: SettingsWatcher
     store: Store
     embedder: Embedder

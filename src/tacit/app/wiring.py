@@ -16,6 +16,7 @@ from tacit.backends.sqlite import restore as restore_backup
 from tacit.backends.sqlite.rescue import examine
 from tacit.config.environment import secret
 from tacit.config.home import Home
+from tacit.config.host_folders import HostFolders
 from tacit.config.kinds import kind_registry
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings
@@ -105,7 +106,7 @@ def open_engine(
     return Engine(
         Parts(
             home=place,
-            user_home=Path.home(),
+            host_folders=HostFolders.find(Path.home()),
             settings=watcher,
             store=store,
             embedder=model,

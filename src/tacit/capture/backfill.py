@@ -6,12 +6,13 @@ adds nothing. A file that cannot be read is named in the report; the others are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.report import CaptureReport, FileReport, report_of
 from tacit.capture.transcript import TranscriptSource
+from tacit.capture.transcripts.opencode.server import read_served, served_sessions
 from tacit.capture.transcripts.recognise import recognise
 from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.capture.turn import Position
@@ -78,18 +79,19 @@ class Backfill:
         host, error = info.host, ""
 
         def source_of(host: str, session_id: str) -> TranscriptSource:
-            return TranscriptSource(host=host, session_id=session_id, path=str(info.path), cwd=info.cwd)
+            return TranscriptSource(host=host, session_id=session_id, path=info.place, cwd=info.cwd)
 
         def since(host: str, session_id: str) -> Position:
             return self.since(source_of(host, session_id))
 
         try:
-            known = recognise(info.path)
-            host = info.host or known.host
-            for session in read_sessions(
+            known = recognise(info.path) if not info.server else None
+            host = info.host or (known.host if known else "")
+            found = _served(info) if info.server else read_sessions(
                 info.path, since=since, host=info.host, session_ids=info.session_ids,
                 subagents=wanted.subagents, known=known,
-            ):  # fmt: skip
+            )  # fmt: skip
+            for session in found:
                 if _over(session, info, wanted.since_ms):
                     continue
                 source = source_of(session.host, session.session_id)
@@ -102,10 +104,16 @@ class Backfill:
             error = str(failure)
             report += CaptureReport(failed=1)
         told = FileReport(
-            path=str(info.path), host=host if sessions or error else "", sessions=sessions, prompts=prompts,
+            path=info.place, host=host if sessions or error else "", sessions=sessions, prompts=prompts,
             bad_lines=bad, error=error,
         )  # fmt: skip
         return report + CaptureReport(files=(told,))
+
+
+def _served(info: TranscriptInfo) -> Iterator[Session]:
+    wanted = tuple(one for one in served_sessions(info.server) if one.session_id in info.session_ids)
+    for transcript in read_served(info.server, wanted):
+        yield Session(host=info.host, session_id=transcript.session_id, transcript=transcript)
 
 
 def _over(session: Session, info: TranscriptInfo, since_ms: int) -> bool:

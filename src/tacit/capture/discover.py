@@ -1,4 +1,4 @@
-"""Past transcripts on disk. In: the user's home folder, a project root, or files and folders by name. Out: what could be read.
+"""Past transcripts on disk. In: the hosts' folders, a project root, or files and folders by name. Out: what could be read.
 
 Reads no more of a file than its beginning, to know whose it is and where it ran. Never follows the environment: only
 `config/` knows where a home is.
@@ -14,12 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.capture.transcripts.gemini import project_root_of
-from tacit.capture.transcripts.opencode import every_opencode_session, list_opencode_sessions
+from tacit.capture.transcripts.opencode.database import every_opencode_session, list_opencode_sessions
+from tacit.capture.transcripts.opencode.server import served_sessions
+from tacit.capture.transcripts.opencode.storage import session_facts, storage_sessions
 from tacit.capture.transcripts.recognise import Recognised, recognise
+from tacit.config.host_folders import HostFolders
 from tacit.errors import HostError, InvalidPayload, NotFound
 
 CLAUDE_CODE, OPENCODE = "claude-code", "opencode"
 HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "specstory", "aider")
+DATABASE = "opencode.db"
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".txt", ".db"})
 _SKIPPED = frozenset(
     {".git", "node_modules", ".venv", "venv", "__pycache__", "site-packages", "target", "dist"}
@@ -39,6 +43,7 @@ class TranscriptInfo:
         sessions: how many sessions it holds, as far as that is known without reading it.
         session_ids: their ids, oldest first; () = all there are.
         cwd: the project root it was looked up for.
+        server: address of the server that tells of them, instead of a file.
     """
 
     host: str
@@ -48,6 +53,12 @@ class TranscriptInfo:
     sessions: int
     session_ids: tuple[str, ...] = ()
     cwd: str = ""
+    server: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where they are: the file, or the server."""
+        return self.server or str(self.path)
 
 
 def claude_folder_name(folder: str) -> str:
@@ -55,14 +66,14 @@ def claude_folder_name(folder: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", folder)
 
 
-def kept_transcripts(home: Path, host: str) -> Path | None:
-    """The one file in which `host` keeps all sessions of the user at `home`; None for hosts with a file per session."""
-    database = home / ".local" / "share" / "opencode" / "opencode.db"
-    return database if host == OPENCODE and database.is_file() else None
+def kept_transcripts(folders: HostFolders, host: str) -> Path | None:
+    """The one file in which `host` keeps all sessions; None for hosts with a file per session."""
+    found = (folder / DATABASE for folder in folders.opencode) if host == OPENCODE else ()
+    return next((path for path in found if path.is_file()), None)
 
 
 def find_transcripts(
-    home: Path, project_root: Path | None, *, subagents: bool = False
+    folders: HostFolders, project_root: Path | None, *, subagents: bool = False
 ) -> tuple[TranscriptInfo, ...]:
     """Past sessions that ran in `project_root` (OpenCode: or below it), oldest first; of all projects for None.
 
@@ -70,9 +81,9 @@ def find_transcripts(
     """
     root = str(project_root) if project_root else ""
     found = [
-        *_of_claude(home, root, subagents=subagents),
-        *_of_opencode(home, root, subagents=subagents),
-        *_of_others(home, root),
+        *_of_claude(folders, root, subagents=subagents),
+        *_of_opencode(folders, root, subagents=subagents),
+        *_of_others(folders, root),
         *_in_project(project_root),
     ]
     return tuple(sorted(found, key=lambda info: (info.modified_ms, str(info.path))))
@@ -103,6 +114,23 @@ def named_transcripts(
             if info and info.modified_ms >= since_ms and host in ("", info.host):
                 found.setdefault(info.path, info)
     return tuple(sorted(found.values(), key=lambda info: (info.modified_ms, str(info.path))))
+
+
+def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptInfo, ...]:
+    """The sessions that a running OpenCode server tells of, those of people; nothing where it has none.
+
+    Raises:
+        InvalidInput: if the address is not one of this machine.
+        HostError: if nothing that speaks like OpenCode answers there.
+    """
+    sessions = [one for one in served_sessions(address) if not one.parent and one.changed_ms >= since_ms]
+    if not sessions:
+        return ()
+    info = TranscriptInfo(
+        host=OPENCODE, path=Path(), size_bytes=0, modified_ms=sessions[-1].changed_ms, sessions=len(sessions),
+        session_ids=tuple(one.session_id for one in sessions), server=address,
+    )  # fmt: skip
+    return (info,)
 
 
 def _named(path: Path, *, cwd: str, given: bool) -> TranscriptInfo | None:
@@ -139,9 +167,9 @@ def _files_below(folder: Path) -> Iterator[Path]:
                 yield Path(place) / name
 
 
-def _of_claude(home: Path, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
-    projects = home / ".claude" / "projects"
-    folders = (projects / claude_folder_name(root),) if root else tuple(sorted(projects.glob("*")))
+def _of_claude(kept: HostFolders, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
+    wanted = claude_folder_name(root) if root else "*"
+    folders = [folder for each in kept.claude for folder in sorted((each / "projects").glob(wanted))]
     patterns = ("*.jsonl", "*/subagents/agent-*.jsonl") if subagents else ("*.jsonl",)
     for path in (path for folder in folders for pattern in patterns for path in folder.glob(pattern)):
         if subagents or not path.name.startswith("agent-"):
@@ -150,29 +178,45 @@ def _of_claude(home: Path, root: str, *, subagents: bool) -> Iterator[Transcript
                 yield info
 
 
-def _of_opencode(home: Path, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
-    database = kept_transcripts(home, OPENCODE)
-    if database is None:
-        return
-    try:
-        if root:
-            names = tuple(name for name, _ in list_opencode_sessions(database, root, subagents=subagents))
-        else:
-            names = every_opencode_session(database, subagents=subagents)
-    except HostError:
-        return
-    info = _info(OPENCODE, database, names, root) if names else None
-    if info:
-        yield info
+def _of_opencode(kept: HostFolders, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
+    """Its databases, and what it wrote before it had one; a session that moved from there is read where it is now."""
+    moved: set[str] = set()
+    for database in (folder / DATABASE for folder in kept.opencode):
+        try:
+            if not database.is_file():
+                continue
+            if root:
+                listed = list_opencode_sessions(database, root, subagents=subagents)
+                names = tuple(name for name, _ in listed if name not in moved)
+            else:
+                every = every_opencode_session(database, subagents=subagents)
+                names = tuple(name for name in every if name not in moved)
+        except HostError:
+            continue
+        moved.update(names)
+        info = _info(OPENCODE, database, names, root) if names else None
+        if info:
+            yield info
+    for path in (path for folder in kept.opencode for path in storage_sessions(folder / "storage")):
+        try:
+            name, directory, parent = session_facts(path)
+        except OSError:
+            continue
+        inside = not root or directory == root or directory.startswith(f"{root}/")
+        if name and name not in moved and inside and (subagents or not parent):
+            moved.add(name)
+            info = _info(OPENCODE, path, (name,), directory or root)
+            if info:
+                yield info
 
 
-def _of_others(home: Path, root: str) -> Iterator[TranscriptInfo]:
+def _of_others(kept: HostFolders, root: str) -> Iterator[TranscriptInfo]:
     """Hosts whose files say themselves where they ran."""
     places: tuple[tuple[str, Path, str], ...] = (
-        ("codex", home / ".codex" / "sessions", "**/rollout-*.jsonl"),
-        ("codex", home / ".codex" / "archived_sessions", "**/rollout-*.jsonl"),
-        ("copilot", home / ".copilot" / "session-state", "*/events.jsonl"),
-        ("gemini", home / ".gemini" / "tmp", "*/chats/session-*.json*"),
+        *(("codex", folder / "sessions", "**/rollout-*.jsonl") for folder in kept.codex),
+        *(("codex", folder / "archived_sessions", "**/rollout-*.jsonl") for folder in kept.codex),
+        *(("copilot", folder / "session-state", "*/events.jsonl") for folder in kept.copilot),
+        *(("gemini", folder / "tmp", "*/chats/session-*.json*") for folder in kept.gemini),
     )
     for host, folder, pattern in places:
         for path in folder.glob(pattern):

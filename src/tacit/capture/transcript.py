@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.capture.transcripts.claude_code import read_claude_code
-from tacit.capture.transcripts.opencode import read_opencode, read_opencode_messages
+from tacit.capture.transcripts.opencode.database import read_opencode, read_opencode_messages
 from tacit.capture.transcripts.plain import read_messages
 from tacit.capture.transcripts.sessions import Since, read_sessions
 from tacit.capture.turn import Position, Transcript
@@ -48,7 +48,7 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
     path = Path(source.path)
     if source.host == "claude-code":
         return read_claude_code(path, since, subagents=subagents)
-    if source.host == "opencode":
+    if source.host == "opencode" and path.suffix == ".db":
         return read_opencode(path, source.session_id)
     wanted = source.session_id
     always: Since = lambda host, session_id: since  # noqa: E731, ARG005

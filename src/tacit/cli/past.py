@@ -34,6 +34,9 @@ def transcripts(
     since: Annotated[
         str, typer.Option("--since", help="Only sessions that ended since this day, YYYY-MM-DD.")
     ] = "",
+    server: Annotated[
+        str, typer.Option("--server", help="A running OpenCode server, such as http://127.0.0.1:4096.")
+    ] = "",
     subagents: Annotated[bool, typer.Option("--subagents", help="Learn from subagents, too.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be read.")] = False,
     cwd: Here = Path(),
@@ -47,15 +50,13 @@ def transcripts(
     asked: dict[str, object] = {"host": host, "since_ms": since_ms}
     folder = str(cwd.absolute())
     named = [str(each.absolute()) for each in path or ()]
-    query = {**asked, "path": named, "cwd": folder} if named else asked
-    found: list[dict[str, Any]] = ask("GET", "/v1/transcripts", query)["transcripts"]
-    options: dict[str, object] = {
-        "since_ms": since_ms,
-        "subagents": subagents,
-        "dry_run": dry_run,
-        "named": True,
-    }
-    report = _import(found, {**options, "cwd": folder if named else ""}, quiet=as_json)
+    options: dict[str, object] = {"since_ms": since_ms, "subagents": subagents, "dry_run": dry_run}
+    if server:
+        report = {**dict.fromkeys(COUNTED, 0), **ask("POST", "/v1/backfill", {**options, "server": server})}
+    else:
+        query = {**asked, "path": named, "cwd": folder} if named else asked
+        found: list[dict[str, Any]] = ask("GET", "/v1/transcripts", query)["transcripts"]
+        report = _import(found, {**options, "named": True, "cwd": folder if named else ""}, quiet=as_json)
     if as_json:
         print_json(report)
     else:

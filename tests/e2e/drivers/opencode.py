@@ -66,7 +66,8 @@ class OpenCodeServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=90, trust_env=False)
+        self.address = f"http://127.0.0.1:{port}"
+        self._http = httpx.Client(base_url=self.address, timeout=90, trust_env=False)
         self._wait_until_up(60)
         self.start_ms = (time.monotonic() - started) * 1000
 

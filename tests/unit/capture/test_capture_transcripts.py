@@ -10,7 +10,11 @@ import pytest
 
 from tacit.capture.transcripts.claude_code import read_claude_code
 from tacit.capture.transcripts.exports import read_conversations
-from tacit.capture.transcripts.opencode import list_opencode_sessions, read_opencode, read_opencode_messages
+from tacit.capture.transcripts.opencode.database import (
+    list_opencode_sessions,
+    read_opencode,
+    read_opencode_messages,
+)
 from tacit.capture.transcripts.plain import read_messages
 from tacit.errors import HostError, InvalidPayload
 

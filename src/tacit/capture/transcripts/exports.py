@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
-from tacit.capture.transcripts.opencode import take_opencode
+from tacit.capture.transcripts.opencode.database import take_opencode
 from tacit.capture.transcripts.plain import take_message
 from tacit.capture.transcripts.rows import (
     Fields,

@@ -14,6 +14,7 @@ from typing import Literal
 
 from tacit.capture.transcripts.aider import STARTED
 from tacit.capture.transcripts.exports import is_conversation, is_message
+from tacit.capture.transcripts.opencode.storage import is_storage_piece, is_storage_session
 from tacit.capture.transcripts.rows import Fields, fields_of, is_object, list_of, parse_json, text_in
 from tacit.capture.transcripts.specstory import GENERATED, HEADED, heading_of
 from tacit.errors import InvalidPayload
@@ -27,6 +28,7 @@ Format = Literal[
     "copilot",
     "copilot-chat",
     "opencode",
+    "opencode-storage",
     "specstory",
     "aider",
     "kimi",
@@ -180,6 +182,12 @@ def _of_document(
         return Recognised(format="gemini", host="gemini", session_id=text_in(fields, "sessionId"))
     if "requests" in fields and ("responderUsername" in fields or "requesterUsername" in fields):
         return Recognised(format="copilot-chat", host="copilot", session_id=text_in(fields, "sessionId"))
+    if is_storage_session(fields):
+        return Recognised(
+            format="opencode-storage", host="opencode", session_id=text_in(fields, "id"), cwd=text_in(fields, "directory")
+        )  # fmt: skip
+    if is_storage_piece(fields):
+        return Recognised(format="", reason="a piece of a session, which is read with it")
     found = list_of(document)
     one = fields_of(found[0]) if found else fields
     if {"sessionId", "messageId", "message"} <= set(one):

@@ -16,7 +16,8 @@ from tacit.capture.transcripts.codex import read_codex
 from tacit.capture.transcripts.copilot import read_copilot, read_copilot_chat
 from tacit.capture.transcripts.exports import read_conversations, read_kimi
 from tacit.capture.transcripts.gemini import read_gemini
-from tacit.capture.transcripts.opencode import every_opencode_session, read_opencode
+from tacit.capture.transcripts.opencode.database import every_opencode_session, read_opencode
+from tacit.capture.transcripts.opencode.storage import read_opencode_storage
 from tacit.capture.transcripts.recognise import Format, Recognised, recognise
 from tacit.capture.transcripts.specstory import read_specstory
 from tacit.capture.turn import Position, Transcript
@@ -99,6 +100,8 @@ def read_one(path: Path, format_: Format, since: Position, *, subagents: bool = 
             return read_copilot(path, since, subagents=subagents)
         case "copilot-chat":
             return read_copilot_chat(path, since)
+        case "opencode-storage":
+            return read_opencode_storage(path)
         case "specstory":
             return read_specstory(path, since, subagents=subagents)
         case _:
