@@ -47,6 +47,7 @@ STATUS: Mapping[str, int] = {
     "idempotency_mismatch": 422,
     "wrong_host": 421,
     "cross_origin": 403,
+    "head_too_large": 431,
     "unauthorized": 401,
     "internal": 500,
 }

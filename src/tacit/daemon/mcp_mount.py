@@ -122,7 +122,7 @@ def _hook_call(body: bytes) -> tuple[object, dict[str, object]] | None:
         return None
     try:
         message = cast(object, json.loads(body))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict):
         return None

@@ -8,6 +8,8 @@ reads an answer slowly is uvicorn's business: it stops writing.
 from __future__ import annotations
 
 import asyncio
+import json
+from http import HTTPStatus
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -23,6 +25,9 @@ MOST_CONNECTIONS = 512
 class PatientProtocol(HttpToolsProtocol):
     """One connection. Runs on the event loop alone."""
 
+    head_s = HEAD_S
+    body_s = BODY_S
+
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._timer: asyncio.TimerHandle | None = None
@@ -37,7 +42,7 @@ class PatientProtocol(HttpToolsProtocol):
             self.parser = None  # type: ignore[assignment]
             return
         super().connection_made(cast(asyncio.Transport, transport))
-        self._wait(HEAD_S)
+        self._wait(self.head_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
@@ -50,18 +55,24 @@ class PatientProtocol(HttpToolsProtocol):
             return
         if self._in_head:
             if not self._head_bytes and self._timer is None:
-                self._wait(HEAD_S)  # the next request of a connection that was kept
+                self._wait(self.head_s)  # the next request of a connection that was kept
             self._head_bytes += len(data)
         super().data_received(data)
         # What comes with the end of a head may belong to its body, so only a head that goes on is measured.
         if self._in_head and self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-            self.transport.abort()
+            self._refuse(
+                431, "head_too_large", f"The head of the request is larger than {MAX_HEAD_BYTES} bytes."
+            )
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP is told so in the words of the API."""
+        self._refuse(400, "invalid_payload", msg)
 
     def on_headers_complete(self) -> None:
         """The head is whole: wait for the body."""
         self._in_head = False
         self._head_bytes = 0
-        self._wait(BODY_S)
+        self._wait(self.body_s)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -69,6 +80,17 @@ class PatientProtocol(HttpToolsProtocol):
         self._in_head = True
         self._wait(None)
         super().on_message_complete()
+
+    def _refuse(self, status: int, code: str, detail: str) -> None:
+        title = code.replace("_", " ").capitalize()
+        problem = {"type": f"urn:tacit:error:{code}", "title": title, "status": status, "detail": detail, "code": code, "hint": ""}  # fmt: skip
+        body = json.dumps(problem).encode("ascii")
+        head = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/problem+json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode("ascii") + body)
+        self.transport.close()
 
     def _wait(self, seconds: float | None) -> None:
         if self._timer is not None:

@@ -137,7 +137,7 @@ async def _code(request: Request) -> str:
             return ""
     try:
         given: object = json.loads(bytes(body))
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     code = cast("dict[str, object]", given).get("code") if isinstance(given, dict) else None
     return code if isinstance(code, str) else ""
