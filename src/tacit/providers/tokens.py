@@ -5,13 +5,14 @@ In: a text. Out: how many tokens it is. Never raises on a text, never downloads:
 
 from __future__ import annotations
 
-import base64
 import gzip
 import importlib
 import importlib.util
 import logging
 import math
 import threading
+from binascii import a2b_base64
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -132,15 +133,16 @@ def make_token_counter() -> TokenCounter:
     return ExactCounter()
 
 
+@lru_cache(maxsize=1)
 def _read_encoding(ranks: Path) -> _Encoding:
+    """The vocabulary in `ranks`, 200,000 tokens in 20 MB: once for a process."""
     tiktoken = cast(Any, importlib.import_module("tiktoken"))
-    lines = (line.split() for line in gzip.decompress(ranks.read_bytes()).splitlines())
+    words = gzip.decompress(ranks.read_bytes()).split()
+    tokens, numbers = words[::2], words[1::2]
+    if len(tokens) != len(numbers):
+        raise ValueError(f"{ranks} ends in the middle of a line")
+    mergeable = dict(zip(map(a2b_base64, tokens), map(int, numbers), strict=True))
     return cast(
         _Encoding,
-        tiktoken.Encoding(
-            "o200k_base",
-            pat_str=_PATTERN,
-            mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in lines},
-            special_tokens={},
-        ),
+        tiktoken.Encoding("o200k_base", pat_str=_PATTERN, mergeable_ranks=mergeable, special_tokens={}),
     )
