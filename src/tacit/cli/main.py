@@ -16,6 +16,7 @@ import typer
 from tacit import __version__
 from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
 from tacit.cli.care import review
+from tacit.cli.numbers import stats
 from tacit.cli.page import ui
 from tacit.cli.settings import config
 
@@ -83,7 +84,7 @@ for _panel, _commands in (
         RUNNING,
         {
             "status": status.status,
-            "stats": status.stats,
+            "stats": stats.stats,
             "mute": service.mute,
             "unmute": service.unmute,
             "ui": ui.ui,

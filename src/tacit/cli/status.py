@@ -34,62 +34,6 @@ def status(
     _print(facts)
 
 
-def stats(
-    impact: Annotated[
-        bool,
-        typer.Option("--impact", help="Only what injections were good for, beside what was not handed over."),
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Count what is stored, and which injected memories were used."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json
-
-    answer = ask("GET", "/v1/stats", {})
-    if as_json:
-        print_json({name: answer[name] for name in ("impact", "rate", "baseline")} if impact else answer)
-        return
-    if not impact:
-        _print_store(answer["store"])
-    _print_impact(answer)
-
-
-def _print_store(store: dict[str, Any]) -> None:
-    from tacit.cli.terminal.output import print_line, print_rows
-
-    print_rows(
-        "",
-        ("kind", "memories"),
-        [(name, str(n)) for name, n in store["by_kind"].items()],
-        empty="Nothing is stored.",
-    )
-    told = ", ".join(f"{n} {name}" for name, n in store["by_status"].items())
-    print_line(
-        f"{told}; {store['stated']} that you stated, {store['used']} used, {store['restated']} stated again."
-    )
-
-
-def _print_impact(answer: dict[str, Any]) -> None:
-    from tacit.cli.terminal.output import print_line
-
-    found = answer["impact"]
-    if not found["shown"]:
-        print_line("Nothing was handed over yet in a session that was learned from.")
-        return
-    print_line(
-        f"Handed over {found['shown']} times in {found['sessions']} sessions; used {found['used']} times ({answer['rate']:.0%})."
-    )
-    if answer["baseline"] is not None:
-        print_line(
-            f"Of {found['control_shown']} that were not handed over {answer['baseline']:.0%} look used all the same."
-        )
-    print_line(f"In {found['before']} cases what they say was in the conversation already.")
-    print_line(f"Tokens: {found['tokens_used']} of {found['tokens']} in what was used.")
-    for title, counts in (("by what", found["by_cue"]), ("handed over at", found["by_surface"])):
-        if counts:
-            print_line(f"  {title}: {', '.join(f'{name} {n}' for name, n in sorted(counts.items()))}")
-
-
 def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
     """Everything `status` knows, as plain values; `engine`, `here` and `prompts` are None without a daemon."""
     from tacit import __version__

@@ -1,0 +1,90 @@
+"""`tacit stats`: tables and plots, one HTML file, JSON."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+from tacit.app.library.tacit import Tacit
+from tacit.app.library.ways import InProcess
+from tacit.app.wiring import open_injection
+from tacit.cli.numbers.page import render
+from tacit.cli.numbers.tables import bar
+
+RULE = "Run make lint before every commit."
+
+
+def worked(tacit, *, sessions=3):
+    """A few conversations with the engine that the command line asks."""
+    tacit("remember", RULE, "--when", "commit")
+    engine = tacit.daemon.engine
+    way = InProcess(engine, injection=open_injection(engine), on_failure=print)
+    memory = Tacit(way, cwd=tacit.project)
+    for number in range(sessions):
+        session = memory.session(f"s{number}", deadline_ms=10_000)
+        session.prepare([{"role": "user", "content": "Thanks a lot!"}])
+        session.prepare([{"role": "user", "content": "Please commit."}])
+    sent = {"placement": "default", "requests": 2, "before": 1000, "kept": 990, "before_bare": 800, "kept_bare": 800,
+            "input_tokens": 500, "cached_tokens": 400}  # fmt: skip
+    session.heard([], "done", sent=[sent])
+    memory.flush()
+
+
+def told_in_tables(out):
+    assert re.search(r"\d{4}-\d\d-\d\d +\d+ █+", out)
+    assert "no action is coming" in out
+    assert re.search(r"start +3 ", out)
+    assert re.search(r"preference +\d+ █+ +100%", out)
+    assert re.search(r"newest message +2 +99\.0% +100\.0% +80%", out)
+    assert "Precision: nobody has said yet" in out
+
+
+def told_in_one_file(page):
+    assert "Charts begin with the second day." in page
+    assert "Prompt caches" in page
+    assert not re.search(r"<(script|link|img|iframe)\b|url\(|@import|src=", page)
+
+
+def names_are_escaped(facts):
+    series = facts["series"]
+    today = next(one for one in series["buckets"] if one["injections"])
+    series["buckets"] = [today, {**copy.deepcopy(today), "at_ms": today["at_ms"] + 86_400_000}]
+    series["kinds"] = {"<script>alert(1)</script>": 7}
+    series["silences"] = [{"reason": "<img src=x>", "count": 1}]
+    page = render(facts)
+    assert page.count("<svg") == 3
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "&lt;img" in page
+    assert set(re.findall(r"https?://[^\"' ]+", page)) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_what_happened_is_told_in_tables_and_plots_as_json_and_in_one_file(tacit, tmp_path):
+    fresh = tacit("stats")
+    assert fresh.code == 0
+    for words in (
+        "Nothing is stored.",
+        "No recall in this time.",
+        "recall.holdout",
+        "Nothing was handed over yet",
+    ):
+        assert words in fresh.out
+    worked(tacit)
+    told_in_tables(tacit("stats", "--days", "7").out)
+    assert "Over time" not in tacit("stats", "--impact").out
+    assert set(tacit("stats", "--impact", "--json").json) == {"impact", "rate", "baseline"}
+    target = tmp_path / "stats.html"
+    found = tacit("stats", "--json", "--html", target).json
+    assert set(found) == {"store", "impact", "rate", "baseline", "series", "holdout"}
+    assert found["series"]["cache"][0]["share"] == 0.99
+    told_in_one_file(target.read_text("utf-8"))
+    assert tacit("stats", "--html", tmp_path / "none" / "stats.html").code == 3
+    names_are_escaped(found)
+
+
+def test_a_bar_is_as_long_as_its_share():
+    assert bar(10, 10, width=4) == "████"
+    assert bar(5, 10, width=4) == "██"
+    assert bar(1, 32, width=4) == "▏"  # an eighth of a character
+    assert bar(1, 10_000, width=4) == "▏"  # something is never nothing
+    assert bar(0, 10) == bar(0, 0) == ""
