@@ -1,7 +1,9 @@
 """`tacit tune`: the prompt surface's threshold for this very store, without labels. In: stored traces. Out: a report.
 
 A prompt of one project asked of another project's memories deserves nothing of them, generic rules aside: such pairs are the
-null distribution. Where there is only one project, the words of one prompt meet the situation of another. Nothing is stored but, on demand, the setting.
+null distribution. Where there is only one project, the words of one prompt meet the situation of another. Prompts of which the owner
+said that nothing should have come belong to it as they are, and what the owner called useful is told with what a threshold would
+do to it. Nothing is stored but, on demand, the setting.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tacit.app.desk.verdicts import Verdict, read_verdicts
 from tacit.app.parts import Parts
 from tacit.config.overrides import set_user_values
 from tacit.model.pack import Surface
@@ -42,6 +45,8 @@ class TuneReport:
         rate_before, rate_after: share of the pairs that get something.
         handed_before, handed_after: share of the stored prompts that get something.
         changed: stored prompts whose pack differs.
+        judged_useful, judged_wrong: memories handed over with prompts of which the owner said so.
+        useful_kept, wrong_kept: those of them that reach the new threshold.
         applied: whether the setting was written.
         note: why nothing was proposed, or "".
     """
@@ -58,6 +63,10 @@ class TuneReport:
     handed_before: float
     handed_after: float
     changed: int
+    judged_useful: int = 0
+    judged_wrong: int = 0
+    useful_kept: int = 0
+    wrong_kept: int = 0
     applied: bool = False
     note: str = ""
 
@@ -83,6 +92,8 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
             query, settings=recall, context=Context(preset=settings.preset), trace_id="tune"
         )
         best.append(_best(trace, _generic(parts.store, query.scope)))
+    said = [one for one in read_verdicts(parts.store) if one.surface == Surface.PROMPT and one.injected]
+    best += _deserved_nothing(said)
     before = recall.thresholds.prompt
     found = bounded_threshold(best, bound=bound) if len(best) >= LEAST_PAIRS else None
     after = before if found is None else found
@@ -100,12 +111,28 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
         handed_before=_share([bool(would_have(one)) for one in traces]),
         handed_after=_share([bool(one.after) for one in again]),
         changed=sum(bool(one.added or one.gone) for one in again),
+        judged_useful=sum(one.useful for one in said),
+        judged_wrong=sum(not one.useful for one in said),
+        useful_kept=sum(one.useful and one.relevance >= after for one in said),
+        wrong_kept=sum(not one.useful and one.relevance >= after for one in said),
         applied=apply and after != before,
         note=f"fewer than {LEAST_PAIRS} prompts to learn from" if found is None else "",
     )
     if report.applied:
         set_user_values(parts.home, {"recall": {"thresholds": {"prompt": after}}})
     return report
+
+
+def _deserved_nothing(said: Sequence[Verdict]) -> list[float]:
+    """Best relevance of each prompt whose every judged memory should not have come."""
+    by_trace: dict[str, list[Verdict]] = {}
+    for one in said:
+        by_trace.setdefault(one.trace_id, []).append(one)
+    return [
+        max(one.relevance for one in judged)
+        for _, judged in sorted(by_trace.items())
+        if not any(one.useful for one in judged)
+    ]
 
 
 def _projects_of(store: Store, traces: Sequence[Trace]) -> dict[str, str]:

@@ -49,6 +49,11 @@ def print_report(report: dict[str, Any]) -> None:
     )
     for name, before, after in rows:
         print_line(f"  {name:<38}{before:>6}{after:>8}")
+    if report["judged_useful"] or report["judged_wrong"]:
+        print_line(
+            f"Of what you judged: {report['useful_kept']} of {report['judged_useful']} useful ones would stay, "
+            f"{report['wrong_kept']} of {report['judged_wrong']} wrong ones too."
+        )
     if report["applied"]:
         print_line("Written to your settings as recall.thresholds.prompt.", style="green")
     elif report["before"] != report["after"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from samples import NOW_MS
@@ -53,6 +55,33 @@ def test_crossed_prompts_are_held_to_the_bound_and_only_consent_writes(engine, t
     assert written.applied == (written.after != written.before)
     if written.applied:
         assert f"prompt: {written.after}" in engine.home.config_file.read_text("utf-8")
+
+
+def test_what_the_owner_called_wrong_counts_as_a_prompt_that_deserves_nothing(engine, tmp_path):
+    """Hand-computed: 20 prompts judged wrong at 0.5 each and 5 at 0.9, bound 0.2: floor(0.2 * 26 - 1) = 4 may pass,
+    the fifth best is 0.9 itself, so the threshold is one step above it."""
+    from tacit.app.desk.verdicts import NAME
+
+    def said(number, *, useful, relevance):
+        return {
+            "trace_id": f"trc_{number}", "memory_id": "mem_1", "useful": useful, "injected": True, "surface": "prompt",
+            "relevance": relevance, "threshold": 0.2, "trace_at_ms": 1, "at_ms": 2,
+        }  # fmt: skip
+
+    rows = [said(n, useful=False, relevance=0.5) for n in range(20)]
+    rows += [said(n, useful=False, relevance=0.9) for n in range(20, 25)]
+    rows += [said(n, useful=True, relevance=0.95) for n in range(25, 28)] + [
+        said(28, useful=True, relevance=0.4)
+    ]
+    rows += [
+        said(29, useful=False, relevance=0.99),
+        said(29, useful=True, relevance=0.99),
+    ]  # something was useful
+    engine._parts.store.put_value(NAME, json.dumps(rows))
+    report = engine.tune(bound=0.2)
+    assert report.pairs == 25
+    assert report.after == 0.9001
+    assert (report.judged_useful, report.useful_kept, report.judged_wrong, report.wrong_kept) == (5, 4, 26, 1)
 
 
 def test_stored_recalls_are_decided_again(engine, tmp_path):
