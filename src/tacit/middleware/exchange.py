@@ -24,6 +24,8 @@ SESSION_HEADER = "x-tacit-session"
 OFF_HEADER = "x-tacit"
 MAX_REPLY_BYTES = 16 << 20
 """A longer answer is passed on all the same, and not learned from."""
+MAX_UNMEASURED = 20
+"""Most requests of one turn that the cache meter looks at."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -65,7 +67,8 @@ class Exchange:
         placed = known.session.place(said, whole=not talk.continues)
         texts = placed.texts[len(before) :] or ("",) * len(talk.said)
         body = with_blocks(talk, system=placed.system, texts=texts)
-        _measure(known, talk.body, body, every_call=placed.every_call)
+        known.unmeasured.append((talk.body, body, placed.every_call))
+        del known.unmeasured[:-MAX_UNMEASURED]
         sent = Sent(api=talk.api, known=known, said=said, stored=talk.api == "responses")
         if body is talk.body:
             return content, sent
@@ -101,29 +104,30 @@ class Exchange:
         if reply.input_tokens:
             known.tokens.append((reply.input_tokens, reply.cached_tokens))
         if reply.ended:
-            known.session.heard(every, sent=_sums(known))
+            known.session.heard(every, sent=lambda: _sums(known))
 
 
-def _measure(known: Known, written: Body, sent: Body, *, every_call: bool) -> None:
-    now = outline(sent)
-    bare = now if sent is written else outline(written)
-    if sent is not written:
-        known.placement = "system_every_call" if every_call else "default"
-    if known.sent is not None and known.bare is not None:
-        known.reuse.append(
-            Reuse(
-                before=known.sent.size,
-                kept=kept(now, known.sent),
-                before_bare=known.bare.size,
-                kept_bare=kept(bare, known.bare),
+def _measure(known: Known) -> list[Reuse]:
+    """What the requests since the last turn have in common with the ones before them."""
+    found: list[Reuse] = []
+    while known.unmeasured:
+        written, sent, every_call = known.unmeasured.pop(0)
+        now = outline(sent)
+        bare = now if sent is written else outline(written)
+        if sent is not written:
+            known.placement = "system_every_call" if every_call else "default"
+        if known.sent is not None and known.bare is not None:
+            mine, theirs = kept(now, known.sent), kept(bare, known.bare)
+            found.append(
+                Reuse(before=known.sent.size, kept=mine, before_bare=known.bare.size, kept_bare=theirs)
             )
-        )
-    known.sent, known.bare = now, bare
+        known.sent, known.bare = now, bare
+    return found
 
 
 def _sums(known: Known) -> list[dict[str, object]]:
-    """The counts since the last turn, as one entry; nothing where nothing was sent twice."""
-    reuse, known.reuse = known.reuse, []
+    """The counts since the last turn, as one entry; nothing where nothing was sent twice. Behind the answers."""
+    reuse = _measure(known)
     tokens, known.tokens = known.tokens, []
     if not reuse and not tokens:
         return []

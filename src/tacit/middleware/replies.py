@@ -152,8 +152,10 @@ def _chat_stream(told: Sequence[Json]) -> Reply | None:
 
 
 def _responses(value: Json) -> Reply | None:
-    if value.get("object") != "response" or value.get("status") not in ("completed", "incomplete"):
+    if value.get("object") != "response" or value.get("error"):
         return None
+    if value.get("status") not in ("completed", "incomplete"):  # it works in the background, under its name
+        return Reply(said=Said(role="assistant"), ended=False, response_id=str(value.get("id") or ""))
     said = [RESPONSE_ITEMS.read(item) for item in sequence(value.get("output"))]
     ours = [one for one in said if one.role == "assistant"]
     calls = tuple(call for one in ours for call in one.calls)

@@ -18,7 +18,8 @@ from typing import TypeVar
 from tacit.app.library.conversation import slots_of
 from tacit.app.library.session import Session
 from tacit.app.library.shapes import Said
-from tacit.middleware.reuse import Outline, Reuse
+from tacit.middleware.bodies import Body
+from tacit.middleware.reuse import Outline
 
 K = TypeVar("K")
 MAX_TALKS = 500
@@ -28,14 +29,18 @@ MAX_SAID = 400
 
 @dataclass(slots=True)
 class Known:
-    """One conversation. `head` = digest of all that was said in it; `said` = what the API keeps of it, where it does."""
+    """One conversation. `head` = digest of all that was said in it; `said` = what the API keeps of it, where it does.
+
+    `unmeasured` = requests as they were written and as they went out, with whether the system text is written anew each time;
+    `sent`, `bare` = outlines of the last one that was measured.
+    """
 
     session: Session
     head: bytes = b""
     said: tuple[Said, ...] = ()
     sent: Outline | None = None
     bare: Outline | None = None
-    reuse: list[Reuse] = field(default_factory=list[Reuse])
+    unmeasured: list[tuple[Body, Body, bool]] = field(default_factory=list[tuple[Body, Body, bool]])
     tokens: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     placement: str = "none"
 

@@ -26,7 +26,7 @@ def worked(tacit, *, sessions=3):
         session.prepare([{"role": "user", "content": "Please commit."}])
     sent = {"placement": "default", "requests": 2, "before": 1000, "kept": 990, "before_bare": 800, "kept_bare": 800,
             "input_tokens": 500, "cached_tokens": 400}  # fmt: skip
-    session.heard([], "done", sent=[sent])
+    session.heard([], "done", sent=lambda: [sent])
     memory.flush()
 
 

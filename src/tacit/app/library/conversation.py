@@ -66,7 +66,7 @@ class Conversation:
             self._notice_compaction(slots)
         if self._start:
             self._begin()
-        newest = max((at for at, one in enumerate(said) if one.role == "assistant"), default=-1)
+        newest = last_answer(said)
         previous = said[newest].text[-PREVIOUS_CHARS:] if newest >= 0 else ""
         self._replay([slot for at, names in enumerate(slots) for slot in names if at < newest])
         calls = {call.call_id: call for one in said for call in one.calls}
@@ -194,6 +194,14 @@ def slots_of(said: Sequence[Said]) -> list[tuple[str, ...]]:
             names.append(one.digest if seen[one.digest] == 1 else f"{one.digest}#{seen[one.digest]}")
         found.append(tuple(names))
     return found
+
+
+def last_answer(said: Sequence[Said]) -> int:
+    """Position of the newest message of the agent that something follows; -1 = none. One at the end is a beginning put into its mouth."""
+    end = len(said)
+    while end and said[end - 1].role == "assistant":
+        end -= 1
+    return max((at for at in range(end) if said[at].role == "assistant"), default=-1)
 
 
 def last_prompt(said: Sequence[Said]) -> int:

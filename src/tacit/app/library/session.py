@@ -133,25 +133,24 @@ class Session:
         self.heard(said, text)
 
     def heard(
-        self, said: Sequence[Said], text: str = "", *, sent: Sequence[Mapping[str, object]] = ()
+        self,
+        said: Sequence[Said],
+        text: str = "",
+        *,
+        sent: Callable[[], Sequence[Mapping[str, object]]] = tuple,
     ) -> None:
-        """`finish` for messages that were read already; `sent` tells what the requests of this turn were like."""
-        closing = Said(role="assistant", text=text)
-        every = (
-            [*said, closing]
-            if text and not (said and said[-1].role == "assistant" and said[-1].text == text)
-            else said
-        )
-        end = text or next((one.text for one in reversed(said) if one.role == "assistant"), "")
-        payload = {
-            **self._about,
-            "event": "message_end",
-            "text": end[-END_CHARS:],
-            "final": True,
-            "messages": transcript(every),
-            "sent": list(sent),
-        }
-        self._later(lambda: self._hook(payload, 5_000.0))
+        """`finish` for messages that were read already; `sent` tells, when it is time, what the turn's requests were like."""
+        about = {**self._about, "event": "message_end", "final": True}
+
+        def tell() -> None:
+            closing = Said(role="assistant", text=text)
+            there = said and said[-1].role == "assistant" and said[-1].text == text
+            every = [*said, closing] if text and not there else said
+            end = text or next((one.text for one in reversed(said) if one.role == "assistant"), "")
+            told = {"text": end[-END_CHARS:], "messages": transcript(every), "sent": list(sent())}
+            self._hook({**about, **told}, 5_000.0)
+
+        self._later(tell)
 
     def compacted(self) -> None:
         """Say that what was said so far was replaced by a summary; noticed by itself when no message of before is left."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
@@ -20,6 +21,7 @@ from tacit.session.history import MARKS
 Role = Literal["user", "assistant", "tool", "system", ""]
 GAP = "\n\n"
 MAX_RESULT_CHARS = 16_000
+LONG_CHARS = 4000
 _TEXT_TYPES = ("text", "input_text", "output_text")
 _PASSING = frozenset({"cache_control"})
 """Fields that move from message to message between two requests and say nothing of the content."""
@@ -179,6 +181,8 @@ def canonical(value: object) -> object:
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, object]", value)
         return {name: canonical(fields[name]) for name in sorted(fields) if name not in _PASSING}
+    if isinstance(value, str) and len(value) > LONG_CHARS:  # a picture, a document
+        return f"{len(value)}:{zlib.crc32(value.encode('utf-8', 'surrogatepass'))}:{value[:40]}"
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
     if isinstance(value, Sequence):

@@ -1,0 +1,216 @@
+"""The parts of the middleware by themselves: bodies, replies, which conversation, how much stays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tacit.app.library.conversation import last_answer
+from tacit.app.library.session import Session
+from tacit.app.library.shapes import ROLE_CONTENT, canonical, digest
+from tacit.hosts.probe import wire
+from tacit.hosts.probe.script import CallTool, Say
+from tacit.middleware.bodies import api_of, talk_of, with_blocks
+from tacit.middleware.exchange import Exchange
+from tacit.middleware.items import RESPONSE_ITEMS
+from tacit.middleware.replies import read_reply
+from tacit.middleware.reuse import kept, outline
+from tacit.middleware.talks import Talks
+
+BLOCK = "<tacit-memory>\nx\n</tacit-memory>"
+
+
+def user(content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content}
+
+
+def agent(content: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content}
+
+
+@pytest.mark.parametrize(
+    ("path", "api"),
+    [
+        ("/v1/messages", "messages"),
+        ("/v1/messages/count_tokens", None),
+        ("/v1/messages/batches", None),
+        ("/v1/chat/completions", "chat"),
+        ("/openai/deployments/x/chat/completions", "chat"),
+        ("/v1/responses", "responses"),
+        ("/v1/responses/resp_1", None),
+        ("/v1/embeddings", None),
+    ],
+)
+def test_only_conversations_are_touched(path: str, api: str | None) -> None:
+    assert api_of(path) == api
+
+
+def test_the_system_text_stands_behind_the_programs_own() -> None:
+    def placed(api: Any, **body: Any) -> dict[str, Any]:
+        talk = talk_of(api, body)
+        assert talk is not None
+        return dict(with_blocks(talk, system=BLOCK, texts=[""] * len(talk.said)))
+
+    said = [user("hi")]
+    cached = [{"type": "text", "text": "own", "cache_control": {"type": "ephemeral"}}]
+    assert placed("messages", messages=said)["system"] == BLOCK
+    assert placed("messages", messages=said, system="own")["system"] == f"own\n\n{BLOCK}"
+    assert placed("messages", messages=said, system=cached)["system"] == [
+        *cached,
+        {"type": "text", "text": BLOCK},
+    ]
+    roles = [{"role": "developer", "content": "own"}, *said]
+    assert placed("chat", messages=roles)["messages"] == [
+        roles[0],
+        {"role": "developer", "content": BLOCK},
+        said[0],
+    ]
+    assert placed("chat", messages=said)["messages"][0] == {"role": "system", "content": BLOCK}
+    assert placed("responses", input="hi")["instructions"] == BLOCK
+    assert placed("responses", input="hi")["input"] == "hi"
+    kept_prompt = placed("responses", input="hi", prompt={"id": "p"})
+    assert "instructions" not in kept_prompt
+    assert kept_prompt["input"][0] == {"role": "developer", "content": BLOCK}
+    assert placed("responses", input="hi", prompt={"id": "p"}, previous_response_id="r")["input"] == "hi"
+
+
+def test_blocks_stand_with_their_messages_and_nothing_else_moves() -> None:
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "out", "is_error": True}
+    body = {"messages": [user([result]), user("hi"), agent("x")], "model": "m"}
+    talk = talk_of("messages", body)
+    assert talk is not None
+    assert talk.said[0].results[0].failed
+    changed = with_blocks(talk, system="", texts=[BLOCK, "", ""])
+    assert changed["messages"][0]["content"] == [result, {"type": "text", "text": BLOCK}]
+    assert changed["messages"][1] is body["messages"][1]
+    assert with_blocks(talk, system="", texts=["", "", ""]) is body
+    items = {"input": [{"type": "function_call_output", "call_id": "c", "output": "out"}]}
+    talk = talk_of("responses", items)
+    assert talk is not None
+    assert with_blocks(talk, system="", texts=[BLOCK])["input"][0]["output"] == f"out\n\n{BLOCK}"
+    assert talk_of("chat", {"messages": []}) is None
+    assert talk_of("responses", {"previous_response_id": "r"}) is None
+
+
+def test_a_message_is_named_by_what_it_holds() -> None:
+    marked = user([{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}])
+    plain = user([{"type": "text", "text": "hi"}])
+    carrying = user([{"type": "text", "text": "hi"}, {"type": "text", "text": BLOCK}])
+    names = {ROLE_CONTENT.read(one).digest for one in (marked, plain, carrying)}
+    assert len(names) == 1
+    assert ROLE_CONTENT.read(user(f"hi\n\n{BLOCK}")).text == "hi"
+    assert ROLE_CONTENT.read(user("other")).digest not in names
+    picture = {"type": "image", "source": {"data": "A" * 100_000}}
+    assert len(json.dumps(canonical(picture))) < 200
+    assert digest("hi", [canonical(picture)]) != digest(
+        "hi", [canonical({**picture, "source": {"data": "B" * 100_000}})]
+    )
+
+
+def test_words_put_into_the_agents_mouth_are_no_answer() -> None:
+    said = [ROLE_CONTENT.read(one) for one in (user("a"), agent("b"), user("c"), agent("{"))]
+    assert last_answer(said) == 1
+    assert last_answer(said[:1]) == -1
+    assert last_answer([]) == -1
+
+
+@pytest.mark.parametrize("answer", [Say(text="Größe ist 5"), CallTool(name="bash", input={"command": "ls"})])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("api", ["messages", "chat", "responses"])
+def test_replies_read_the_same_whole_and_streamed(api: Any, answer: Say | CallTool, *, stream: bool) -> None:
+    makers: dict[str, tuple[Any, Any]] = {
+        "messages": (wire.anthropic_message, wire.anthropic_events),
+        "chat": (wire.chat_completion, wire.chat_events),
+        "responses": (wire.response_object, wire.response_events),
+    }
+    whole, events = makers[api]
+    told = {"model": "m", "number": 1, "usage_tokens": 70}
+    if stream:
+        body = wire.encode_events(events(answer, **told), named=api != "chat", done=api == "chat")
+    else:
+        body = json.dumps(whole(answer, **told)).encode()
+    reply = read_reply(api, body, stream=stream)
+    assert reply is not None
+    if isinstance(answer, Say):
+        assert reply.said.text == answer.text
+        assert reply.ended
+    else:
+        assert [(call.tool, call.args) for call in reply.said.calls] == [("bash", {"command": "ls"})]
+        assert not reply.ended
+    broken = body[: len(body) // 2]
+    assert read_reply(api, broken, stream=stream) is None
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"null", b"[]", b"{}", b'{"error": {"type": "overloaded"}}', b"data: {\n\n", b"\xff"]
+)
+def test_what_is_no_answer_is_none(body: bytes) -> None:
+    for api in ("messages", "chat", "responses"):
+        for stream in (False, True):
+            assert read_reply(api, body, stream=stream) is None  # type: ignore[arg-type]
+
+
+def test_how_much_stays_by_hand() -> None:
+    first = outline({"system": "own", "messages": [user("a"), agent("b")]})
+    longer = outline({"system": "own", "messages": [user("a"), agent("b"), user("c")]})
+    assert kept(longer, first) == first.size
+    edited = outline({"system": "own", "messages": [user("z"), agent("b"), user("c")]})
+    assert kept(edited, first) == len(b'"own"')
+    renewed = outline({"system": "owl", "messages": [user("a"), agent("b"), user("c")]})
+    assert kept(renewed, first) == len(b'"ow')  # the system prompt comes first: nothing behind it can be kept
+    moved = outline(
+        {"system": "own", "messages": [{**user("a"), "cache_control": {"type": "ephemeral"}}, agent("b")]}
+    )
+    assert kept(moved, first) == first.size
+
+
+def silent(name: str) -> Session:
+    return Session(name or "new", hook=lambda payload, deadline_ms: {}, later=lambda job: job())
+
+
+def said(*texts: str) -> list[Any]:
+    return [ROLE_CONTENT.read(user(text)) for text in texts]
+
+
+def test_conversations_are_told_apart_by_how_they_begin() -> None:
+    talks = Talks(silent)
+    first = talks.found(said("a"))
+    assert talks.found(said("a")) is first
+    assert talks.found(said("a", "b")) is first
+    assert talks.found(said("a")) is first  # asked again
+    assert talks.found(said("a", "b", "c")) is first
+    other = talks.found(said("a", "x"))
+    assert other is not first
+    assert talks.found(said("a", "x", "y")) is other
+    assert talks.found(said("a", "b", "c", "d")) is first
+    assert talks.found(said("q")) not in (first, other)
+    assert talks.named("n") is talks.named("n")
+    assert talks.kept("r1", lasting=False) is None
+    talks.keep("r1", first)
+    assert talks.kept("r1", lasting=False) is first
+
+
+def test_what_cannot_be_read_goes_out_as_it_came() -> None:
+    exchange = Exchange(Talks(silent), session="s")
+    for content in (b"", b"{", b"[]", b'{"messages": 7}', b'{"messages": [null, 7, "x"]}', b"\xff"):
+        assert exchange.outgoing("/v1/messages", {}, content)[0] is content
+    deep = b'{"messages": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+    assert exchange.outgoing("/v1/messages", {}, deep)[0] is deep
+
+
+def test_items_of_the_responses_api() -> None:
+    call = RESPONSE_ITEMS.read(
+        {"type": "function_call", "call_id": "c", "name": "read", "arguments": '{"path": "a.py"}'}
+    )
+    assert call.calls[0].args == {"path": "a.py"}
+    assert call.role == "assistant"
+    output = RESPONSE_ITEMS.read(
+        {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "ok"}]}
+    )
+    assert output.results[0].text == "ok"
+    shell = RESPONSE_ITEMS.read({"type": "local_shell_call", "call_id": "s", "action": {"command": ["ls"]}})
+    assert shell.calls[0].tool == "shell"
+    assert RESPONSE_ITEMS.read({"type": "reasoning", "summary": []}).role == ""
+    assert RESPONSE_ITEMS.read({"type": "message", "role": "user", "content": "hi"}).text == "hi"
