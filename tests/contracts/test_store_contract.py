@@ -26,7 +26,7 @@ from tacit.model.situation import Situation
 from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Store
 from tacit.providers.clock import FakeClock
 
 NOW = 1_700_000_000_000
@@ -952,3 +952,37 @@ def test_relations_are_stored_with_what_they_relate_or_not_at_all(store: Store) 
     store.hand_over(handover("h1"))
     store.finish_handover("h1", changes=[Add(memory=memory("mem_c", "Three."))], relations=[back])
     assert store.relations(["mem_c"], scope=SEES_ALPHA) == (back,)
+
+
+def test_versions_written_elsewhere_are_restored_with_their_times_and_reasons(store, clock, tmp_path):
+    first = memory("mem_a", "first words")
+    second = replace(first, content="second words", updated_at_ms=NOW + 5)
+    versions = [
+        Recorded(memory=first, before=None, at_ms=NOW - 500, reason="new"),
+        Recorded(memory=second, before=first, at_ms=NOW - 100, reason="edited"),
+    ]
+    before = store.change()
+    store.restore(versions, uses={"mem_a": 7})
+    assert store.change() > before
+    assert store.history("mem_a", scope=SEES_ALPHA) == (first, second)
+    told = store.recorded(scope=SEES_ALPHA, limit=10, memory_id="mem_a")
+    assert [(one.at_ms, one.reason, one.before) for one in told] == [
+        (NOW - 100, "edited", first),
+        (NOW - 500, "new", None),
+    ]
+    (now,) = store.get(["mem_a"], scope=SEES_ALPHA)
+    assert now == replace(second, use_count=7)
+    then = store.list_memories(MemoryFilter(as_of_ms=NOW - 300), scope=SEES_ALPHA, limit=5)
+    assert [one.content for one in then] == ["first words"]
+    assert store.count_active(scope=SEES_ALPHA) == 1
+    assert [m.id for m in store.pending_vectors(EMBEDDER, limit=5)] == ["mem_a"]
+    assert [hit.memory_id for hit in store.search.lexical("second", scope=SEES_ALPHA, limit=5).hits] == [
+        "mem_a"
+    ]
+    assert not store.search.lexical("first", scope=SEES_ALPHA, limit=5).hits
+    with pytest.raises(InvalidInput):
+        store.restore([replace(versions[0], at_ms=NOW - 900)], uses={})
+    assert len(store.history("mem_a", scope=SEES_ALPHA)) == 2
+    third = Recorded(memory=replace(second, importance=0.9), before=None, at_ms=NOW, reason="edited")
+    store.restore([third], uses={})
+    assert len(store.history("mem_a", scope=SEES_ALPHA)) == 3

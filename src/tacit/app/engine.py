@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.app.care.care import Care
     from tacit.app.care.review import Review
     from tacit.app.desk.desk import Desk
+    from tacit.app.transfer.transfer import Transfer
     from tacit.app.tuning import TuneReport
     from tacit.capture.backfill import Wanted
     from tacit.capture.bootstrap import RulesImport
@@ -110,6 +111,11 @@ class Engine:
         return self._writing().review
 
     @property
+    def transfer(self) -> Transfer:
+        """Export and import."""
+        return self._writing().transfer
+
+    @property
     def desk(self) -> Desk:
         """What the owner looks at and changes by hand."""
         return self._writing().desk
@@ -144,17 +150,10 @@ class Engine:
         return adapter.encode(payload, delivery.block, notice=delivery.notice)
 
     def handle(
-        self,
-        signal: Signal,
-        *,
-        capabilities: HostCapabilities,
-        deadline_ms: float,
+        self, signal: Signal, *, capabilities: HostCapabilities, deadline_ms: float,
         adjust: Callable[[Settings], Settings] | None = None,
-    ) -> Delivery:
-        """Handle one signal: update its session, ask the memory, record what is handed over.
-
-        `adjust` changes the settings for this signal alone.
-        """
+    ) -> Delivery:  # fmt: skip
+        """Handle one signal: update its session, ask, record what is handed over; `adjust` changes settings for it alone."""
         settings = self._settings_at(signal.cwd, signal.agent)
         settings = adjust(settings) if adjust else settings
         budget_ms = min(deadline_ms, settings.recall.deadline_ms)
@@ -231,9 +230,8 @@ class Engine:
         self, cwd: str, *, query: str = "", scope: str = "", category: str = "", session: SessionKey | None = None,
     ) -> Answer:  # fmt: skip
         """An answer on demand that counts for its session; see `Asking.memory_context`."""
-        return self.agents.asking.memory_context(
-            cwd, query=query, scope=scope, category=category, session=session
-        )
+        ask = self.agents.asking.memory_context
+        return ask(cwd, query=query, scope=scope, category=category, session=session)
 
     def visible(self, cwd: str, *, paths: Sequence[str] = ()) -> ScopeFilter:
         """What may be seen from `cwd` while working on `paths`."""

@@ -103,6 +103,14 @@ def check_outcome(changes: Sequence[Change], error: str) -> None:
         raise InvalidInput("A handover that failed brings no changes; give either `error` or `changes`.")
 
 
+def older(memory_id: str) -> InvalidInput:
+    """The error for a version that is older than the newest one stored."""
+    return InvalidInput(
+        f"A version of {memory_id} is older than the newest one stored; nothing was changed.",
+        hint="Give the versions oldest first.",
+    )
+
+
 def not_resolved(wanted: str, found: Sequence[str]) -> NotFound:
     """The error for an id or prefix that names no memory, or several."""
     if not found:

@@ -261,20 +261,21 @@ class FakeStore:
         """
         check_vectors(vectors, identity, len(ids))
         tables = self._tables.copied()
-        for name, vector in zip(ids, vectors, strict=True):
-            if clean_text(name) not in tables.memories:
-                raise NotFound(f"No memory {name!r} to store a vector for; nothing was changed.")
-            tables.vectors[clean_text(name)] = (identity, np.array(vector, dtype=np.float32))
+        tables.put_vectors(ids, vectors, identity)
         self._tables = tables
         self._change += bool(ids)
 
     @_locked
     def add_use(self, ids: Sequence[str]) -> None:
         """See the port. Unknown ids are passed over; a use is no change and makes no history."""
-        for name in dict.fromkeys(clean_text(name) for name in ids):
-            memory = self._tables.memories.get(name)
-            if memory is not None:
-                self._tables.memories[name] = replace(memory, use_count=memory.use_count + 1)
+        self._tables.add_use(ids)
+
+    @_locked
+    def restore(self, versions: Sequence[Recorded], *, uses: Mapping[str, int]) -> None:
+        """See the port."""
+        tables = self._tables.copied()
+        tables.restore(versions, uses)
+        self._tables, self._change = tables, self._change + bool(versions)
 
     # --- sessions and traces
 

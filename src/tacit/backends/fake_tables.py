@@ -6,11 +6,14 @@ Plain dictionaries of frozen values. Knows no locks and no clock: `fake.py` deci
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import numpy as np
+
+from tacit.backends.changes import older
 from tacit.backends.purging import cleaned_json, holds_text
 from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text, clean_value
@@ -79,6 +82,45 @@ class FakeTables:
     def newest_traces(self) -> list[Trace]:
         """All traces, newest first; equal times by id."""
         return sorted(self.traces.values(), key=lambda trace: (trace.at_ms, trace.id), reverse=True)
+
+    def put_vectors(self, ids: Sequence[str], vectors: Vectors, identity: EmbedderIdentity) -> None:
+        """Keep the vectors.
+
+        Raises:
+            NotFound: an id names no memory.
+        """
+        for name, vector in zip(ids, vectors, strict=True):
+            if clean_text(name) not in self.memories:
+                raise NotFound(f"No memory {name!r} to store a vector for; nothing was changed.")
+            self.vectors[clean_text(name)] = (identity, np.array(vector, dtype=np.float32))
+
+    def add_use(self, ids: Sequence[str]) -> None:
+        """Count a use of each."""
+        for name in dict.fromkeys(clean_text(name) for name in ids):
+            memory = self.memories.get(name)
+            if memory is not None:
+                self.memories[name] = replace(memory, use_count=memory.use_count + 1)
+
+    def restore(self, versions: Sequence[Recorded], uses: Mapping[str, int]) -> None:
+        """Append the versions as they were written.
+
+        Raises:
+            InvalidInput: one is older than what is stored of its memory.
+        """
+        for one in clean_value(tuple(versions)):
+            name, known = one.memory.id, self.versions.get(one.memory.id, ())
+            if known and known[-1][0] > one.at_ms:
+                raise older(name)
+            before = self.memories.get(name)
+            if before is None or before.content_hash != one.memory.content_hash:
+                self.vectors.pop(name, None)
+            self.memories[name] = one.memory
+            self.versions[name] = (*known, (one.at_ms, one.memory))
+            self.reasons[name] = (*self.reasons.get(name, ()), one.reason)
+        for name, count in uses.items():
+            memory = self.memories.get(clean_text(name))
+            if memory is not None:
+                self.memories[memory.id] = replace(memory, use_count=count)
 
     def relate(self, relations: Iterable[Relation]) -> None:
         """Keep each relation.

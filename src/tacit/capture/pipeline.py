@@ -30,7 +30,7 @@ from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.by_model.reader import ModelReader, Read
 from tacit.capture.extract.by_model.reader import Session as ReadSession
 from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.passages.model import PassageModel
+from tacit.capture.extract.passages.model import PassageModel, vectors_by
 from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.capture.extract.session_end import Found
 from tacit.capture.prepare import Preparer
@@ -115,6 +115,7 @@ class CapturePipeline:
         self._settings = settings
         self._identify = identify
         self._passages = passages
+        self._vectors = vectors_by(embedder, passages)
         self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
             redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, judge=settings.importance, maker=self.maker,
@@ -124,6 +125,16 @@ class CapturePipeline:
         self._keeper = Keeper(
             store=store, embedder=embedder, near_duplicate_cosine=settings.near_duplicate_cosine, step=step
         )
+
+    def follow(self, settings: CaptureSettings) -> None:
+        """Go by `settings` from now on; nothing when they are the same."""
+        if settings is self._settings:
+            return
+        self._settings = settings
+        self._preparer = replace(
+            self._preparer, judge=settings.importance, accept_from=settings.auto_accept
+        )
+        self._keeper.follow(near_duplicate_cosine=settings.near_duplicate_cosine)
 
     def store_drafts(
         self, drafts: Sequence[Draft], *, values: Mapping[str, str | None] | None = None
@@ -137,6 +148,10 @@ class CapturePipeline:
             StoreError: see its subclasses; nothing is stored.
         """
         return self._keeper.keep(self._prepared(drafts), write=self._keeper.apply, values=values)
+
+    def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
+        """What `store_drafts` would do now, without doing it. Raises as it does."""
+        return self._keeper.keep(self._prepared(drafts), write=lambda _: None)
 
     def capture_prompt(
         self,
@@ -312,6 +327,7 @@ class CapturePipeline:
             pending=pending,
             passages=self._passages,
             given=given,
+            vectors=self._vectors,
         )
         read = Read()
         if reader is not None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, TextIO
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -19,6 +20,7 @@ from tacit.cli.care import review
 from tacit.cli.numbers import stats
 from tacit.cli.page import ui
 from tacit.cli.settings import config
+from tacit.cli.transfer import exporting
 
 if TYPE_CHECKING:
     from tacit.cli.surroundings import Surroundings
@@ -78,6 +80,7 @@ for _panel, _commands in (
             "undo": review.undo,
             "why": traces.why,
             "tune": tuning.tune,
+            "export": exporting.export,
         },
     ),
     (
@@ -111,6 +114,12 @@ app.command(
 )(evaluate.evaluate)
 
 
+@cache
+def _tree() -> Any:
+    """The tree of commands, made once: reading fifty signatures takes longer than most of them work."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str], *, surroundings: Surroundings | None = None) -> int:
     """Run one command and return its exit code; whatever goes wrong is said on standard error.
 
@@ -126,7 +135,7 @@ def run(arguments: Sequence[str], *, surroundings: Surroundings | None = None) -
             from tacit.cli.surroundings import use
 
             use(surroundings)
-        app(list(arguments), prog_name="tacit")
+        _tree()(list(arguments), prog_name="tacit")
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 0 if left.code is None else 1
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`tacit import`: learn from what hosts and other tools kept. In: files, folders, or nothing. Out: what was learned.
+"""`tacit import transcripts`: learn from what hosts kept. In: files, folders, or nothing. Out: what was learned.
 
 The daemon reads and stores, one file a request: the bar moves, an interruption loses at most one session, and a second run
 goes on where the first one stopped.
@@ -14,14 +14,19 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here
+from tacit.cli.transfer.importing import PathFirst, files
 
 app = typer.Typer(
     name="import",
-    help="Learn from what hosts and other tools kept.",
+    cls=PathFirst,
+    help="Learn from what other tools kept: `tacit import PATH`, or `tacit import transcripts` for past sessions.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 COUNTED = ("added", "merged", "superseded", "contradicted", "retired", "skipped", "failed", "handovers")
+
+
+app.command("files")(files)
 
 
 @app.command("transcripts")

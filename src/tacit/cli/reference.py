@@ -17,8 +17,8 @@ Made from `src/tacit/cli/` by `python -m tacit.cli.reference`; do not edit by ha
 Every command takes `--json` (one JSON document on standard output, errors as one JSON line on standard error) and
 `--help`. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell.
 
-Commands on memories ask the daemon and start it when none runs; `status`, `stop` and `logs` start none; `demo`, `restore` and
-`reindex` work in their own process.
+Commands on memories ask the daemon and start it when none runs; `status`, `stop` and `logs` start none; `demo`, `restore`,
+`reindex`, `export` and `import PATH` work in their own process.
 
 | exit code | meaning |
 |---|---|

@@ -36,7 +36,7 @@ INSTRUCTIONS = (
     "Tacit remembers decisions, preferences and fixes across sessions and hands them over by itself. "
     "Search it before you ask the user something they may have settled already; add what is worth keeping."
 )
-THREADS = 2
+THREADS = 1
 """Calls worked on at once: more would only take the processor from the hooks, for which somebody's turn waits."""
 ALWAYS_SHOWN = "anthropic/alwaysLoad"
 """Claude Code shows other tools by their names, and their descriptions when the model looks for them."""

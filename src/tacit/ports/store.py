@@ -206,6 +206,17 @@ class MemoryStore(Protocol):
         """Raise the use count of `ids` by one."""
         ...
 
+    def restore(self, versions: Sequence[Recorded], *, uses: Mapping[str, int]) -> None:
+        """Append `versions` as they were written elsewhere, with their times and reasons, in one transaction.
+
+        Oldest first; `before` is not looked at. `uses` sets use counts by id. Vectors of new words are missing afterwards:
+        `pending_vectors` names them.
+
+        Raises:
+            InvalidInput: a version is older than the newest one stored of its memory; nothing is changed.
+        """
+        ...
+
 
 class SessionStore(Protocol):
     """Live session records, traces, handed-over transcripts, projects."""

@@ -27,6 +27,7 @@ from tacit.recall.pipeline import RecallPipeline
 
 if TYPE_CHECKING:
     from tacit.app.desk.desk import Desk
+    from tacit.app.transfer.transfer import Transfer
 
 
 class Writing:
@@ -70,6 +71,16 @@ class Writing:
         return Desk(
             self._parts, projects=self._projects, memories=self.memories, review=self.review, settle=self._settle,
             changed=self._changed, feed=self._sessions.feed,
+        )  # fmt: skip
+
+    @cached_property
+    def transfer(self) -> Transfer:
+        """Export and import."""
+        from tacit.app.transfer.transfer import Transfer  # noqa: PLC0415 - hardly ever asked for
+
+        return Transfer(
+            self._parts, capture=self.capture, memories=self.memories, projects=self._projects, settle=self._settle,
+            changed=self._changed,
         )  # fmt: skip
 
     def _show(self, id_or_prefix: str) -> Memory:

@@ -195,6 +195,16 @@ class SqliteStore:
         with self._database.write(durable=False) as connection:
             writing.put_vectors(connection, ids, vectors, identity=identity)
 
+    def restore(self, versions: Sequence[Recorded], *, uses: Mapping[str, int]) -> None:
+        """See the port.
+
+        Raises:
+            InvalidInput: a version is older than what is stored of its memory; nothing is changed.
+        """
+        if versions or uses:
+            with self._database.write(durable=True) as connection:
+                writing.restore(connection, versions, uses)
+
     def add_use(self, ids: Sequence[str]) -> None:
         """See the port. Unknown ids are passed over; a use is no change and makes no history."""
         if ids:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tacit.backends.changes import Put, check_vectors, plan_changes
+from tacit.backends.changes import Put, check_vectors, older, plan_changes
 from tacit.backends.sqlite.codec import decode_memory, encode, json_list
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.scopes import scope_number
@@ -16,6 +16,7 @@ from tacit.errors import NotFound
 from tacit.model.changes import Change
 from tacit.model.memory import Memory, Relation
 from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.ports.store import Recorded
 
 
 def apply_changes(
@@ -188,6 +189,31 @@ def relate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> Non
             "INSERT OR REPLACE INTO relations (source, target, type, weight) VALUES (?, ?, ?, ?)",
             (*ends, relation.type, relation.weight),
         )
+
+
+def restore(connection: sqlite3.Connection, versions: Sequence[Recorded], uses: Mapping[str, int]) -> None:
+    """Append versions as they were written elsewhere.
+
+    Raises:
+        InvalidInput: one is older than what is stored of its memory; the caller rolls back.
+    """
+    change = next_change(connection)
+    for one in clean_value(tuple(versions)):
+        newest = connection.execute(
+            "SELECT max(recorded_at_ms) FROM versions WHERE memory = (SELECT number FROM memories WHERE id = ?)",
+            (one.memory.id,),
+        ).fetchone()[0]
+        if newest is not None and newest > one.at_ms:
+            raise older(one.memory.id)
+        before = _find(connection, one.memory.id)
+        put = Put(memory=one.memory, reason=one.reason, vector="kept")
+        number = _put_memory(connection, put, change=change, now_ms=one.at_ms)
+        if before is None or before.content_hash != one.memory.content_hash:
+            connection.execute("DELETE FROM vectors WHERE memory = ?", (number,))
+    connection.executemany(
+        "UPDATE memories SET use_count = ?, version = version + 1 WHERE id = ? AND use_count <> ?",
+        [(count, clean_text(name), count) for name, count in uses.items()],
+    )
 
 
 def add_use(connection: sqlite3.Connection, ids: Sequence[str]) -> None:

@@ -1,0 +1,161 @@
+"""Memories as Markdown that a person can read, edit and give back. In: memories. Out: text, and what an edited text says.
+
+    <!-- tacit memories, 2026-11-21: change a text, delete an entry, move it under another heading, add "- ..." of your own -->
+    ## project:shop-0123456789
+    ### decision
+    - Amounts are integer cents. <!-- mem_1m80... 4f2a9c01d3e5 -->
+
+The comment behind an entry says which memory it was and what it said, so that an edit is told from a memory that has changed
+here meanwhile. The last line names every entry, so that a deleted one is noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tacit.capture.importing.items import Refused
+from tacit.errors import TacitError
+from tacit.model.memory import Memory
+from tacit.model.scope import Scope
+
+HEAD = "<!-- tacit memories"
+_FOOT = re.compile(r"^<!-- tacit entries:(?P<ids>[ \w]*)-->[ \t]*$", re.MULTILINE)
+_MARK = re.compile(r"[ \t]*<!-- (?P<id>mem_\w{1,60}) (?P<hash>[0-9a-f]{12}) -->[ \t]*$")
+_ENTRY = re.compile(r"^[-*+] (?P<text>.*)$")
+_HEADING = re.compile(r"^(?P<level>#{1,3})[ \t]+(?P<name>.+?)[ \t]*$")
+HASH_CHARS = 12
+MAX_ENTRIES = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry of an edited file.
+
+    Attributes:
+        text: its words.
+        kind, scope: the headings it stands under; "" = none.
+        memory_id: the memory it was, or "" for a new one.
+        hash: what that memory said when it was written out.
+        where: its line.
+    """
+
+    text: str
+    kind: str
+    scope: str
+    memory_id: str = ""
+    hash: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """What an edited file says."""
+
+    entries: tuple[Entry, ...]
+    removed: tuple[str, ...]
+    refused: tuple[Refused, ...] = ()
+
+
+def mark_of(memory: Memory) -> str:
+    """What stands for the words of `memory`."""
+    return memory.content_hash[:HASH_CHARS]
+
+
+def write_markdown(memories: Iterable[Memory], *, at_ms: int) -> str:
+    """The text, by scope and kind, the most important first; equal memories give equal bytes."""
+    day = datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")
+    told = (
+        'change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it'
+        " back. Leave the comments behind the entries as they are."
+    )
+    lines = [f"{HEAD}, {day}: {told} -->", "# What Tacit remembers"]
+    ordered = sorted(memories, key=lambda m: (str(m.scope), m.kind, -m.importance, -m.created_at_ms, m.id))
+    scope = kind = ""
+    for memory in ordered:
+        if str(memory.scope) != scope:
+            scope, kind = str(memory.scope), ""
+            lines += ["", f"## {scope}"]
+        if memory.kind != kind:
+            kind = memory.kind
+            lines += ["", f"### {kind}", ""]
+        words = _escaped(memory.content).split("\n")
+        words[-1] += f" <!-- {memory.id} {mark_of(memory)} -->"
+        lines += [f"- {words[0]}", *(f"  {line}" for line in words[1:])]
+    ids = " ".join(memory.id for memory in ordered)
+    return "\n".join([*lines, "", f"<!-- tacit entries: {ids} -->", ""])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("<!--", "<\\!--")
+
+
+def is_markdown(head: bytes) -> bool:
+    """Whether a file that begins with `head` is such an export."""
+    return head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(HEAD.encode())
+
+
+def read_markdown(text: str) -> Edited:
+    """What the file says; never raises: what cannot be read is refused by its line."""
+    foot = _FOOT.search(text)
+    entries: list[Entry] = []
+    refused: list[Refused] = []
+    scope = kind = ""
+    open_lines: list[str] = []
+    started = 0
+
+    def close() -> None:
+        if open_lines:
+            found = _entry(open_lines, kind, scope, f"line {started}")
+            if isinstance(found, Entry):
+                entries.append(found)
+            else:
+                refused.append(found)
+            open_lines.clear()
+
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        heading, first = _HEADING.match(line), _ENTRY.match(line)
+        if heading:
+            close()
+            level, name = len(heading["level"]), heading["name"]
+            scope, kind = (name, "") if level == 2 else (scope, name) if level == 3 else (scope, kind)
+        elif first:
+            close()
+            if len(entries) >= MAX_ENTRIES:
+                refused.append(Refused(where=f"line {number}", reason=f"more than {MAX_ENTRIES} entries"))
+                break
+            open_lines.append(first["text"])
+            started = number
+        elif open_lines and (line.startswith("  ") or (line.strip() and not line.startswith("<!--"))):
+            open_lines.append(line.strip() if not line.startswith("  ") else line[2:])
+        elif line.strip() or (open_lines and _MARK.search(open_lines[-1])):
+            close()
+    close()
+    named = foot["ids"].split() if foot else []
+    kept = {entry.memory_id for entry in entries}
+    return Edited(
+        entries=tuple(entries),
+        removed=tuple(name for name in dict.fromkeys(named) if name not in kept),
+        refused=tuple(refused),
+    )
+
+
+def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | Refused:
+    while lines and not lines[-1].strip():
+        lines.pop()
+    whole = "\n".join(lines)
+    mark = _MARK.search(whole)
+    text = (whole[: mark.start()] if mark else whole).replace("<\\!--", "<!--").strip()
+    if not text:
+        return Refused(where=where, reason="an entry without words; delete it, or give it some")
+    if scope:
+        try:
+            Scope.parse(scope)
+        except TacitError as error:
+            return Refused(where=where, reason=str(error))
+    return Entry(
+        text=text, kind=kind, scope=scope, memory_id=mark["id"] if mark else "", hash=mark["hash"] if mark else "",
+        where=where,
+    )  # fmt: skip

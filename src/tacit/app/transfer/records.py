@@ -1,0 +1,134 @@
+"""The lossless export: one JSON object a line. In: histories, relations, projects. Out: lines, and back.
+
+    {"tacit": 1, "at_ms": ..., "memories": n}
+    {"project": {...}}
+    {"memory": "mem_...", "uses": n, "versions": [{"at_ms": ..., "reason": "...", "body": {...}}, ...]}
+    {"relation": {...}}
+
+A body is the memory with every field of its own: trigger, provenance, validity, state. Vectors and folders of this machine
+are left out: the first are made anew, the second mean nothing elsewhere. A line that cannot be read is refused by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from tacit.capture.importing.items import Refused
+from tacit.errors import TacitError
+from tacit.model.memory import Memory, Relation
+from tacit.ports.store import ProjectRecord, Recorded
+
+FORMAT = 1
+MAX_LINE_BYTES = 4 << 20
+MAX_VERSIONS = 10_000
+MAX_LINES = 1_000_000
+FUTURE_MS = 4_102_444_800_000
+"""2100-01-01: what claims to be later is no time of ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """One memory with all its versions, oldest first, and how often it was used."""
+
+    versions: tuple[Recorded, ...]
+    uses: int = 0
+
+    @property
+    def newest(self) -> Memory:
+        """The memory as it is."""
+        return self.versions[-1].memory
+
+
+Line = History | Relation | ProjectRecord | Refused
+
+_write = msgspec.json.Encoder().encode
+
+
+def head_line(memories: int, *, at_ms: int) -> bytes:
+    """The first line of a file."""
+    return _write({"tacit": FORMAT, "at_ms": at_ms, "memories": memories})
+
+
+def write_line(value: History | Relation | ProjectRecord) -> bytes:
+    """One line, without its end."""
+    match value:
+        case History():
+            versions = [{"at_ms": v.at_ms, "reason": v.reason, "body": v.memory} for v in value.versions]
+            return _write({"memory": value.newest.id, "uses": value.uses, "versions": versions})
+        case Relation():
+            return _write({"relation": value})
+        case ProjectRecord():
+            known = {"id": value.id, "name": value.name, "remote": value.remote, "links": value.links}
+            return _write({"project": {**known, "first_seen_ms": value.first_seen_ms}})
+
+
+def is_export(head: bytes) -> bool:
+    """Whether a file that begins with `head` is such an export."""
+    return head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b'{"tacit":')
+
+
+def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
+    """What the lines hold; a line that holds nothing of ours becomes a refusal that names it.
+
+    Raises:
+        Nothing: hostile lines are refused one by one, and what comes after `MAX_LINES` at once.
+    """
+    for number, line in enumerate(lines, start=1):
+        where = f"line {number}"
+        if number > MAX_LINES:
+            yield Refused(where=where, reason=f"more than {MAX_LINES} lines; the rest was not read")
+            return
+        if not line.strip():
+            continue
+        if len(line) > MAX_LINE_BYTES:
+            yield Refused(where=where, reason=f"longer than {MAX_LINE_BYTES} bytes")
+            continue
+        try:
+            found = _read(line)
+        except (msgspec.MsgspecError, TacitError, ValueError, TypeError, KeyError, RecursionError) as error:
+            yield Refused(where=where, reason=f"no record of an export: {str(error)[:160]}")
+            continue
+        if found is not None:
+            yield found
+
+
+def _read(line: bytes) -> Line | None:
+    given = msgspec.json.decode(line)
+    if not isinstance(given, dict):
+        raise TypeError("no object")
+    fields = cast(dict[str, Any], given)
+    if "tacit" in fields:
+        if fields["tacit"] != FORMAT:
+            raise ValueError(f"format {fields['tacit']}, this version reads {FORMAT}; update Tacit")
+        return None
+    if "memory" in fields:
+        return _history(fields)
+    if "relation" in fields:
+        return msgspec.convert(fields["relation"], Relation)
+    if "project" in fields:
+        return msgspec.convert({"root": "", **fields["project"]}, ProjectRecord)
+    raise ValueError("neither memory, relation nor project")
+
+
+def _history(fields: Mapping[str, Any]) -> History:
+    given = cast(Sequence[Mapping[str, Any]], fields["versions"])
+    if not 0 < len(given) <= MAX_VERSIONS:
+        raise ValueError(f"{len(given)} versions")
+    versions: list[Recorded] = []
+    for one in given:
+        memory = msgspec.convert(one["body"], Memory)
+        at_ms = msgspec.convert(one["at_ms"], int)
+        if memory.id != fields["memory"] or not memory.id.startswith("mem_") or len(memory.id) > 80:
+            raise ValueError(f"the id {memory.id[:80]!r} is none, or not that of the line")
+        if not 0 <= at_ms < FUTURE_MS or (versions and at_ms < versions[-1].at_ms):
+            raise ValueError(f"the time {at_ms} is none, or earlier than the version before")
+        before = versions[-1].memory if versions else None
+        versions.append(Recorded(memory=memory, before=before, at_ms=at_ms, reason=str(one["reason"])[:500]))
+    uses = msgspec.convert(fields.get("uses", 0), int)
+    if not 0 <= uses < 1 << 31:
+        raise ValueError(f"{uses} uses")
+    return History(versions=tuple(versions), uses=uses)

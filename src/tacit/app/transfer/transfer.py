@@ -1,0 +1,297 @@
+"""Export and import over one open store. In: paths, or nothing. Out: lines, text, reports.
+
+Our own exports come back without loss where the user vouches for them; what other tools remember becomes statements that
+wait for the user. A second run adds nothing: what was read once is known by tool, id and words. Never follows a link, never
+stores a secret, never stops at a line that cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+from tacit.app.memories import Memories
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.app.transfer.edited import EditedImport
+from tacit.app.transfer.markdown import is_markdown, read_markdown, write_markdown
+from tacit.app.transfer.records import (
+    MAX_LINE_BYTES,
+    History,
+    head_line,
+    is_export,
+    read_lines,
+    write_line,
+)
+from tacit.app.transfer.report import Action, ImportLine, ImportReport, Tally, Wanted
+from tacit.app.transfer.restoring import Restoring
+from tacit.app.transfer.versions import versions_of
+from tacit.capture.importing.drafts import draft_of
+from tacit.capture.importing.items import Foreign, Refused
+from tacit.capture.importing.opening import head_of, lines_of, read_text
+from tacit.capture.importing.recognise import find_readers
+from tacit.capture.pipeline import CapturePipeline
+from tacit.errors import InvalidInput, UnknownKind
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
+from tacit.ports.store import MemoryFilter, ProjectRecord
+from tacit.upkeep.reindex import reindex
+from tacit.upkeep.rescan import note_copy
+
+BATCH = 100
+KEY_CHARS = 12
+LISTED = 1_000_000
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """One import: for whom, how, and what came of it so far."""
+
+    cwd: str
+    project: ProjectRecord | None
+    scope: Scope
+    wanted: Wanted
+    tally: Tally
+    progress: Progress
+
+
+class Transfer:
+    """Takes memories out and in. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        capture: CapturePipeline,
+        memories: Memories,
+        projects: Projects,
+        settle: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._capture = capture
+        self._memories = memories
+        self._projects = projects
+        self._settle = settle
+        self._changed = changed
+
+    # --- out
+
+    def export(self, *, scope: ScopeFilter | None = None) -> Iterator[bytes]:
+        """The lines of a lossless export, each with its end; see `records`.
+
+        Args:
+            scope: what is written; None = everything.
+        """
+        self._settle()
+        seen = scope or self._store.scopes()
+        found = self._store.list_memories(MemoryFilter(statuses=None), scope=seen, limit=LISTED)
+        found = tuple(sorted(found, key=lambda m: (m.created_at_ms, m.id)))
+        yield head_line(len(found), at_ms=self._parts.clock.now_ms()) + b"\n"
+        owners = {memory.scope.project_id for memory in found}
+        for project in self._store.projects():
+            if project.id in owners:
+                yield write_line(project) + b"\n"
+        for memory in found:
+            versions = versions_of(self._store, memory.id)
+            yield write_line(History(versions=versions, uses=memory.use_count)) + b"\n"
+        ids = [memory.id for memory in found]
+        known = set(ids)
+        for start in range(0, len(ids), 1000):
+            part = set(ids[start : start + 1000])
+            for edge in self._store.relations(sorted(part), scope=seen):
+                if edge.source_id in part and edge.target_id in known:
+                    yield write_line(edge) + b"\n"
+
+    def export_markdown(self, *, scope: ScopeFilter | None = None) -> str:
+        """What is remembered now, as a text to read and edit; see `markdown`."""
+        self._settle()
+        live = MemoryFilter(statuses=("active", "quarantined"))
+        found = self._store.list_memories(live, scope=scope or self._store.scopes(), limit=LISTED)
+        return write_markdown(found, at_ms=self._parts.clock.now_ms())
+
+    def wrote(self, target: Path) -> None:
+        """Remember that an export was written to `target`: a rescan for secrets looks there, too."""
+        note_copy(self._store, target)
+
+    # --- in
+
+    def take(self, path: Path, *, cwd: str, wanted: Wanted, progress: Progress | None = None) -> ImportReport:
+        """Import what stands at `path`.
+
+        Args:
+            path: a file or folder.
+            cwd: folder whose project it is for.
+            wanted: how.
+            progress: called with how many statements were looked at.
+
+        Raises:
+            NotFound, InvalidInput: there is nothing, or nothing that is known; see `find_readers`.
+            StoreError: as the store; batches before it are kept.
+        """
+        self._settle()
+        project = self._projects.of(cwd)
+        run = _Run(
+            cwd=cwd,
+            project=project,
+            scope=UNIVERSAL if wanted.universal or project is None else project_scope(project.id),
+            wanted=wanted,
+            tally=Tally(),
+            progress=progress or (lambda _: None),
+        )
+        ours = self._ours(path)
+        if ours:
+            self._take_ours(path, ours, run)
+            formats = ((str(path), f"tacit {ours}"),)
+        else:
+            found = find_readers(path, wanted.tool)
+            for file, reader in found:
+                self._take_foreign(reader.read(file), run)
+            formats = tuple((str(file), reader.tool) for file, reader in found)
+        if not wanted.dry_run:
+            self._changed()
+        counts = run.tally.counts
+        return ImportReport(
+            formats=formats,
+            counts=tuple(sorted(counts.items())),
+            lines=tuple(run.tally.lines),
+            dry_run=wanted.dry_run,
+            unconfirmed=0 if wanted.vouched else counts["add"] + counts["contradict"] + counts["supersede"],
+        )
+
+    def is_ours(self, path: Path) -> bool:
+        """Whether `path` is an export of Tacit, which speaks in somebody's name.
+
+        Raises:
+            InvalidInput: it cannot be read.
+        """
+        return bool(self._ours(path))
+
+    def _ours(self, path: Path) -> str:
+        if path.is_symlink() or not path.is_file():
+            return ""
+        head = head_of(path)
+        return "export" if is_export(head) else "markdown" if is_markdown(head) else ""
+
+    def _take_ours(self, path: Path, ours: str, run: _Run) -> None:
+        wanted = run.wanted
+        if ours == "markdown":
+            if not wanted.vouched:
+                raise InvalidInput(
+                    "An edited file speaks in your name, and nobody said that these are your words.",
+                    hint="Say so with --mine.",
+                )
+            edited = read_markdown(read_text(path))
+            work = EditedImport(
+                store=self._store, memories=self._memories, cwd=run.cwd, wanted=wanted, tally=run.tally
+            )
+            work.take(edited)
+            return
+        lines = read_lines(lines_of(path, MAX_LINE_BYTES))
+        if not wanted.vouched:
+            stated = (_statement(line, path.name) for line in lines)
+            self._take_foreign((one for one in stated if one), run)
+            return
+        restoring = Restoring(self._parts, dry_run=wanted.dry_run, tally=run.tally, name=path.name)
+        restoring.take(lines, progress=run.progress)
+        if not wanted.dry_run:
+            reindex(self._store, self._parts.embedder)
+
+    def _take_foreign(self, found: Iterable[Foreign | Refused], run: _Run) -> None:
+        if run.project is not None and not run.wanted.universal and not run.wanted.dry_run:
+            self._projects.register(run.project)
+        rows, looked_at = iter(found), 0
+        while batch := list(islice(rows, BATCH)):
+            looked_at += len(batch)
+            self._batch(batch, run)
+            run.progress(looked_at)
+
+    def _batch(self, batch: Sequence[Foreign | Refused], run: _Run) -> None:
+        items: list[Foreign] = []
+        for one in batch:
+            if isinstance(one, Refused):
+                action: Action = "skip" if one.meant else "refused"
+                run.tally.add(ImportLine(action=action, where=one.where, reason=one.reason))
+            elif one.project and not run.wanted.any_project and not _same_project(one.project, run.project):
+                reason = f"of the project {one.project[:80]}; --any-project takes it"
+                run.tally.add(ImportLine(action="skip", where=one.where, text=one.content, reason=reason))
+            else:
+                items.append(one)
+        for tool in dict.fromkeys(item.tool for item in items):
+            self._of_tool([item for item in items if item.tool == tool], tool, run)
+
+    def _of_tool(self, items: Sequence[Foreign], tool: str, run: _Run) -> None:
+        wanted, tally = run.wanted, run.tally
+        name = f"imported/{tool}/{_short(str(run.scope))}"
+        known = _keys(self._store.get_value(name))
+        fresh: dict[str, Foreign] = {}
+        for item in items:
+            key = _key(item)
+            if key in fresh or (key in known and not wanted.again):
+                tally.add(ImportLine(action="unchanged", where=item.where, text=item.content))
+            else:
+                fresh[key] = item
+        if not fresh:
+            return
+        now = self._parts.clock.now_ms()
+        drafts = [
+            draft_of(one, scope=run.scope, vouched=wanted.vouched, now_ms=now) for one in fresh.values()
+        ]
+        values = {name: "".join(sorted(known | fresh.keys()))}
+        try:
+            changes = (
+                self._capture.judge_drafts(drafts)
+                if wanted.dry_run
+                else self._capture.store_drafts(drafts, values=values)
+            )
+        except UnknownKind as error:
+            for item in fresh.values():
+                tally.add(
+                    ImportLine(action="refused", where=item.where, text=item.content, reason=str(error))
+                )
+            return
+        for item, change in zip(fresh.values(), changes, strict=True):
+            tally.change(change, item.where)
+
+
+def _statement(line: object, name: str) -> Foreign | Refused | None:
+    """A line of an export that nobody vouches for: what it says, without its claims about who said it."""
+    if isinstance(line, Refused):
+        return replace(line, where=f"{name}, {line.where}")
+    if not isinstance(line, History) or line.newest.status not in ("active", "quarantined"):
+        return None
+    memory = line.newest
+    return Foreign(
+        tool="tacit",
+        original_id=memory.id,
+        content=memory.content,
+        kind=memory.kind,
+        at_ms=memory.validity.valid_from_ms,
+        files=memory.files,
+        importance=memory.importance,
+        where=f"{name}, {memory.id}",
+    )
+
+
+def _same_project(name: str, project: ProjectRecord | None) -> bool:
+    if project is None:
+        return False
+    wanted = name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].casefold()
+    return wanted in (project.name.casefold(), Path(project.root).name.casefold(), project.id.casefold())
+
+
+def _key(item: Foreign) -> str:
+    return _short(f"{item.original_id}\0{' '.join(item.content.split()).casefold()}")
+
+
+def _short(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:KEY_CHARS]
+
+
+def _keys(text: str | None) -> set[str]:
+    whole = text or ""
+    return {whole[at : at + KEY_CHARS] for at in range(0, len(whole), KEY_CHARS)}

@@ -1,0 +1,160 @@
+"""JSON exports of other tools. In: a file. Out: its statements, entry by entry; known by their fields, whatever the name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from tacit.capture.importing import statements
+from tacit.capture.importing.fields import fields_of
+from tacit.capture.importing.items import Foreign, Reader, Refused
+from tacit.capture.importing.opening import head_of, read_text
+from tacit.errors import InvalidInput
+
+Row = Mapping[str, Any]
+MAX_ENTRIES = 50_000
+MAX_JSON_BYTES = 64 << 20
+MAX_ENTRY_BYTES = 1 << 20
+SUGAR_PARTS = ("recent_decisions", "preferences", "file_context", "error_patterns", "decisions", "research")
+
+_SIGNS: dict[str, frozenset[str]] = {
+    "sugar": frozenset({"memory_type", "content", "importance"}),
+    "mcp-memory-service": frozenset({"content_hash", "content"}),
+    "claude-mem": frozenset({"memory_session_id", "narrative"}),
+    "mem0": frozenset({"memory"}),
+}
+
+
+def _load(path: Path) -> object:
+    """The JSON value of a file; of one with an object a line, the list of those that can be read.
+
+    Raises:
+        InvalidInput, OSError: it cannot be read, or is no JSON.
+    """
+    text = read_text(path, MAX_JSON_BYTES)
+    try:
+        return cast(object, json.loads(text))
+    except RecursionError as error:
+        raise InvalidInput(f"{path.name} is nested too deep.") from error
+    except ValueError as error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and lines[0].lstrip().startswith("{"):
+            return [_line(line) for line in lines]
+        raise InvalidInput(f"{path.name} is no JSON: {error}.") from error
+
+
+def _line(line: str) -> object:
+    try:
+        return cast(object, json.loads(line)) if len(line) <= MAX_ENTRY_BYTES else "longer than a megabyte"
+    except (ValueError, RecursionError) as error:
+        return f"no JSON: {str(error)[:100]}"
+
+
+def _tool_of(value: object) -> str:
+    """Which tool wrote an entry or a whole export; "" = none that is known."""
+    whole = fields_of(value)
+    if "export_metadata" in whole and "memories" in whole:
+        return "mcp-memory-service"
+    if isinstance(whole.get("observations"), list) and ("summaries" in whole or "prompts" in whole):
+        return "claude-mem"
+    if any(isinstance(whole.get(part), list) for part in SUGAR_PARTS):
+        return "sugar"
+    entries = _listed(value)
+    samples = [one for one in map(fields_of, entries[:20]) if one]
+    for tool, signs in _SIGNS.items():
+        if samples and any(signs <= one.keys() for one in samples):
+            return tool
+    return ""
+
+
+def _as_list(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else []
+
+
+def _listed(value: object) -> list[object]:
+    if isinstance(value, list):
+        return cast(list[object], value)
+    whole = fields_of(value)
+    for name in ("results", "memories", "observations", "entries", "data"):
+        if isinstance(whole.get(name), list):
+            return cast(list[object], whole[name])
+    return []
+
+
+def _knows(tool: str) -> Callable[[Path], bool]:
+    def knows(path: Path) -> bool:
+        try:
+            head = head_of(path, 64).lstrip(b"\xef\xbb\xbf \r\n\t") if path.is_file() else b""
+            return head[:1] in (b"{", b"[") and head[:9] != b'{"tacit":' and _tool_of(_load(path)) == tool
+        except (InvalidInput, OSError):
+            return False
+
+    return knows
+
+
+def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] | Refused]:
+    """The objects of a list of the export, each with where it stands."""
+    found = _as_list(fields_of(value).get(name)) if name else _listed(value)
+    for number, one in enumerate(found, start=1):
+        where = f"{path.name}, {name or 'entry'} {number}"
+        if number > MAX_ENTRIES:
+            yield Refused(where=f"{where} to {len(found)}", reason=f"more than {MAX_ENTRIES} are not read")
+            return
+        if isinstance(one, dict):
+            yield cast(Row, one), where
+        else:
+            said = one if isinstance(one, str) and one.startswith(("no JSON", "longer")) else "no object"
+            yield Refused(where=where, reason=said)
+
+
+def _reading(
+    one: Callable[[Row, str], Foreign | Refused], *, lists: tuple[str, ...] = ()
+) -> Callable[[Path], Iterator[Foreign | Refused]]:
+    def read(path: Path) -> Iterator[Foreign | Refused]:
+        try:
+            value = _load(path)
+        except (InvalidInput, OSError) as error:
+            yield Refused(where=path.name, reason=str(error))
+            return
+        whole = fields_of(value)
+        for name in [name for name in lists if isinstance(whole.get(name), list)] or [""]:
+            for found in _entries(path, value, name):
+                if isinstance(found, Refused):
+                    yield found
+                elif name == "summaries":
+                    yield from statements.claude_mem_summary(*found)
+                else:
+                    yield one(*found)
+
+    return read
+
+
+EXPORTS: tuple[Reader, ...] = (
+    Reader(
+        tool="mcp-memory-service",
+        about="its `export_to_json`",
+        knows=_knows("mcp-memory-service"),
+        read=_reading(statements.memory_service),
+    ),
+    Reader(
+        tool="claude-mem",
+        about="its export script's JSON",
+        knows=_knows("claude-mem"),
+        read=_reading(statements.claude_mem, lists=("observations", "summaries")),
+    ),
+    Reader(
+        tool="sugar",
+        about="`sugar export-context --format json`",
+        knows=_knows("sugar"),
+        read=_reading(statements.sugar, lists=SUGAR_PARTS),
+    ),
+    Reader(
+        tool="mem0",
+        about="`get_all()` as JSON, or the platform's export",
+        knows=_knows("mem0"),
+        read=_reading(statements.mem0),
+    ),
+)
+"""Tried in this order: the last one is known by one field alone."""

@@ -1,0 +1,1 @@
+"""Commands that take memories out and in."""

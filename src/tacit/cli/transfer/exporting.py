@@ -1,0 +1,85 @@
+"""`tacit export`: everything as JSON lines, without loss, or as Markdown to read and edit. Out: a private file, or standard output."""
+
+from __future__ import annotations
+
+import enum
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson, Here
+
+
+class Format(enum.StrEnum):
+    """How an export is written."""
+
+    jsonl = "jsonl"
+    markdown = "markdown"
+
+
+def export(
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A file that does not exist yet; without it, standard output."),
+    ] = None,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="jsonl = everything, without loss; markdown = to read and edit."),
+    ] = Format.jsonl,
+    here: Annotated[
+        bool, typer.Option("--here", help="Only what may be seen from the folder, not the whole store.")
+    ] = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Write memories out; `tacit import` takes both formats back."""
+    from tacit.app.wiring import open_engine
+    from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.errors import InvalidInput
+
+    if as_json and output is None:
+        raise InvalidInput("--json tells what was written to a file.", hint="Name one with --output.")
+    engine = open_engine(current().home.root)
+    try:
+        scope = engine.visible(str(cwd.absolute())) if here else None
+        if form is Format.markdown:
+            parts: Iterable[bytes] = (
+                engine.transfer.export_markdown(scope=scope).encode("utf-8", "replace"),
+            )
+        else:
+            parts = engine.transfer.export(scope=scope)
+        if output is None:
+            for part in parts:
+                sys.stdout.buffer.write(part)
+            sys.stdout.buffer.flush()
+            return
+        target = output.absolute()
+        size = _write(target, parts)
+        engine.transfer.wrote(target)
+    finally:
+        engine.close()
+    if as_json:
+        print_json({"path": str(target), "format": form.value, "bytes": size})
+    else:
+        print_line(f"Written to {target}. It holds what you told Tacit: keep it as private as that.")
+
+
+def _write(target: Path, parts: Iterable[bytes]) -> int:
+    from tacit.errors import InvalidInput
+
+    try:
+        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise InvalidInput(
+            f"{target} cannot be written: {error.strerror}.", hint="Name a file that does not exist yet."
+        ) from error
+    size = 0
+    with os.fdopen(handle, "wb") as opened:
+        for part in parts:
+            size += opened.write(part)
+    return size

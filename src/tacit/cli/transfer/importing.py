@@ -1,0 +1,156 @@
+"""`tacit import PATH`: exports of Tacit, edited Markdown, and what other tools remember.
+
+In: a file or folder. Out: a diff of what was, or would be, stored. Works in its own process; a second run adds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from tacit.cli.terminal.arguments import AsJson, Here
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
+    from tacit.app.transfer.report import ImportLine, ImportReport, Wanted
+
+SHOWN = 40
+"""Lines of one sort that a person is shown."""
+SIGNS = {
+    "add": ("+", "green", "new"), "edit": ("~", "yellow", "changed"), "supersede": ("~", "yellow", "replaces another"),
+    "merge": ("=", "", "known already"), "contradict": ("?", "yellow", "contradicts another"),
+    "forget": ("-", "red", "forgotten"), "removed": ("-", "red", "deleted from the file"),
+    "skip": (".", "", "left out"), "refused": ("!", "red", "refused"), "unchanged": ("=", "", "as before"),
+}  # fmt: skip
+"""Sign, colour and words of what becomes of a statement, in the order of the report."""
+
+
+class PathFirst(TyperGroup):
+    """A group in which `tacit import PATH` means `tacit import files PATH`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command in where a path stands in its place."""
+        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
+            args = ["files", *args]
+        return super().parse_args(ctx, args)
+
+
+def files(
+    path: Annotated[
+        list[Path], typer.Argument(help="Files and folders; `tacit import PATH` does.", show_default=False)
+    ],
+    tool: Annotated[
+        str, typer.Option("--from", help="Whose format it is; auto = known by its content.")
+    ] = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    mine: Annotated[
+        bool,
+        typer.Option(
+            "--mine", help="These statements are as good as your own words: none of them waits for you."
+        ),
+    ] = False,
+    universal: Annotated[bool, typer.Option("--universal", help="They hold in every project.")] = False,
+    any_project: Annotated[
+        bool, typer.Option("--any-project", help="Also what belongs to other projects there.")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also what was imported before.")] = False,
+    forget_removed: Annotated[
+        bool, typer.Option("--forget-removed", help="Forget what was deleted from an edited file.")
+    ] = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Import exports of Tacit, edited Markdown, rule files, and what other memory tools hold; each is known by its content.
+
+    Sugar, mcp-memory-service, claude-mem, mem0, basic-memory, memory banks, MEMORY.md. What they remember waits for you
+    unless you say --mine. A second run adds nothing.
+    """
+    from tacit.app.transfer.report import Wanted
+    from tacit.app.wiring import open_engine
+    from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import SOME_PROBLEM, print_json
+
+    wanted = Wanted(
+        tool=tool, vouched=mine, universal=universal, any_project=any_project, again=again,
+        forget_removed=forget_removed, dry_run=dry_run,
+    )  # fmt: skip
+    engine = open_engine(current().home.root)
+    reports: list[ImportReport] = []
+    try:
+        for each in path:
+            report = _take(engine, each.absolute(), str(cwd.absolute()), wanted, quiet=as_json)
+            reports.append(report)
+            if not as_json:
+                _tell(report)
+    finally:
+        engine.close()
+    if as_json:
+        print_json({"imports": [_json(report) for report in reports]})
+    if any(dict(report.counts).get("refused") for report in reports):
+        raise typer.Exit(SOME_PROBLEM)
+
+
+def _take(engine: Engine, path: Path, cwd: str, wanted: Wanted, *, quiet: bool) -> ImportReport:
+    from tacit.cli.terminal.asking import Progress, agreed
+
+    if not wanted.vouched and engine.transfer.is_ours(path):
+        question = f"{path.name} speaks in your name. Do its statements count as your own words?"
+        wanted = replace(wanted, vouched=agreed(question, yes=False, unattended=False))
+    with Progress(f"reading {path.name}", quiet=quiet) as progress:
+        report = engine.transfer.take(path, cwd=cwd, wanted=wanted, progress=lambda n: progress.update(n, n))
+    gone = dict(report.counts).get("removed", 0)
+    if gone and not wanted.dry_run:
+        question = (
+            f"{gone} {'entry was' if gone == 1 else 'entries were'} deleted from {path.name}. Forget them?"
+        )
+        if agreed(question, yes=False, unattended=False):
+            again = engine.transfer.take(path, cwd=cwd, wanted=replace(wanted, forget_removed=True))
+            forgotten = tuple(line for line in again.lines if line.action == "forget")
+            counts = {**dict(report.counts), "forget": len(forgotten)}
+            counts.pop("removed")
+            kept = tuple(line for line in report.lines if line.action != "removed")
+            report = replace(report, counts=tuple(sorted(counts.items())), lines=(*kept, *forgotten))
+    return report
+
+
+def _json(report: ImportReport) -> dict[str, object]:
+    plain = asdict(report)
+    return {**plain, "counts": dict(report.counts)}
+
+
+def _tell(report: ImportReport) -> None:
+    from tacit.cli.terminal.output import counted, print_line, print_rows
+
+    counts = dict(report.counts)
+    for sort, (sign, style, _) in SIGNS.items():
+        if sort == "unchanged":
+            continue
+        lines = [line for line in report.lines if line.action == sort]
+        for line in lines[:SHOWN]:
+            _show(line, sign, style)
+        if counts.get(sort, 0) > SHOWN:
+            print_line(f"{sign} ... and {counts[sort] - SHOWN} more; --json tells all", style=style)
+    rows = [(words, str(counts[sort])) for sort, (_, _, words) in SIGNS.items() if counts.get(sort)]
+    read = ", ".join(f"{Path(path).name} ({tool})" for path, tool in report.formats[:5])
+    print_rows(read, ("statements", "number"), rows, empty="There is no statement in it.")
+    if report.dry_run:
+        print_line("Nothing was stored: this was a dry run.")
+    elif report.unconfirmed:
+        print_line(f"{counted(report.unconfirmed)} wait for you: `tacit review`. With --mine they need not.")
+
+
+def _show(line: ImportLine, sign: str, style: str) -> None:
+    from tacit.cli.terminal.output import print_line, shortened
+
+    words = shortened(" ".join(line.text.split()), 100)
+    if line.action == "edit" and line.before:
+        print_line(f"- {shortened(' '.join(line.before.split()), 100)}", style="red")
+        print_line(f"+ {words}", style="green")
+        return
+    why = f"  ({line.reason})" if line.reason else ""
+    place = f"{line.where}: " if line.action in ("refused", "skip") else ""
+    print_line(f"{sign} {place}{words}{why}", style=style)
