@@ -70,16 +70,28 @@ def model() -> Iterator[StubModel]:
         yield stub
 
 
-def clients(model: StubModel) -> dict[str, Any]:
+OPENED: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Every client of a test ends with it."""
+    yield
+    while OPENED:
+        closing = OPENED.pop().close()
+        if closing is not None:
+            asyncio.run(closing)
+
+
+def client_of(name: str, model: StubModel) -> Any:
     told = {"api_key": "secret", "max_retries": 0}
-    return {
-        "messages": anthropic.Anthropic(base_url=model.url, **told),
-        "chat": openai.OpenAI(base_url=f"{model.url}/v1", **told),
-        "responses": openai.OpenAI(base_url=f"{model.url}/v1", **told),
-        "messages-async": anthropic.AsyncAnthropic(base_url=model.url, **told),
-        "chat-async": openai.AsyncOpenAI(base_url=f"{model.url}/v1", **told),
-        "responses-async": openai.AsyncOpenAI(base_url=f"{model.url}/v1", **told),
-    }
+    api, _, way = name.partition("-")
+    if api == "messages":
+        made = (anthropic.AsyncAnthropic if way else anthropic.Anthropic)(base_url=model.url, **told)
+    else:
+        made = (openai.AsyncOpenAI if way else openai.OpenAI)(base_url=f"{model.url}/v1", **told)
+    OPENED.append(made)
+    return made
 
 
 def remembering(client: Any, memory: Tacit, **told: Any) -> Any:
@@ -199,10 +211,6 @@ async def converse(api: str, way: str, client: Any) -> None:
             if turn % 2
             else [{"type": "input_text" if api == "responses" else "text", "text": prompt(turn)}]
         )
-    await close(client)
-
-
-async def close(client: Any) -> None:
     closing = client.close()
     if closing is not None:
         await closing
@@ -215,7 +223,7 @@ def plain_record(api: str, way: str) -> list[dict[str, Any]]:
 
 def recorded(api: str, way: str, memory: Tacit | None) -> list[dict[str, Any]]:
     with StubModel() as model:
-        client = clients(model)[f"{api}-async" if way == "async" else api]
+        client = client_of(f"{api}-async" if way == "async" else api, model)
         asyncio.run(converse(api, way, client if memory is None else remembering(client, memory)))
         return [dict(request.body) for request in model.requests]
 
@@ -245,7 +253,7 @@ def test_without_a_daemon_the_very_bytes_go_out(api: str, tmp_path: Path) -> Non
 
 
 def test_what_is_handed_to_a_call_stays_as_it_is(loud: Tacit, memory: Tacit, model: StubModel) -> None:
-    client = clients(model)["messages"]
+    client = client_of("messages", model)
     ours = remembering(client, loud)
     assert type(ours) is anthropic.Anthropic
     assert ours is not client
@@ -271,7 +279,7 @@ def test_what_is_handed_to_a_call_stays_as_it_is(loud: Tacit, memory: Tacit, mod
 
 
 def test_options_raw_responses_streams_and_retries_pass_through(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(clients(model)["messages"], memory)
+    ours = remembering(client_of("messages", model), memory)
     told = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": prompt(0)}]}
     raw = ours.messages.with_raw_response.create(**told)
     assert raw.parse().content[0].text == "answer-0"
@@ -299,7 +307,7 @@ class Answer(BaseModel):
 
 
 def test_parsed_answers_pass_through(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(clients(model)["chat"], memory)
+    ours = remembering(client_of("chat", model), memory)
     said = 'Commit it. STUB_TEXT "{\\"number\\": 7}"'
     found = ours.chat.completions.parse(
         model="m", messages=[{"role": "user", "content": said}], response_format=Answer
@@ -308,20 +316,20 @@ def test_parsed_answers_pass_through(memory: Tacit, model: StubModel) -> None:
     found = ours.responses.parse(model="m", input=said, text_format=Answer)
     assert found.output_parsed == Answer(number=7)
     assert model.requests[-1].body["input"].startswith(said)
-    parsed = remembering(clients(model)["messages"], memory).messages.parse(
+    parsed = remembering(client_of("messages", model), memory).messages.parse(
         model="m", max_tokens=9, messages=[{"role": "user", "content": said}], output_format=Answer
     )
     assert parsed.parsed_output == Answer(number=7)
 
 
 def test_errors_are_the_apis_own(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(clients(model)["messages"], memory)
+    ours = remembering(client_of("messages", model), memory)
     with pytest.raises(anthropic.InternalServerError):
         ours.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "STUB_HTTP 500"}])
 
 
 def test_what_the_api_keeps_is_one_conversation(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(clients(model)["responses"], memory)
+    ours = remembering(client_of("responses", model), memory)
     first = ours.responses.create(model="m", tools=TOOLS["responses"], input=prompt(4))
     call = first.output[0]
     second = ours.responses.create(
@@ -337,7 +345,7 @@ def test_what_the_api_keeps_is_one_conversation(memory: Tacit, model: StubModel)
 
 
 def test_headers_say_whose_request_it_is_and_do_not_go_out(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(clients(model)["messages"], memory)
+    ours = remembering(client_of("messages", model), memory)
     told = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": prompt(0)}]}
     ours.messages.create(extra_headers={"X-Tacit": "off"}, **told)
     assert model.requests[-1].body == told
@@ -356,7 +364,7 @@ def test_what_is_said_is_learned_from(api: str, memory: Tacit) -> None:
         "responses": "tag every release",
     }[api]
     with StubModel() as model:
-        agent = Agent(api, "stream", remembering(clients(model)[api], memory))
+        agent = Agent(api, "stream", remembering(client_of(api, model), memory))
         asyncio.run(agent.turn(f"From now on always {rule}. STUB_TEXT noted"))
     memory.flush()
     held = [one.content for one in memory.engine.list_memories(MemoryFilter(), limit=200)]
@@ -364,7 +372,7 @@ def test_what_is_said_is_learned_from(api: str, memory: Tacit) -> None:
 
 
 def test_conversations_that_part_keep_what_they_share(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(clients(model)["messages"], memory)
+    ours = remembering(client_of("messages", model), memory)
 
     def ask(*said: str) -> list[Any]:
         roles = ("user", "assistant")
