@@ -52,7 +52,7 @@ def test_a_contradiction_waits_and_says_why(tacit, pair):
 
 
 def test_accepting_ends_the_other_one(tacit, pair):
-    assert tacit("review", "accept", pair[1][:12]).code == 0
+    assert tacit("review", "accept", pair[1][:16]).code == 0
     assert statuses(tacit) == {OLD: "superseded", NEW: "active"}
     assert tacit("review", "--json").json["review"] == []
 
