@@ -20,6 +20,7 @@ from tacit.cli.care import review
 from tacit.cli.numbers import stats
 from tacit.cli.page import ui
 from tacit.cli.settings import config
+from tacit.cli.transfer import exporting
 
 if TYPE_CHECKING:
     from tacit.cli.surroundings import Surroundings
@@ -79,6 +80,7 @@ for _panel, _commands in (
             "undo": review.undo,
             "why": traces.why,
             "tune": tuning.tune,
+            "export": exporting.export,
         },
     ),
     (
