@@ -1,5 +1,3 @@
-import { Tooltip } from "@mantine/core";
-
 const STANDING = new Set(["identity", "preference", "correction", "anti_pattern", "decision", "guideline"]);
 const EPISODIC = new Set(["todo", "outcome", "event", "observation", "digest"]);
 const PREFIX: Record<string, string> = {
@@ -23,11 +21,10 @@ const ABOUT = {
 /** A memory's kind as a small mark; the colour says how it ages. */
 export function Kind({ name }: { name: string }) {
   const life = lifeOf(name);
+  // The browser's own tooltip: there are hundreds of these in a list.
   return (
-    <Tooltip label={`${name.replaceAll("_", " ")}: ${ABOUT[life]}`}>
-      <span className={`kind kind-${life}`}>
-        {PREFIX[name] ?? name.slice(0, 5).toUpperCase()}
-      </span>
-    </Tooltip>
+    <span className={`kind kind-${life}`} title={`${name.replaceAll("_", " ")}: ${ABOUT[life]}`}>
+      {PREFIX[name] ?? name.slice(0, 5).toUpperCase()}
+    </span>
   );
 }

@@ -37,12 +37,13 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
         x: far * Math.cos(angle),
         y: far * Math.sin(angle),
         size: (graph.nodes.length < 400 ? 4 : 2.4) + 1.4 * Math.sqrt(degree.get(node.id) ?? 0) + 2 * node.importance,
-        label: node.label,
+        label: shortened(node.label),
+        words: node.label,
         color: colour(`--${lifeOf(node.kind)}`),
         alone: !degree.has(node.id),
       });
     });
-    for (const edge of graph.edges) picture.addEdge(edge.source, edge.target, { size: 0.6 + edge.weight, color: colour(`--edge-${edge.type}`) || colour("--quiet"), type: "line" });
+    for (const edge of graph.edges) picture.addEdge(edge.source, edge.target, { size: 1 + edge.weight, color: colour(`--edge-${edge.type}`) || colour("--quiet"), type: "line" });
 
     const near = () => {
       const centre = state.current.over ?? state.current.chosen;
@@ -51,12 +52,12 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
     let lit = near();
     const sigma = new Sigma(picture, element, {
       labelFont: "Inter Variable, sans-serif", labelSize: 12, labelColor: { color: colour("--ink") }, labelDensity: 0.6, labelRenderedSizeThreshold: graph.nodes.length < 150 ? 7 : 10,
-      defaultDrawNodeHover: () => undefined, zIndex: true, hideEdgesOnMove: graph.edges.length > 3000, minCameraRatio: 0.02, maxCameraRatio: 4,
+      defaultDrawNodeHover: () => undefined, allowInvalidContainer: true, zIndex: true, hideEdgesOnMove: graph.edges.length > 3000, minCameraRatio: 0.02, maxCameraRatio: 4,
       nodeReducer: (id, data) => {
         const words = state.current.find;
-        const found = words !== "" && String(data["label"]).toLowerCase().includes(words);
+        const found = words !== "" && String(data["words"]).toLowerCase().includes(words);
         const faded = (lit !== undefined && !lit.has(id)) || (words !== "" && !found);
-        return { ...data, ...(faded && { color: colour("--line"), label: null, zIndex: 0 }), ...((found || (lit !== undefined && lit.has(id))) && { forceLabel: true, zIndex: 2, size: data["size"] * 1.25 }) };
+        return { ...data, ...(faded && { color: colour("--line"), label: null, zIndex: 0 }), ...((found || (lit !== undefined && lit.has(id))) && { forceLabel: lit === undefined || lit.size < 25, zIndex: 2, size: data["size"] * 1.25 }) };
       },
       edgeReducer: (edge, data) => (lit === undefined ? data : picture.extremities(edge).every((id) => lit!.has(id)) ? { ...data, size: 2 } : { ...data, hidden: true }),
     });
@@ -102,4 +103,8 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
   }, [find, chosen]);
 
   return <div ref={box} className="graph-canvas" role="img" aria-label={`${graph.nodes.length} memories and ${graph.edges.length} relations; the list beside it holds the same`} />;
+}
+
+function shortened(label: string): string {
+  return label.length <= 38 ? label : `${label.slice(0, 36).trimEnd()}…`;
 }

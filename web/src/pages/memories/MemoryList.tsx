@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { IconPin } from "@tabler/icons-react";
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { isWriting } from "../../app/shortcuts";
 import { PAGE_ROWS, useMemoryPages, type MemoryFilter } from "../../api/queries";
 import type { Memory } from "../../api/types";
@@ -21,7 +21,8 @@ interface Props {
 }
 
 /** All memories as one long list of which only what is looked at is asked for and drawn. */
-export function MemoryList({ filter, filtered, chosen, open }: Props) {
+export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
+  const open = useStable(openNow);
   const box = useRef<HTMLDivElement>(null);
   const [total, setTotal] = useState<number>();
   const [at, setAt] = useState(0);
@@ -63,7 +64,7 @@ export function MemoryList({ filter, filtered, chosen, open }: Props) {
     window.addEventListener("keydown", listen);
     return () => window.removeEventListener("keydown", listen);
   });
-  const onKey = (event: KeyboardEvent, index: number) => {
+  const onKey = useStable((event: KeyboardEvent, index: number) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 };
     const step = steps[event.key];
     if (step !== undefined) {
@@ -72,7 +73,7 @@ export function MemoryList({ filter, filtered, chosen, open }: Props) {
     }
     if (event.key === "Home") move(0);
     if (event.key === "End") move((total ?? 1) - 1);
-  };
+  });
 
   if (problem !== undefined && problem !== null) return <ProblemBox error={problem} />;
   if (total === 0)
@@ -102,29 +103,7 @@ export function MemoryList({ filter, filtered, chosen, open }: Props) {
                     <i />
                   </span>
                 ) : (
-                  <button
-                    type="button"
-                    className="memory"
-                    data-row={item.index}
-                    data-chosen={memory.id === chosen || undefined}
-                    data-status={memory.status}
-                    tabIndex={item.index === at ? 0 : -1}
-                    onFocus={() => setAt(item.index)}
-                    onKeyDown={(event) => onKey(event, item.index)}
-                    onClick={() => open(memory.id)}
-                  >
-                    <Kind name={memory.kind} />
-                    <span className="memory-text">
-                      {memory.pinned && <IconPin size={12} aria-label="pinned" />}
-                      {memory.status !== "active" && <State name={memory.status} />} {memory.content}
-                    </span>
-                    <span className="memory-scope">{scopeOf(memory.scope)}</span>
-                    <span className="memory-importance" aria-label={`importance ${memory.importance}`} role="img">
-                      <i style={{ width: `${memory.importance * 100}%` }} />
-                    </span>
-                    <span className="num faint">{memory.use_count > 0 ? memory.use_count : "·"}</span>
-                    <time className="num faint">{dateOf(memory.validity.valid_from_ms)}</time>
-                  </button>
+                  <Row memory={memory} index={item.index} chosen={memory.id === chosen} reachable={item.index === at} setAt={setAt} onKey={onKey} open={open} />
                 )}
               </li>
             );
@@ -133,4 +112,50 @@ export function MemoryList({ filter, filtered, chosen, open }: Props) {
       </div>
     </div>
   );
+}
+
+interface RowProps {
+  memory: Memory;
+  index: number;
+  chosen: boolean;
+  reachable: boolean;
+  setAt: (index: number) => void;
+  onKey: (event: KeyboardEvent, index: number) => void;
+  open: (id: string) => void;
+}
+
+/** One line. It is drawn anew only when it is another one: the list moves under the wheel. */
+const Row = memo(function Row({ memory, index, chosen, reachable, setAt, onKey, open }: RowProps) {
+  return (
+    <button
+      type="button"
+      className="memory"
+      data-row={index}
+      data-chosen={chosen || undefined}
+      data-status={memory.status}
+      tabIndex={reachable ? 0 : -1}
+      onFocus={() => setAt(index)}
+      onKeyDown={(event) => onKey(event, index)}
+      onClick={() => open(memory.id)}
+    >
+      <Kind name={memory.kind} />
+      <span className="memory-text">
+        {memory.pinned && <IconPin size={12} aria-label="pinned" />}
+        {memory.status !== "active" && <State name={memory.status} />} {memory.content.slice(0, 240)}
+      </span>
+      <span className="memory-scope">{scopeOf(memory.scope)}</span>
+      <span className="memory-importance" aria-label={`importance ${memory.importance}`} role="img">
+        <i style={{ width: `${memory.importance * 100}%` }} />
+      </span>
+      <span className="num faint">{memory.use_count > 0 ? memory.use_count : "·"}</span>
+      <time className="num faint">{dateOf(memory.validity.valid_from_ms)}</time>
+    </button>
+  );
+});
+
+/** The same function on every render, which does what the newest one does. */
+function useStable<Arguments extends unknown[]>(given: (...values: Arguments) => void): (...values: Arguments) => void {
+  const newest = useRef(given);
+  newest.current = given;
+  return useCallback((...values: Arguments) => newest.current(...values), []);
 }

@@ -1,0 +1,107 @@
+"""How fast the page is: first paint, ten thousand memories under the wheel, five thousand nodes, memory of the daemon.
+
+`python scripts/measure_page.py` prints the figures; it asserts nothing, because clocks of shared machines do not.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from e2e.web.driver import Served, browser, served, settle, signed_in
+from e2e.web.seed import fill, fill_many
+
+MEMORIES = 10_000
+WATCH = """() => {
+  window.frames_ms = []; let last = performance.now();
+  const tick = (now) => { window.frames_ms.push(now - last); last = now; window.watching && requestAnimationFrame(tick); };
+  window.watching = true; requestAnimationFrame(tick);
+}"""
+
+
+def rss_mb(place: Served) -> float:
+    """Resident memory of the daemon."""
+    return place.api("/health")["rss_kb"] / 1024
+
+
+def first_paint_ms(opened, place: Served) -> tuple[float, float, float]:
+    """Medians of five loads with an empty cache: first paint, largest paint so far, and the numbers on the page."""
+    paints, contents = [], []
+    for _ in range(5):
+        page = signed_in(opened, place)
+        session = page.context.new_cdp_session(page)
+        session.send("Network.clearBrowserCache")
+        page.goto("about:blank")
+        page.goto(f"{place.base}/ui/")
+        page.locator(".kpi b").first.wait_for()
+        contents.append(page.evaluate("performance.now()"))
+        entries = "performance.getEntriesByType('paint').map(one => [one.name, one.startTime])"
+        paints.append(dict(page.evaluate(entries))["first-contentful-paint"])
+        page.context.close()
+    return statistics.median(paints), max(paints), statistics.median(contents)
+
+
+def frames_while_scrolling(page) -> list[float]:
+    """Milliseconds between frames while the wheel goes through the list."""
+    page.mouse.move(700, 500)
+    page.evaluate(WATCH)
+    for _ in range(120):
+        page.mouse.wheel(0, 420)
+        page.wait_for_timeout(16)
+    return page.evaluate("() => { window.watching = false; return window.frames_ms; }")
+
+
+def main() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="tacit-page-"))
+    fill(folder / "home", quick=True)
+    fill_many(folder / "home", MEMORIES)
+    with served(folder / "home") as place, browser() as opened:
+        place.api("/v1/status")
+        before = rss_mb(place)
+        median, worst, content = first_paint_ms(opened, place)
+        print(
+            f"first paint: {median:.0f} ms (median of 5, cache empty; worst {worst:.0f}); figures on the page: {content:.0f} ms"
+        )
+        page = signed_in(opened, place)
+        page.goto(f"{place.base}/ui/memories")
+        settle(page)
+        frames = sorted(frames_while_scrolling(page))
+        late = sum(frame > 50 for frame in frames)
+        at = len(frames)
+        print(
+            f"scrolling {MEMORIES} memories: {at} frames, median {frames[at // 2]:.1f} ms, p95 {frames[int(at * 0.95)]:.1f} ms, {late} over 50 ms"
+        )
+        page.evaluate("document.querySelector('.memory-box').scrollTop = 1e9")
+        last = page.evaluate("document.querySelector('.memory-box li').getAttribute('aria-setsize')")
+        began = page.evaluate("performance.now()")
+        page.locator(f'li[aria-posinset="{last}"] button').wait_for()
+        took = page.evaluate("performance.now()") - began
+        print(f"jump to the end: row {last} drawn after {took:.0f} ms")
+        page.goto(f"{place.base}/ui/graph")
+        page.get_by_text("5,000").click()
+        page.get_by_text("5,000 memories,").wait_for()
+        page.locator(".graph-progress").wait_for(state="detached", timeout=120_000)
+        laid = page.evaluate("performance.now()")
+        page.mouse.move(600, 450)
+        page.evaluate(WATCH)
+        for _ in range(60):
+            page.mouse.wheel(0, -60)
+            page.wait_for_timeout(16)
+        moved = sorted(page.evaluate("() => { window.watching = false; return window.frames_ms; }"))
+        print(
+            f"graph of 5,000: laid out by {laid / 1000:.1f} s, zooming {len(moved)} frames, median {moved[len(moved) // 2]:.1f} ms, p95 {moved[int(len(moved) * 0.95)]:.1f} ms (software rendering)"
+        )
+        for path in ("/ui/traces", "/ui/sessions", "/ui/settings", "/ui/health", "/ui/review"):
+            page.goto(place.base + path)
+            settle(page)
+        print(
+            f"daemon: {before:.0f} MB before the page, {rss_mb(place):.0f} MB after all of it ({rss_mb(place) - before:+.0f} MB)"
+        )
+
+
+if __name__ == "__main__":
+    main()

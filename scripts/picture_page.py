@@ -1,0 +1,105 @@
+"""Pictures of every page in both themes, for docs/guide/web.md, from a synthetic store.
+
+`python scripts/picture_page.py` writes docs/images/web-*.webp; `just screenshots` builds the page first.
+"""
+
+from __future__ import annotations
+
+import base64
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from e2e.web.driver import PAGES, browser, served, settle, signed_in
+from e2e.web.seed import fill
+
+FOLDER = Path(__file__).parents[1] / "docs" / "images"
+SIZE = {"width": 1440, "height": 900}
+PHONE = {"width": 375, "height": 812}
+MOST_BYTES = 200_000
+
+
+def keep(page, name: str) -> None:
+    """Write what is to be seen as WebP, as good as fits the size."""
+    session = page.context.new_cdp_session(page)
+    for quality in (82, 70, 55, 40):
+        taken = session.send("Page.captureScreenshot", {"format": "webp", "quality": quality})
+        data = base64.b64decode(taken["data"])
+        if len(data) <= MOST_BYTES:
+            break
+    path = FOLDER / f"web-{name}.webp"
+    path.write_bytes(data)
+    print(f"{path.name}: {len(data) // 1000} kB")
+
+
+def open_trace(page, base: str) -> None:
+    """The trace with the most to see: a prompt that got something, its best memory opened, the gate moved."""
+    page.goto(f"{base}/ui/traces?outcome=injected&surface=prompt&text=commit")
+    page.locator("a.recall").first.click()
+    page.locator(".lane").first.wait_for()
+    settle(page)
+
+
+def picture(page, place, theme: str) -> None:
+    for name, path in PAGES.items():
+        page.goto(place.base + path)
+        settle(page)
+        if name == "graph":
+            page.locator(".graph-progress").wait_for(state="detached")
+            page.get_by_text("As a list").click()
+            page.locator(".graph-list button", has_text="Prices shown to customers").click()
+            page.get_by_text("As a list").click()
+        if name == "playground":
+            page.get_by_role("textbox", name="Prompt").fill(
+                "Add a debug log line with the customer's e-mail address when an order mail bounces"
+            )
+            page.get_by_role("button", name="Ask").click()
+            page.locator(".lane").first.wait_for()
+        page.wait_for_timeout(500)
+        keep(page, f"{name}-{theme}")
+    open_trace(page, place.base)
+    page.wait_for_timeout(300)
+    keep(page, f"trace-{theme}")
+    page.locator(".lane-open").first.click()
+    slider = page.get_by_role("slider", name="Threshold")
+    slider.focus()
+    for _ in range(22):
+        page.keyboard.press("ArrowLeft")
+    page.locator('.lane[data-now="added"]').first.wait_for()
+    page.locator(".stages").evaluate("one => one.scrollIntoView()")
+    page.wait_for_timeout(400)
+    keep(page, f"replay-{theme}")
+    page.goto(f"{place.base}/ui/sessions")
+    page.locator("a.session").nth(1).click()
+    settle(page)
+    page.wait_for_timeout(300)
+    keep(page, f"session-{theme}")
+    page.goto(f"{place.base}/ui/memories?text=release script")
+    page.locator("button.memory").first.click()
+    page.get_by_role("tab", name="Versions").click()
+    page.locator("ol.versions li").nth(1).wait_for()
+    page.wait_for_timeout(300)
+    keep(page, f"memory-{theme}")
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="tacit-pictures-"))
+    fill(folder / "home")
+    with served(folder / "home") as place, browser() as opened:
+        for theme in ("light", "dark"):
+            page = signed_in(opened, place, theme=theme, size=SIZE)
+            picture(page, place, theme)
+            page.context.close()
+        page = signed_in(opened, place, size=PHONE)
+        settle(page)
+        page.wait_for_timeout(400)
+        keep(page, "overview-phone")
+        open_trace(page, place.base)
+        keep(page, "trace-phone")
+
+
+if __name__ == "__main__":
+    main()
