@@ -87,6 +87,10 @@ class Keeper:
         self._judge: Judge = PairJudge(word_matches(embedder))
         self._lock = threading.Lock()
 
+    def follow(self, *, near_duplicate_cosine: float) -> None:
+        """Judge by another cosine from now on."""
+        self._near = near_duplicate_cosine
+
     def keep(
         self,
         items: Sequence[Item],

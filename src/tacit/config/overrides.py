@@ -77,6 +77,8 @@ def set_values(home: Home, place: Place, values: Mapping[str, object]) -> tuple[
         InvalidSetting, UnknownSetting: if the values or the file are wrong; nothing is written.
     """
     file = file_of(home, place)
+    if place.holder == "project_file" and not Path(place.name).expanduser().is_dir():
+        raise InvalidSetting(f"There is no folder {place.name}.", hint="Name the folder of a project.")
     with _alone(home):
         document, text = _read(file)
         comments = "" if document else text  # where there is nothing else, nothing would carry them

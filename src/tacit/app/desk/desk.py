@@ -23,7 +23,7 @@ from tacit.model.changes import Change
 from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import Scope, ScopeFilter, project_scope
-from tacit.ports.store import MemoryFilter, ProjectRecord
+from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats
 
 RRF_K = 60
 """Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): sum of 1 / (60 + rank) over the rankings."""
@@ -141,6 +141,10 @@ class Desk:
             for one in self._store.projects()
         ]
         return tuple(sorted(found, key=lambda one: (one.project.name, one.project.id)))
+
+    def stored(self) -> StoreStats:
+        """Counts of what is stored; cheap."""
+        return self._store.stats()
 
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds that hold."""
