@@ -124,3 +124,21 @@ def test_the_seeds_flow_without_a_restart(tacit):
     assert holds() == (5, 5)
     assert flags() == {"build": False}
     assert "build" in tacit("config", "agents").out
+
+
+def test_how_is_learned_follows_the_file_too(tacit):
+    tacit("remember", "Always run make lint.")
+    engine = tacit.daemon.engine
+    config(tacit, "set", "capture.auto_accept", "0.9")
+    config(tacit, "set", "capture.near_duplicate_cosine", "0.99")
+    config(tacit, "set", "capture.enabled", "false")
+    engine._parts.settings.look_again()  # a second later
+    capture = engine._writing().capture
+    assert (capture._preparer.accept_from, capture._keeper._near, capture._settings.enabled) == (
+        0.9,
+        0.99,
+        False,
+    )
+    config(tacit, "reset", "--all")
+    engine._parts.settings.look_again()
+    assert engine._writing().capture._settings.enabled
