@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import BaseModel
 
 from tacit import Tacit
 from tacit.errors import InvalidInput
 from tacit.hosts.probe.stub_model import StubModel
-from tacit.middleware import with_memory
+from tacit.middleware import http_client, with_memory
 from tacit.ports.store import MemoryFilter
 
 anthropic = pytest.importorskip("anthropic")
@@ -386,6 +387,18 @@ def test_conversations_that_part_keep_what_they_share(memory: Tacit, model: Stub
     again = ask(prompt(0), "answer-0", prompt(1), "answer-1", prompt(7))
     assert left[0] == right[0] == again[0] == first[0]
     assert again[:3] == left[:3]
+
+
+def test_a_framework_may_be_given_the_http_client(memory: Tacit, model: StubModel) -> None:
+    carrier = http_client(httpx.Client(), memory, deadline_ms=SLOW)
+    assert isinstance(carrier, httpx.Client)
+    ours = openai.OpenAI(api_key="secret", base_url=f"{model.url}/v1", http_client=carrier)
+    OPENED.append(ours)
+    found = ours.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt(1)}])
+    assert found.choices[0].message.content == "answer-1"
+    assert "<tacit-memory" in json.dumps(model.requests[-1].body)
+    with pytest.raises(InvalidInput):
+        http_client("https://example.com", memory)
 
 
 def test_what_is_no_client_is_refused(memory: Tacit) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tacit.middleware.wrap import with_memory
+from tacit.middleware.wrap import http_client, with_memory
 
-__all__ = ["with_memory"]
+__all__ = ["http_client", "with_memory"]

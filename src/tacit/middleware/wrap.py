@@ -49,6 +49,32 @@ def with_memory(
             f"{type(client).__name__} is no client of the anthropic or openai SDK.",
             hint="Give an Anthropic, AsyncAnthropic, OpenAI or AsyncOpenAI client.",
         )
+    carrier = http_client(inner, memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms)
+    return cast("C", copy(http_client=carrier))
+
+
+def http_client(
+    inner: C,
+    memory: Tacit | None = None,
+    *,
+    session: str = "",
+    cwd: str | os.PathLike[str] | None = None,
+    agent: str = "",
+    deadline_ms: float = 400.0,
+) -> C:
+    """An HTTP client that sends through `inner` and gives conversations a memory, for frameworks that take one of their user's.
+
+    Args:
+        inner: a client of httpx or httpx2, sync or async.
+        memory: an open memory; None = the daemon's.
+        session: the session that every request belongs to; "" = found by what is said.
+        cwd: folder whose project it is about.
+        agent: name of the agent.
+        deadline_ms: longest wait for one thing that is asked for a request.
+
+    Raises:
+        InvalidInput: if it is no such client.
+    """
     known = memory or Tacit.connect(cwd=cwd)
     talks = Talks(lambda name: known.session(name, cwd=cwd, agent=agent, deadline_ms=deadline_ms))
-    return cast("C", copy(http_client=carrying(inner, Exchange(talks, session=session))))
+    return cast("C", carrying(inner, Exchange(talks, session=session)))
