@@ -37,3 +37,11 @@ check: lint test
 # real host clients against the loopback stub model
 e2e *args:
     uv run pytest -m "e2e or slow" --timeout 300 "$@"
+
+# the pages and schemas under docs/reference that are made from the code
+reference:
+    uv run python -m tacit.api.reference > docs/reference/api.md
+    uv run python -m tacit.api.openapi docs/reference/openapi.json
+    uv run python -m tacit.cli.reference > docs/reference/cli.md
+    uv run python -m tacit.config.reference > docs/reference/settings.md
+    uv run python -m tacit.config.reference --schema > docs/reference/settings.schema.json

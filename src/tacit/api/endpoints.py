@@ -183,7 +183,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "The whole",
         _get("/v1/status", ask.NoBody, handlers.status, "EngineStatus"),
-        _get("/v1/health", ask.NoBody, desk.health, "Health"),
+        _get("/v1/health", asked.HowThorough, desk.health, "Health"),
         _get("/v1/metrics", ask.NoBody, metrics, "", media_type="text/plain"),
         _get("/v1/openapi.json", ask.NoBody, openapi, "Document"),
         _get("/v1/stats", ask.NoBody, handlers.stats, "StoreUse"),

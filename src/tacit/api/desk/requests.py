@@ -148,6 +148,14 @@ class ChartTime(Request):
     )
 
 
+class HowThorough(Request):
+    """How closely to look."""
+
+    thorough: bool = Field(
+        default=False, description="also read the whole store for damage, which takes its time"
+    )
+
+
 class AtPlace(Request):
     """Whose settings."""
 
