@@ -10,7 +10,7 @@ from typing import Any
 from tacit.capture.importing import statements
 from tacit.capture.importing.fields import text_of
 from tacit.capture.importing.items import Foreign, Reader, Refused
-from tacit.capture.importing.opening import database, is_database, tables_of
+from tacit.capture.importing.opening import columns_of, database, is_database
 from tacit.errors import InvalidInput
 
 Row = Mapping[str, Any]
@@ -34,7 +34,7 @@ def _knows(tool: str) -> Callable[[Path], bool]:
             return False
         try:
             with database(path) as connection:
-                return columns <= tables_of(connection).get(table, frozenset())
+                return columns <= columns_of(connection, table)
         except (sqlite3.Error, InvalidInput, OSError):
             return False
 
@@ -80,7 +80,7 @@ def _claude_mem(path: Path) -> Iterator[Foreign | Refused]:
 def _mem0(path: Path) -> Iterator[Foreign | Refused]:
     """The history of mem0: what each memory says last, unless it was deleted."""
     seen: set[str] = set()
-    for row, where in _rows(path, "history", "coalesce(updated_at, created_at) DESC, rowid"):
+    for row, where in _rows(path, "history", "rowid"):
         if row is None:
             yield Refused(where=path.name, reason=where)
             continue

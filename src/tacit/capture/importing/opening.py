@@ -147,13 +147,12 @@ def _reads_only(action: int, *_: object) -> int:
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def tables_of(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
-    """Columns by table; views are no tables."""
-    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    found: dict[str, frozenset[str]] = {}
-    for row in names[:500]:
-        name = str(row[0])
-        quoted = name.replace('"', '""')
-        columns = connection.execute(f'PRAGMA table_info("{quoted}")').fetchall()
-        found[name] = frozenset(str(column[1]) for column in columns)
-    return found
+def columns_of(connection: sqlite3.Connection, table: str) -> frozenset[str]:
+    """Columns of a plain table; none where there is no such table, or a view or virtual table of that name."""
+    found = connection.execute(
+        "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)
+    ).fetchone()
+    if found is None or "VIRTUAL" in str(found[0])[:40].upper():
+        return frozenset()
+    quoted = table.replace('"', '""')
+    return frozenset(str(row[1]) for row in connection.execute(f'PRAGMA table_info("{quoted}")').fetchall())

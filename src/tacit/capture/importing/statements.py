@@ -45,7 +45,7 @@ def sugar(row: Row, where: str) -> Foreign | Refused:
 
 
 def memory_service(row: Row, where: str) -> Foreign | Refused:
-    """mcp-memory-service 10."""
+    """mcp-memory-service 12."""
     if row.get("deleted_at") is not None:
         return Refused(where=where, reason="deleted there", meant=True)
     tags = words_of(row.get("tags") or ())
