@@ -477,6 +477,7 @@ class Engine:
         if matches is not None:
             matches("warm", ["warm"])
         self._pipeline.warm()
+        compile_waiting()
         self._writing()
         compile_waiting()
 

@@ -188,8 +188,8 @@ class DaemonProcess:
                 if not begun:
                     begun = True
                     refresh_launcher(self._home)
+                    engine.warm()  # first what prompts need
                     self._wanted.set()
-                    engine.warm()
                     # What is loaded by now stays; a collection that walked all of it would stop a prompt for tens of milliseconds.
                     gc.freeze()
                     self._drain(engine)
