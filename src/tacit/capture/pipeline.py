@@ -128,13 +128,12 @@ class CapturePipeline:
 
     def follow(self, settings: CaptureSettings) -> None:
         """Go by `settings` from now on; nothing when they are the same."""
-        if settings is self._settings:
-            return
-        self._settings = settings
-        self._preparer = replace(
-            self._preparer, judge=settings.importance, accept_from=settings.auto_accept
-        )
-        self._keeper.follow(near_duplicate_cosine=settings.near_duplicate_cosine)
+        if settings is not self._settings:
+            self._settings = settings
+            self._preparer = replace(
+                self._preparer, judge=settings.importance, accept_from=settings.auto_accept
+            )
+            self._keeper.follow(near_duplicate_cosine=settings.near_duplicate_cosine)
 
     def store_drafts(
         self, drafts: Sequence[Draft], *, values: Mapping[str, str | None] | None = None
