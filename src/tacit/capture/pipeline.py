@@ -130,9 +130,8 @@ class CapturePipeline:
         """Go by `settings` from now on; nothing when they are the same."""
         if settings is not self._settings:
             self._settings = settings
-            self._preparer = replace(
-                self._preparer, judge=settings.importance, accept_from=settings.auto_accept
-            )
+            judge, least = settings.importance, settings.auto_accept
+            self._preparer = replace(self._preparer, judge=judge, accept_from=least)
             self._keeper.follow(near_duplicate_cosine=settings.near_duplicate_cosine)
 
     def store_drafts(
