@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
+from tacit.recall.score.gate.evidence import EVIDENCE
 from tacit_evals.fit.gate import (
     FRAME_TOKENS,
     LINE_TOKENS,
+    PRIOR,
     Asked,
+    Pairs,
     Predicted,
     bounded_threshold,
     controlled_threshold,
+    fit_weights,
     foreign_threshold,
+    ridge_logistic,
     token_threshold,
 )
 from tacit_evals.report.scorecard import Line
@@ -96,3 +102,26 @@ def test_a_line_is_met_or_not_or_stands_for_comparison():
     assert Line(name="x", value=0.4).met is None
     assert Line(name="x", value=None, least=0.4).met is None
     assert Line(name="x", value=0.4, least=0.1).wanted == "≥ 0.1"
+
+
+def test_a_weight_stays_at_the_prior_where_the_data_say_nothing_and_moves_with_them():
+    """One column, two rows of equal evidence and opposite outcome: the data are silent, so the weight is the prior's."""
+    x, y, w = np.array([[1.0], [1.0]]), np.array([1.0, 0.0]), np.ones(2)
+    weights, bias = ridge_logistic(x, y, w, penalty=4.0, centre=np.array([0.4]))
+    assert weights[0] == pytest.approx(0.4, abs=1e-3)
+    assert weights[0] + bias == pytest.approx(0.0, abs=1e-3)  # half of such rows are needed
+    # Evidence 1 and -1 with outcome 1 and 0: the slope p(1 - p) of each row pulls up, 2 (1 - p) = 4 (b - 0.4).
+    (pulled,), _ = ridge_logistic(np.array([[1.0], [-1.0]]), y, w, penalty=4.0, centre=np.array([0.4]))
+    assert 2 * (1 - chance(pulled)) == pytest.approx(4.0 * (pulled - 0.4), abs=1e-4)
+
+
+def test_every_piece_of_evidence_has_a_prior_and_few_rows_do_not_overrule_it():
+    assert set(PRIOR) == set(EVIDENCE)
+    rows = np.eye(len(EVIDENCE))
+    few = Pairs(
+        evidence=rows,
+        needed=np.array([1.0, *[0.0] * (len(EVIDENCE) - 1)]),
+        weight=np.ones(len(EVIDENCE)),
+        of=np.arange(len(EVIDENCE)),
+    )
+    assert fit_weights(few).weights == pytest.approx([PRIOR[name] for name in EVIDENCE], abs=0.02)

@@ -4,7 +4,9 @@ The short lists are those of the shipped read path (`Pool`, with a gate that onl
 no judge gave anything, and the prompts of one project asked of another one's store (generic rules aside). Marginal pairs
 are left out. Deterministic: rows in the order of the data, no randomness.
 
-Weights: logistic regression with a ridge penalty (Hoerl and Kennard, 1970; Newton steps). Calibration (Platt, 1999) and
+Weights: logistic regression with a normal prior (maximum a posteriori; Bishop, 2006, section 4.5; Newton steps). The prior says that
+every piece of evidence counts alike, and it is strong on purpose: two or three projects teach how much a piece counts in them,
+not how much it will count in the next one (docs/adr/0023-evidence-counts-alike.md). Calibration (Platt, 1999) and
 threshold use predictions for prompts that the weights were not fitted on (`FOLDS` parts). Leaving a whole project out here
 too leaves one to fit on, and thresholds half again as high as the bounds ask for.
 
@@ -32,7 +34,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
-from tacit.recall.score.gate.evidence import evidence_of
+from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
 from tacit.recall.score.gate.model import MANY, MOST, SurfaceModel
 from tacit_evals.data.judged import Judgment, Project, Prompt
 from tacit_evals.fit.fitted import SHIPPED, Fitted
@@ -43,16 +45,20 @@ from tacit_evals.suites.pool import Pool
 Array = NDArray[np.float64]
 ALPHA = 0.12
 """Bound on the expected rate of injections into prompts that deserve nothing."""
-FOREIGN = 0.025
-"""The same for prompts of another project, what applies everywhere aside. What is promised is 0.03: a project that was not fitted
-on differs from those that were."""
+FOREIGN = 0.035
+"""The same for prompts of another project, what applies everywhere aside."""
 STRANGERS = 90
 """So many prompts of further projects, which nobody judged, are asked of every store besides."""
 TOKENS = 30.0
 """Bound on the expected tokens a prompt."""
 MOST_TOKENS = 400.0
 """No prompt is charged more than this: a loss has to have a bound."""
-PENALTY = 10.0
+PRIOR: Mapping[str, float] = {
+    "intent": 0.4, "breadth": 0.4, "character": 0.4, "cosine": 0.4, "rare": 0.4, "home": 0.2,
+}  # fmt: skip
+"""Mean of the prior, per standard deviation of the evidence. Half as much for `home`: it tells strangers, not memories."""
+PENALTY = 400.0
+"""Precision of the prior: 1 / variance of each weight."""
 CROSS_WEIGHT = 0.2
 START_WEIGHT = 0.3
 """Of pairs with memories of the start pack: what tells them is what tells the others, but broad ones stand there."""
@@ -222,25 +228,26 @@ def pairs_of(
 
 
 def ridge_logistic(
-    x: Array, y: Array, w: Array, *, penalty: float, steps: int = STEPS
+    x: Array, y: Array, w: Array, *, penalty: float, centre: Array | None = None, steps: int = STEPS
 ) -> tuple[Array, float]:
-    """Weights and bias that minimise the weighted cross-entropy plus penalty / 2 times the squared norm of the weights.
+    """Weights and bias that minimise the weighted cross-entropy plus penalty / 2 times the squared distance to `centre` (0).
 
     Newton steps, each halved until the loss falls.
     """
+    prior: Array = np.append(np.zeros(x.shape[1]) if centre is None else centre, 0.0)
     table = np.c_[x, np.ones(len(x))]
     ridge = np.r_[np.full(x.shape[1], penalty), 1e-6]
     share = float((w * y).sum() / w.sum())
-    beta = np.r_[np.zeros(x.shape[1]), np.log(share / (1 - share))]
+    beta = prior + np.r_[np.zeros(x.shape[1]), np.log(share / (1 - share))]
 
     def loss(b: Array) -> float:
         z = table @ b
-        return float((w * (np.logaddexp(0.0, z) - y * z)).sum() + 0.5 * (ridge * b * b).sum())
+        return float((w * (np.logaddexp(0.0, z) - y * z)).sum() + 0.5 * (ridge * (b - prior) ** 2).sum())
 
     now = loss(beta)
     for _ in range(steps):
         p = 1 / (1 + np.exp(-(table @ beta)))
-        gradient = table.T @ (w * (p - y)) + ridge * beta
+        gradient = table.T @ (w * (p - y)) + ridge * (beta - prior)
         hessian = (table * (w * p * (1 - p))[:, None]).T @ table + np.diag(ridge)
         step = np.linalg.solve(hessian, gradient)
         size = 1.0
@@ -259,7 +266,13 @@ def fit_weights(pairs: Pairs, *, penalty: float = PENALTY) -> SurfaceModel:
     x, w = pairs.evidence, pairs.weight
     mean = np.average(x, axis=0, weights=w)
     scale = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=w)) + 1e-3
-    weights, bias = ridge_logistic(np.clip((x - mean) / scale, -MOST, MOST), pairs.needed, w, penalty=penalty)
+    weights, bias = ridge_logistic(
+        np.clip((x - mean) / scale, -MOST, MOST),
+        pairs.needed,
+        w,
+        penalty=penalty,
+        centre=np.array([PRIOR[name] for name in EVIDENCE]),
+    )
     return SurfaceModel(
         mean=_rounded(mean),
         scale=_rounded(scale),

@@ -26,7 +26,7 @@ from tacit_evals.fit.leaks import same_project
 PRIOR: Mapping[str, Mapping[str, float]] = {
     "given": {"breadth": 0.8, "known": 0.25, "recent": 0.15, "short": 0.15, "learned": 0.35},
     "local": {
-        "breadth": 0.7, "known": 0.05, "recent": 0.15, "short": 0.25, "learned": 0.3, "few_objects": 0.2, "no_places": 0.15,
+        "breadth": 0.7, "known": 0.05, "recent": 0.15, "short": 0.25, "learned": 0.4, "few_objects": 0.2, "no_places": 0.15,
     },
 }  # fmt: skip
 """Mean of the prior, per standard deviation of the evidence; set by hand."""
