@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 M = TypeVar("M")
 LOCK_S = 5.0
 END_CHARS = 4000
-RESULT_CHARS = 8000
+RESULT_CHARS = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
