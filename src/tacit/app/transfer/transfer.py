@@ -40,7 +40,8 @@ from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import note_copy
 
-BATCH = 100
+BATCH = 16
+"""Statements of one transaction: within one every pair is judged, across them only the nearest."""
 KEY_CHARS = 12
 LISTED = 1_000_000
 Progress = Callable[[int], None]
