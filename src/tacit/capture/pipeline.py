@@ -7,11 +7,10 @@ where the user has named one, and never while a transaction is open; never injec
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from threading import Lock
 
 from tacit.capture.backfill import EVERYTHING, Backfill, Wanted
 from tacit.capture.bootstrap import RulesImport, import_rule_files
@@ -38,7 +37,7 @@ from tacit.capture.reconcile.rejected import Rejected
 from tacit.capture.report import CaptureReport, report_of
 from tacit.capture.session import Learned, Place, learn, provenance, statement_draft
 from tacit.capture.store import Item, Keeper, Write
-from tacit.capture.transcript import TranscriptSource, read_transcript
+from tacit.capture.transcript import TranscriptSource, read_transcript, source_of
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.transcripts.sessions import Session
 from tacit.capture.turn import Position, Transcript, Turn
@@ -107,6 +106,7 @@ class CapturePipeline:
         reader: ModelReader | None = None,
     ) -> None:
         self._reader = reader
+        self._pending = Lock()  # two runs would read, and pay for, the same words
         self._store = store
         self._step = step
         # The live record: the store has it a moment later, and what was handed over last would be missing.
@@ -199,7 +199,7 @@ class CapturePipeline:
             StoreError: see its subclasses; nothing is stored and the handover stays.
         """
         try:
-            source = _source(handover)
+            source = source_of(handover)
         except InvalidPayload as error:
             self._store.finish_handover(handover.key)
             return (Skip(content="", reason=str(error)),)
@@ -227,14 +227,15 @@ class CapturePipeline:
             return (Skip(content="", reason=f"transcript not readable: {error}"),)
 
     def capture_pending(self, *, limit: int = 100) -> CaptureReport:
-        """Capture every pending handover, oldest first; each one is a transaction of its own."""
+        """Capture every pending handover, oldest first; each one is a transaction of its own. One run at a time."""
         report = CaptureReport()
-        for handover in self._store.pending_handovers(limit=limit):
-            changes = self.capture_handover(handover)
-            failed = any(
-                isinstance(c, Skip) and not c.content and c.reason.startswith(_FAILED) for c in changes
-            )
-            report += CaptureReport(handovers=1, failed=1) if failed else report_of(changes, handovers=1)
+        with self._pending:
+            for handover in self._store.pending_handovers(limit=limit):
+                changes = self.capture_handover(handover)
+                failed = any(
+                    isinstance(c, Skip) and not c.content and c.reason.startswith(_FAILED) for c in changes
+                )
+                report += CaptureReport(handovers=1, failed=1) if failed else report_of(changes, handovers=1)
         return report
 
     def capture_said(self, source: TranscriptSource) -> CaptureReport:
@@ -467,34 +468,3 @@ class CapturePipeline:
 
 
 _FAILED = ("transcript not readable", "Handover ")
-
-
-def _source(handover: Handover) -> TranscriptSource:
-    """Read a handover's payload.
-
-    Raises:
-        InvalidPayload: naming what is missing.
-    """
-    try:
-        raw = cast("object", json.loads(handover.payload))
-    except ValueError as error:
-        raise InvalidPayload(f"Handover {handover.key} is no JSON: {error}.") from error
-    if not isinstance(raw, dict):
-        raise InvalidPayload(f"Handover {handover.key} is no JSON object.")
-    fields = cast("dict[str, object]", raw)
-
-    def text(name: str, default: str = "") -> str:
-        value = fields.get(name, default)
-        return value if isinstance(value, str) else default
-
-    source = TranscriptSource(
-        host=text("host", handover.session.host),
-        session_id=text("session_id", handover.session.session_id),
-        path=text("transcript_path"),
-        cwd=text("cwd"),
-        messages=fields.get("messages"),
-        ended=fields.get("ended") is True,
-    )
-    if not source.path and source.messages is None:
-        raise InvalidPayload(f"Handover {handover.key} has neither `transcript_path` nor `messages`.")
-    return source

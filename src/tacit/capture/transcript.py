@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from tacit.capture.transcripts.claude_code import read_claude_code
 from tacit.capture.transcripts.opencode.database import read_opencode, read_opencode_messages
@@ -11,6 +13,7 @@ from tacit.capture.transcripts.plain import read_messages
 from tacit.capture.transcripts.sessions import Since, read_sessions
 from tacit.capture.turn import Position, Transcript
 from tacit.errors import InvalidPayload
+from tacit.ports.store import Handover
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,3 +64,34 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
             f"{path} holds no session {wanted}.", hint="Expected a transcript of that session."
         )
     return named[0] if named else found[0].transcript
+
+
+def source_of(handover: Handover) -> TranscriptSource:
+    """Where a handover's session is, as its payload says.
+
+    Raises:
+        InvalidPayload: naming what is missing.
+    """
+    try:
+        raw = cast("object", json.loads(handover.payload))
+    except ValueError as error:
+        raise InvalidPayload(f"Handover {handover.key} is no JSON: {error}.") from error
+    if not isinstance(raw, dict):
+        raise InvalidPayload(f"Handover {handover.key} is no JSON object.")
+    fields = cast("dict[str, object]", raw)
+
+    def text(name: str, default: str = "") -> str:
+        value = fields.get(name, default)
+        return value if isinstance(value, str) else default
+
+    source = TranscriptSource(
+        host=text("host", handover.session.host),
+        session_id=text("session_id", handover.session.session_id),
+        path=text("transcript_path"),
+        cwd=text("cwd"),
+        messages=fields.get("messages"),
+        ended=fields.get("ended") is True,
+    )
+    if not source.path and source.messages is None:
+        raise InvalidPayload(f"Handover {handover.key} has neither `transcript_path` nor `messages`.")
+    return source
