@@ -12,6 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from playwright.sync_api import Browser, Page
+
 from e2e.web.driver import Served, browser, served, settle, signed_in
 from e2e.web.seed import fill, fill_many
 
@@ -28,7 +30,7 @@ def rss_mb(place: Served) -> float:
     return place.api("/health")["rss_kb"] / 1024
 
 
-def first_paint_ms(opened, place: Served) -> tuple[float, float, float]:
+def first_paint_ms(opened: Browser, place: Served) -> tuple[float, float, float]:
     """Medians of five loads with an empty cache: first paint, largest paint so far, and the numbers on the page."""
     paints, contents = [], []
     for _ in range(5):
@@ -45,7 +47,7 @@ def first_paint_ms(opened, place: Served) -> tuple[float, float, float]:
     return statistics.median(paints), max(paints), statistics.median(contents)
 
 
-def frames_while_scrolling(page) -> list[float]:
+def frames_while_scrolling(page: Page) -> list[float]:
     """Milliseconds between frames while the wheel goes through the list."""
     page.mouse.move(700, 500)
     page.evaluate(WATCH)

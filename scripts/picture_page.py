@@ -12,7 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from e2e.web.driver import PAGES, browser, served, settle, signed_in
+from playwright.sync_api import Page
+
+from e2e.web.driver import PAGES, Served, browser, served, settle, signed_in
 from e2e.web.seed import fill
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
@@ -21,7 +23,7 @@ PHONE = {"width": 375, "height": 812}
 MOST_BYTES = 200_000
 
 
-def keep(page, name: str) -> None:
+def keep(page: Page, name: str) -> None:
     """Write what is to be seen as WebP, as good as fits the size."""
     session = page.context.new_cdp_session(page)
     for quality in (82, 70, 55, 40):
@@ -34,7 +36,7 @@ def keep(page, name: str) -> None:
     print(f"{path.name}: {len(data) // 1000} kB")
 
 
-def open_trace(page, base: str) -> None:
+def open_trace(page: Page, base: str) -> None:
     """The trace with the most to see: a prompt that got something, its best memory opened, the gate moved."""
     page.goto(f"{base}/ui/traces?outcome=injected&surface=prompt&text=commit")
     page.locator("a.recall").first.click()
@@ -42,7 +44,7 @@ def open_trace(page, base: str) -> None:
     settle(page)
 
 
-def picture(page, place, theme: str) -> None:
+def picture(page: Page, place: Served, theme: str) -> None:
     for name, path in PAGES.items():
         page.goto(place.base + path)
         settle(page)
@@ -51,6 +53,10 @@ def picture(page, place, theme: str) -> None:
             page.get_by_text("As a list").click()
             page.locator(".graph-list button", has_text="Prices shown to customers").click()
             page.get_by_text("As a list").click()
+        if name == "settings":
+            page.goto(f"{place.base}/ui/settings?of=agents&name=plan")
+            settle(page)
+            page.get_by_role("button", name="Why recall.budgets.prompt").first.click()
         if name == "playground":
             page.get_by_role("textbox", name="Prompt").fill(
                 "Add a debug log line with the customer's e-mail address when an order mail bounces"
@@ -89,6 +95,8 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="tacit-pictures-"))
     fill(folder / "home")
     with served(folder / "home") as place, browser() as opened:
+        own = {"holder": "agents", "name": "plan", "values": {"recall.budgets.prompt": 300}}
+        place.api("/v1/settings", "PATCH", own)
         for theme in ("light", "dark"):
             page = signed_in(opened, place, theme=theme, size=SIZE)
             picture(page, place, theme)

@@ -134,6 +134,14 @@ def signed_in(
     return page
 
 
+def visit(page: Page, path: str) -> None:
+    """Go to another address of the page without loading it anew, as its own links do."""
+    page.evaluate(
+        "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')); }", path
+    )
+    settle(page)
+
+
 def settle(page: Page, *, within_ms: int = 15_000) -> None:
     """Wait until nothing is being loaded; the live stream stays open, so network silence is no sign."""
     # Not `wait_for_function`: it needs eval, which the page's policy forbids.
@@ -146,4 +154,5 @@ def settle(page: Page, *, within_ms: int = 15_000) -> None:
     raise TimeoutError(f"{page.url} is still loading")
 
 
-_SETTLED = "document.querySelector('main h1') !== null && document.querySelector('[aria-busy=true]') === null"
+_SETTLED = """document.querySelector('main h1, main h2') !== null
+  && document.querySelector('[aria-busy=true], [data-moving]') === null"""

@@ -98,6 +98,10 @@ def test_the_review_queue_is_worked_through_with_keys(go, web_home):
     page.keyboard.press("u")
     page.get_by_text("Taken back").first.wait_for()
     assert len(web_home.api("/v1/review")["review"]) == len(left)
+    page.keyboard.press("g")
+    page.keyboard.press("r")  # goes to this page; it does not reject
+    page.wait_for_timeout(300)
+    assert len(web_home.api("/v1/review")["review"]) == len(left)
 
 
 def test_a_trace_is_replayed_at_another_threshold_and_judged(go, web_home):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.web.driver import PAGES, settle, signed_in
+from e2e.web.driver import PAGES, settle, signed_in, visit
 
 pytestmark = pytest.mark.e2e
 SERIOUS = ("serious", "critical")
@@ -29,12 +29,10 @@ def paths_of(served) -> dict[str, str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_page_draws_and_has_no_serious_finding(web_browser, web_home, axe_source, theme):
     page = signed_in(web_browser, web_home, theme=theme)
+    page.evaluate(axe_source)
     found = {}
     for name, path in paths_of(web_home).items():
-        page.goto(web_home.base + path)
-        if name != "nowhere":
-            settle(page)
-        page.evaluate(axe_source)
+        visit(page, path)
         result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         serious = [
             f"{one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
@@ -52,9 +50,7 @@ def test_every_page_draws_and_has_no_serious_finding(web_browser, web_home, axe_
 def test_no_page_scrolls_sideways_on_a_phone(narrow_page, web_home):
     wide = {}
     for name, path in paths_of(web_home).items():
-        narrow_page.goto(web_home.base + path)
-        if name != "nowhere":
-            settle(narrow_page)
+        visit(narrow_page, path)
         width = narrow_page.evaluate("document.documentElement.scrollWidth")
         if width > 375:
             wide[name] = width
@@ -117,8 +113,9 @@ def test_nothing_is_loaded_from_elsewhere(web_browser, web_home):
     page = signed_in(web_browser, web_home)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    settle(page)
     for path in PAGES.values():
-        page.goto(web_home.base + path)
-        settle(page)
+        visit(page, path)
     page.context.close()
     assert [url for url in asked if not url.startswith((web_home.base, "data:"))] == []

@@ -11,7 +11,7 @@ export function isWriting(target: EventTarget | null): boolean {
 /** `g` and a letter goes to a page, `/` to the search field, `?` shows all. Never while somebody writes. */
 export function useShortcuts(openHelp: () => void) {
   const navigate = useNavigate();
-  const goneMs = useRef(0);
+  const goneMs = useRef(-Infinity);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
@@ -24,12 +24,13 @@ export function useShortcuts(openHelp: () => void) {
       } else if (event.key === "g" && event.timeStamp - goneMs.current > 1500) goneMs.current = event.timeStamp;
       else if (event.timeStamp - goneMs.current < 1500) {
         const place = PLACES.find((one) => one.key === event.key);
-        goneMs.current = 0;
+        goneMs.current = -Infinity;
+        event.stopImmediatePropagation(); // the letter means a page now, not what it means on this one
         if (place !== undefined) void navigate(place.to);
       }
     };
-    window.addEventListener("keydown", listen);
-    return () => window.removeEventListener("keydown", listen);
+    window.addEventListener("keydown", listen, true);
+    return () => window.removeEventListener("keydown", listen, true);
   }, [navigate, openHelp]);
 }
 

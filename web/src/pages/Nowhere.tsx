@@ -1,5 +1,5 @@
 import { Empty } from "../ui/Empty";
 
 export function Component() {
-  return <Empty title="There is no such page" text="The address leads nowhere. The navigation on the left leads everywhere else." />;
+  return <Empty level={1} title="There is no such page" text="The address leads nowhere. The navigation on the left leads everywhere else." />;
 }

@@ -13,7 +13,7 @@ export function Answer<T>({ of, rows = 6, children }: {
   if (of.data !== undefined) return children(of.data);
   if (of.error !== null) return <ProblemBox error={of.error} again={() => void of.refetch()} />;
   return (
-    <Stack gap={8} aria-busy="true" aria-label="Loading">
+    <Stack gap={8} role="status" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (
         <Skeleton key={row} height={row === 0 ? 28 : 18} width={`${96 - ((row * 17) % 38)}%`} />
       ))}

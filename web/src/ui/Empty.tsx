@@ -3,8 +3,9 @@ import type { ReactNode } from "react";
 import { Link } from "react-router";
 
 /** Nothing to show, and the first step that changes that. */
-export function Empty({ title, text, command, to, link, children }: {
+export function Empty({ title, text, command, to, link, level = 2, children }: {
   title: string;
+  level?: 1 | 2;
   text: ReactNode;
   command?: string;
   to?: string;
@@ -13,7 +14,7 @@ export function Empty({ title, text, command, to, link, children }: {
 }) {
   return (
     <Stack className="empty" gap={6} align="flex-start">
-      <Title order={2} size="h4">
+      <Title order={level} size="h4">
         {title}
       </Title>
       <Text size="sm" maw={560} c="var(--ink-2)">

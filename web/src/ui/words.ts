@@ -37,7 +37,6 @@ export const countOf = (value: number): string => value.toLocaleString("en-US");
 export const wordsOf = (name: string): string => name.replaceAll("_", " ");
 
 export function plural(count: number, one: string, many = `${one}s`): string {
-  if (count !== 1 && one.endsWith("memory") && many === `${one}s`) return `${countOf(count)} ${one.slice(0, -1)}ies`;
   return `${countOf(count)} ${count === 1 ? one : many}`;
 }
 

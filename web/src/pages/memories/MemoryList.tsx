@@ -8,7 +8,7 @@ import { ProblemBox } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Kind } from "../../ui/Kind";
 import { State } from "../../ui/State";
-import { countOf, dateOf, scopeOf } from "../../ui/words";
+import { dateOf, plural, scopeOf } from "../../ui/words";
 
 const ROW_PX = 38;
 const OVERSCAN = 12;
@@ -86,7 +86,7 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
     <div className="panel flush memories">
       <div className="memory-head" aria-hidden>
         <span>kind</span>
-        <span>{total === undefined ? "" : `${countOf(total)} memories`}</span>
+        <span>{total === undefined ? "" : plural(total, "memory", "memories")}</span>
         <span>scope</span>
         <span>importance</span>
         <span>used</span>

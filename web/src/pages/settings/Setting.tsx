@@ -22,7 +22,7 @@ export function Setting({ row, place, whole, id }: { row: SettingRow; place: Pla
         <p className="setting-name">
           <span id={`name-${id}`} className="mono">{name}</span>
           <span className="from" data-own={own || undefined}>
-            {own ? (wins(row, place) ? (place.holder === "user" ? "yours" : "override") : `override, but ${LAYER_WORDS[row.layer]} wins`) : row.layer === "default" || place.holder !== "user" ? "using default" : `from ${LAYER_WORDS[row.layer]}`}
+            {whoseWords(row, place, own)}
           </span>
         </p>
         <p className="setting-about">
@@ -77,4 +77,11 @@ function rangeOf({ about }: SettingRow): string {
   if (minimum !== null && maximum !== null) return above_minimum ? `above ${minimum}, at most ${maximum}` : `${minimum} to ${maximum}`;
   if (minimum !== null) return above_minimum ? `above ${minimum}` : `at least ${minimum}`;
   return maximum !== null ? `at most ${maximum}` : "";
+}
+
+function whoseWords(row: SettingRow, place: Place, own: boolean): string {
+  if (own && !wins(row, place)) return `override, but ${LAYER_WORDS[row.layer]} wins`;
+  if (own) return place.holder === "user" ? "yours" : "override";
+  const shipped = JSON.stringify(row.value) === JSON.stringify(row.about.default);
+  return place.holder !== "user" || shipped ? "using default" : `from ${LAYER_WORDS[row.layer]}`;
 }
