@@ -47,3 +47,30 @@ def test_a_program_asks_the_daemon_and_goes_on_without_it(home: Path) -> None:
     DaemonClient(home).stop()
     with Tacit.connect(home, cwd=home.parent, start=False) as alone:
         assert alone.session("chat").prepare(talk).messages == talk
+
+
+def test_a_daemon_that_dies_takes_nothing_along_but_blocks(home: Path) -> None:
+    anthropic = pytest.importorskip("anthropic")
+    from tacit.hosts.probe.stub_model import StubModel
+    from tacit.middleware import with_memory
+
+    DaemonClient(home).ensure_running()
+    with Tacit.connect(home, cwd=home.parent, start=False) as memory, StubModel() as model:
+        memory.remember(RULE, when="commit")
+        bare = anthropic.Anthropic(api_key="k", base_url=model.url)
+        ours = with_memory(bare, memory, session="dying", deadline_ms=10_000)
+        said = [{"role": "user", "content": ASK}]
+        ours.messages.create(model="m", max_tokens=9, messages=said)
+        DaemonClient(home).stop()
+        said += [
+            {"role": "assistant", "content": "ok"},
+            {"role": "user", "content": "And the next one, please."},
+        ]
+        reply = ours.messages.create(model="m", max_tokens=9, messages=said)
+        assert reply.content[0].text
+        first, second = (request.body for request in model.requests)
+        assert "<tacit-memory" in first["system"]
+        assert second["system"] == first["system"]  # what was handed over keeps its bytes
+        assert second["messages"][0] == first["messages"][0]
+        assert second["messages"][1:] == said[1:]
+        ours.close()
