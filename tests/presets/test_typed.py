@@ -9,10 +9,12 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
+from tacit.app.asking.agents import Caller
 from tacit.capture.extract.importance import importance_of
 from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidSetting
+from tacit.mcp.tools import call
 from tacit.model.changes import Draft
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
@@ -804,3 +806,32 @@ def test_one_prompt_can_opt_out(lab):
     assert "await" in agent.prompt(LOGIN)
     lab.engine.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
     assert agent.prompt("fix the other login bug session module") == ""
+
+
+def use_tool(lab, name, **given):
+    return call(lab.engine, Caller(cwd=str(lab.place), client="t"), name, given)
+
+
+@acceptance("typed", "3.2-inject")
+def test_a_tool_brings_a_topic_into_the_conversation(lab):
+    lab.know("The gateway signs requests with Ed25519", "decision")
+    lab.know("gateway.py signs requests of the gateway", "file_context")
+    whole = use_tool(lab, "inject_context", topic="how the gateway signs requests", max_tokens=600)
+    assert "Ed25519" in whole
+    assert "gateway.py" in whole
+    some = use_tool(
+        lab, "inject_context", topic="how the gateway signs requests", memory_types="file_context"
+    )
+    assert "Ed25519" not in some
+    assert "gateway.py" in some
+
+
+@acceptance("typed", "3.2-task")
+def test_a_tool_gathers_what_a_task_needs(lab):
+    lab.know("gateway.py signs requests of the gateway", "file_context")
+    lab.know("The gateway answers 401 when the clock of the host is late", "error_pattern")
+    given = {"task_description": "fix the requests that gateway.py signs, the gateway answers 401"}
+    assert "401" in use_tool(lab, "get_context_for_task", **given)
+    less = use_tool(lab, "get_context_for_task", include_error_patterns=False, **given)
+    assert "gateway.py" in less
+    assert "401 when" not in less
