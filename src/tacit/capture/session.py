@@ -1,6 +1,6 @@
 """What one reading of a session's transcript yields. In: new turns and the checkpoint. Out: drafts, notes, new state.
 
-Pure: no I/O, no clock. The session's own notes (its digest, its open tasks) are rewritten in place as it goes on.
+Pure but for the embedder it is lent: no I/O, no clock. The session's own notes (its digest, its open tasks) are rewritten in place as it goes on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.fixes import Failure, Fix, find_fixes
 from tacit.capture.extract.passages.cut import CONTEXT_CHARS
 from tacit.capture.extract.passages.find import Held, Learning, find_learnings
-from tacit.capture.extract.passages.model import PassageModel, shipped_passages
+from tacit.capture.extract.passages.model import PassageModel, VectorsOf, shipped_passages
 from tacit.capture.extract.pending import Pending, open_after, open_before
 from tacit.capture.extract.session_end import Found, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
@@ -79,6 +79,7 @@ def learn(
     pending: Sequence[Pending] = (),
     passages: PassageModel | None = None,
     given: Sequence[str] = (),
+    vectors: VectorsOf | None = None,
 ) -> Learned:
     """Extract everything from `turns`, which must be new.
 
@@ -91,6 +92,7 @@ def learn(
         pending: failures of the place that wait for their fix, whatever session they are of.
         passages: weights that tell a passage worth keeping; None = what ships.
         given: what was put into the session's context; a passage that repeats it is nobody's own.
+        vectors: gives the vectors of passages by the embedder that the weights know; they help to tell kinds.
     """
     echoes = Echoes(given)
     heard = find_statements(turns)
@@ -113,6 +115,7 @@ def learn(
         before=before.agent_end,
         known={found.statement.span for found in heard},  # also what was learned from the prompt itself
         model=passages or shipped_passages(),
+        vectors=vectors,
     )
     drafts.extend(
         learning_draft(one, place)

@@ -15,6 +15,7 @@ from tacit.capture.extract.passages import marks
 from tacit.capture.extract.passages.cues import CUES, Reading
 from tacit.capture.extract.passages.cut import messages_of, passages_of
 from tacit.capture.extract.passages.find import ASKING, Held, find_learnings, objects, passing
+from tacit.capture.extract.passages.kinds import SIGNS, signs_of
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.capture.extract.passages.resolve import content_of, names_in
 from tacit.capture.session import Place, learn
@@ -38,21 +39,20 @@ def turns(*said):
 
 
 def weights(*, user=0.0, assistant=0.0):
-    """A model that gives every passage of a speaker the same logit, and every one the kind `fact`."""
-    matrices = {
-        "kind.bias": [[0.0]],
-        "kind.cue": [[0.0]] * CUES,
-        "kind.word": [[0.0]],
-        "kind.role": [[0.0], [0.0]],
-    }
+    """A model that gives every passage of a speaker the same logit, and the kind `fact`, or `todo` where a vector says so."""
+    size = CUES + SIGNS
+    matrices = {}
     for role, logit in (("user", user), ("assistant", assistant)):
         matrices |= {
             f"{role}.bias": [[logit]], f"{role}.cue": [[0.0]] * CUES, f"{role}.word": [[1.0]], f"{role}.line": [[1.0, 0.0]],
+            f"plain.{role}.bias": [[0.0, -1.0]], f"plain.{role}.scale": [[1.0] * size], f"plain.{role}.cue": [[0.0, 0.0]] * size,
+            f"kind.{role}.bias": [[0.0, -1.0]], f"kind.{role}.scale": [[1.0] * size], f"kind.{role}.cue": [[0.0, 0.0]] * size,
+            f"kind.{role}.vector": [[0.0, 0.0], [0.0, 2.0]],
         }  # fmt: skip
     return PassageModel(
         WeightFile(
             manifest={},
-            names={"kinds": ("fact",), "words": ("w:linter",)},
+            names={"kinds": ("fact", "todo"), "words": ("w:linter",)},
             matrices={name: np.array(rows, np.float32) for name, rows in matrices.items()},
         )
     )
@@ -210,7 +210,58 @@ def test_the_chance_is_the_logistic_of_bias_and_words():
     assert "w:linter" in words
     # bias -1, one known word of weight 1 over the root of 1: the logistic of 0
     assert weights(user=-1.0).chance(passage, reading) == pytest.approx(0.5)
-    assert weights(user=-1.0).kind(passage, reading) == "fact"
+    assert weights(user=-1.0).kinds_of([passage], [reading]) == ["fact"]
+
+
+def test_the_kind_is_the_likeliest_by_signs_and_vector():
+    (message,) = messages_of(turns(("user", "please run the linter after every change of code")))
+    (passage,) = passages_of(message)
+    reading, model = Reading(message), weights()
+    # biases 0 and -1, and twice the second number of the vector for the second kind
+    assert model.kinds_of([passage], [reading], np.array([[0.0, 0.4]], np.float32)) == ["fact"]
+    assert model.kinds_of([passage], [reading], np.array([[0.0, 0.6]], np.float32)) == ["todo"]
+    model.file.matrices["plain.user.cue"][CUES + 2, 1] = 3.0  # the third sign: it speaks of every time
+    assert model.kinds_of([passage], [reading]) == ["todo"]
+
+
+def test_vectors_are_asked_for_once_and_only_for_what_is_kept():
+    asked = []
+
+    def vectors(texts):
+        asked.append(list(texts))
+        return np.array([[0.0, 1.0]] * len(texts), np.float32)
+
+    said = turns(
+        ("user", "the importer reads the old name of the folder, not this one"),
+        ("assistant", "Done."),
+        ("user", "we never want the exporter to write into the index folder"),
+    )
+    found, _ = find_learnings(said, model=weights(user=3.0), vectors=vectors)
+    assert [one.statement.kind for one in found] == ["todo", "todo"]
+    assert asked == [[said[0].text, said[2].text]]
+    asked.clear()
+    assert find_learnings(said[1:2], model=weights(), vectors=vectors) == ((), ())
+    assert asked == []
+    assert (
+        find_learnings(said, model=weights(user=3.0), vectors=lambda texts: None)[0][0].statement.kind
+        == "fact"
+    )
+
+
+def test_signs_stand_in_the_passage_in_the_reply_and_before_it():
+    said = turns(
+        ("assistant", "All done. Shall I commit it?"),
+        ("user", "why did you change the old folder again, leave that one alone"),
+        ("assistant", "You're right, my mistake."),
+    )
+    message = list(messages_of(said))[1]
+    (passage,) = passages_of(message)
+    found = signs_of(passage)
+    assert found.shape == (SIGNS,)
+    assert found[3] == 1.0  # blames
+    assert found[18] == 1.0  # the agent owns up
+    assert found[25] == 1.0  # it asked before
+    assert found[-6:].sum() == 1.0
 
 
 def test_a_loose_reference_is_resolved_by_what_was_named_before():
@@ -283,6 +334,8 @@ def test_what_is_no_objection(text):
         "ask the agent of the client for the current document and print it",
         "Morning! Today I want to get the exporter of the shop ready",
         "tell me about the settings file of the editor. should that one be in the repository?",
+        "The output on line 398 of the edit tool is not good, the data for it is here",
+        "Nope, I did it in the other folder and it did not work there",
         "think carefully about the way the importer reads its files and explain it",
         "why do we get this message when the exporter starts up for the first time?",
         '"success": false, "error": "Unexpected error: the folder is not there and should be"',

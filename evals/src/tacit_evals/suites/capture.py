@@ -123,7 +123,7 @@ class _Weights:
             self._run.say(f"labelled passages of {', '.join(map(str, folders))}")
             self._rows = labelled_passages(folders, embedder=self._run.embedder)
         self.fitted += 1
-        return fit_passages(without(self._rows, session.id))
+        return fit_passages(without(self._rows, session.id), embedder=str(self._run.embedder.identity))
 
     def described(self) -> str:
         """What stands on the scorecard."""

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.capture.extract.explicit import Statement
 from tacit.capture.extract.passages.cues import Reading
 from tacit.capture.extract.passages.cut import MAX_WORDS, Message, Passage, messages_of, passages_of
-from tacit.capture.extract.passages.model import PassageModel
+from tacit.capture.extract.passages.model import PassageModel, VectorsOf
 from tacit.capture.extract.passages.resolve import content_of
 from tacit.capture.turn import Role, Turn
 from tacit.capture.wording import word_count
-from tacit.model.late_pattern import late_pattern
 from tacit.reading.prompts.proposals import read_reply
 from tacit.reading.sentences import split_sentences
 
@@ -30,7 +29,7 @@ ASKING = 0.45
 """Most confidence in words that ask something too: on sessions left out they were right less often than their chance says."""
 CUE = "passage"
 ASKED_CHARS = 300
-_OBJECTS = late_pattern(
+_OBJECTS = re.compile(
     r"^\W*(?:no+|nope|nah|wrong|incorrect|not (?:quite|right|true|correct)|that'?s (?:not|wrong|incorrect)|still (?:not|fails?|broken|wrong)"
     r"|(?:it|that|this) (?:did ?n'?t|does ?n'?t|is ?n'?t|still|failed)|why (?:did|are|is|did ?n'?t|do|would)|are you sure|you (?:did ?n'?t|forgot|missed|are wrong)"
     r"|uh+m*|hmm+|wait|actually|dude|stop|revert|undo)\b"
@@ -39,43 +38,49 @@ _OBJECTS = late_pattern(
 )
 
 
-_STANDS = late_pattern(
+_STANDS = re.compile(
     r"\b(?:should|must|never|always|not|instead|only|want|wrong|rather|sure)\b|n['\u2019]t\b"
     r"|\b(?:do|does|did|is|are|was|were|should|could|would|ca|wo|have|has|had)nt\b",
     re.IGNORECASE,
 )
-_MAY_STAND = late_pattern(
+_MAY_STAND = re.compile(
     r"\b(?:should\w*|no|without|wanted|prefer|like|needs?|because|since|cause|keep|leave|why|rules?|convention|pattern|default|version"
     r"|already|your?|too|than|so|when|if|cant|wasnt)\b",
     re.IGNORECASE,
 )
-_TODAY = late_pattern(
+_TODAY = re.compile(
     r"\b(?:today|tonight|for now|right now|at the moment|just this once|temporar(?:y|ily))\b", re.IGNORECASE
 )
-_ALWAYS = late_pattern(r"\b(?:always|never|from now on|every|each)\b", re.IGNORECASE)
-_FOR_NOW = late_pattern(
+_ALWAYS = re.compile(r"\b(?:always|never|from now on|every|each)\b", re.IGNORECASE)
+_FOR_NOW = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|and|so|now|hmm+|yes|yup|k|please|great|thanks|just)\W+)*(?:what|how|where|which|who|when|does|do|is|are|can|could|tell me|explain"
     r"|look|take a look|check|show|read|run|try|go|continue|proceed|commit|push|let'?s)\b",
     re.IGNORECASE,
 )
-_EXPLAINS = late_pattern(
+_ONE_MOMENT = re.compile(
+    r"\bon line \d+"
+    r"|^\W*(?:(?:no+|nope|ok(?:ay)?|so|and|hmm+|yes|well|also)\W+)*i (?:did|selected|clicked|opened|ran|tried|chose|typed|restarted)\b",
+    re.IGNORECASE,
+)
+"""Points at a line of a file, or tells what was just tried: of other sessions' labelled prompts 2 of 19 such passages teach anything."""
+_EXPLAINS = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|and|so|now|hmm+|please|no|actually)\W+)*(?:think (?:\w+ )?(?:carefully |hard )?(?:about|through)|(?:tell|give|show|walk) me\b|explain\b"
     r"|i want to (?:understand|know|see)\b|i(?:'m|\u2019m| am) (?:\w+ )?(?:asking|wondering|curious)\b)",
     re.IGNORECASE,
 )
 """Asks to be told something."""
-_OPENS = late_pattern(
+_OPENS = re.compile(
     r"^\W*(?:good )?(?:morning|afternoon|evening|hi|hello|hey there|welcome back)\b", re.IGNORECASE
 )
-_PRINTED = late_pattern(
+_PRINTED = re.compile(
     r"\"\w+\"\s*:\s*[\"\d{[]|\bprocess completed with exit code\b|\bexit(?:ed with)? code \d|^\W*\[[\w-]+\]\s|^\s*[\u2300-\u27bf\U0001f300-\U0001faff]"
     r"|^\W*(?:(?:unexpected |fatal )?error\b[.:]|warning:|failed to [\w ]+:)",
     re.IGNORECASE,
 )
 """What a program printed and nobody said."""
-_BLAMES = late_pattern(r"\b(?:did|have|are|were|why (?:are|did|do|would)) you\b|\bwhy not\b", re.IGNORECASE)
+_BLAMES = re.compile(r"\b(?:did|have|are|were|why (?:are|did|do|would)) you\b|\bwhy not\b", re.IGNORECASE)
 """A question that says how it should have been."""
-_LASTS = late_pattern(r"\b(?:should|must|never|always|from now on|every|each)\b", re.IGNORECASE)
+_LASTS = re.compile(r"\b(?:should|must|never|always|from now on|every|each)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +117,15 @@ class Learning:
     asked: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """A passage to keep whose kind is not known yet."""
+
+    statement: Statement
+    passage: Passage
+    reading: Reading
+
+
 def find_learnings(
     turns: Sequence[Turn],
     *,
@@ -119,6 +133,7 @@ def find_learnings(
     before: str = "",
     known: Collection[str] = (),
     model: PassageModel,
+    vectors: VectorsOf | None = None,
 ) -> tuple[tuple[Learning, ...], tuple[Held, ...]]:
     """Learnings of `turns`, in order, and what is held for the next reading.
 
@@ -128,12 +143,16 @@ def find_learnings(
         before: end of what the agent said before the first of them.
         known: verbatim sentences that other patterns found already; no passage repeats them.
         model: the weights.
+        vectors: gives the unit vectors of texts by the embedder that `model` knows; they help to tell kinds.
     """
+    chosen = [(message, _chosen(message, known, model)) for message in messages_of(turns, before=before)]
+    kinds = iter(_kinds([one for _, own in chosen for one in own], model, vectors))
     found: list[Learning] = []
     waiting = list(held)
     asked = ""
-    for message in messages_of(turns, before=before):
+    for message, own in chosen:
         turn = message.turn
+        statements = [replace(one.statement, kind=next(kinds)) for one in own]
         if turn.role == "user":
             if waiting and not objects(turn.text):
                 found += [_confirmed(one, accepted=read_reply(turn.text).accepts) for one in waiting]
@@ -141,21 +160,10 @@ def find_learnings(
             asked = turn.text[:ASKED_CHARS]
             found += [
                 Learning(statement=statement, role="user", number=turn.number, at_ms=turn.at_ms, asked=asked)
-                for statement in _statements(message, known, model)
+                for statement in statements
             ]
         else:
-            waiting += [
-                Held(
-                    content=statement.content,
-                    span=statement.span,
-                    kind=statement.kind,
-                    confidence=statement.confidence,
-                    number=turn.number,
-                    at_ms=turn.at_ms,
-                    asked=asked,
-                )
-                for statement in _statements(message, known, model)
-            ]
+            waiting += [_waits(statement, turn, asked) for statement in statements]
     unique = {one.statement.content.lower(): one for one in reversed(found)}
     return tuple(one for one in found if unique[one.statement.content.lower()] is one), tuple(waiting)
 
@@ -167,7 +175,7 @@ def objects(text: str) -> bool:
 
 def passing(text: str) -> bool:
     """Whether words of the user ask or order something for the moment: nothing in them says how things are or shall be."""
-    if _PRINTED.search(text):
+    if _PRINTED.search(text) or _ONE_MOMENT.search(text):
         return True
     if (_TODAY.search(text) or _OPENS.search(text)) and not _ALWAYS.search(text):
         return True
@@ -180,6 +188,18 @@ def passing(text: str) -> bool:
     if not told and not _BLAMES.search(text):
         return True
     return bool(_FOR_NOW.search(text)) or not _MAY_STAND.search(text)
+
+
+def _waits(statement: Statement, turn: Turn, asked: str) -> Held:
+    return Held(
+        content=statement.content,
+        span=statement.span,
+        kind=statement.kind,
+        confidence=statement.confidence,
+        number=turn.number,
+        at_ms=turn.at_ms,
+        asked=asked,
+    )
 
 
 def _confirmed(one: Held, *, accepted: bool) -> Learning:
@@ -196,7 +216,7 @@ def _confirmed(one: Held, *, accepted: bool) -> Learning:
     )
 
 
-def _statements(message: Message, known: Collection[str], model: PassageModel) -> list[Statement]:
+def _chosen(message: Message, known: Collection[str], model: PassageModel) -> list[_Chosen]:
     """The best passages of a message that do not overlap, in their order; ties go to the earlier and shorter."""
     role = message.turn.role
     passages = list(passages_of(message))
@@ -221,13 +241,24 @@ def _statements(message: Message, known: Collection[str], model: PassageModel) -
         if not any(sentence in known for sentence in message.sentences[one.first : one.last]):
             chosen.append((chance, one))
     return [
-        Statement(
-            content=content,
-            span=one.span,
-            kind=model.kind(one, reading),
-            confidence=round(min(chance, ASKING) if "?" in one.text else chance, 2),
-            cue=CUE,
+        _Chosen(
+            statement=Statement(
+                content=content,
+                span=one.span,
+                kind="",
+                confidence=round(min(chance, ASKING) if "?" in one.text else chance, 2),
+                cue=CUE,
+            ),
+            passage=one,
+            reading=reading,
         )
         for chance, one in sorted(chosen, key=lambda pair: pair[1].first)
         if word_count(content := content_of(one)) <= MAX_WORDS
     ]
+
+
+def _kinds(chosen: Sequence[_Chosen], model: PassageModel, vectors: VectorsOf | None) -> list[str]:
+    if not chosen:
+        return []
+    found = vectors([one.passage.text for one in chosen]) if vectors else None
+    return model.kinds_of([one.passage for one in chosen], [one.reading for one in chosen], found)
