@@ -25,10 +25,28 @@ if TYPE_CHECKING:
 
 KEPT_S = 86_400.0
 MOST_KEPT = 512
-MAX_KEY_CHARS = 200
+MAX_HEADER_CHARS = 200
 
 _changing = Lock()
 """Held from the look at a version to the change of it, by everything that changes under a condition."""
+
+
+def _sent(headers: Mapping[str, str], name: str) -> str:
+    """The value of a header; "" when it was not sent.
+
+    Raises:
+        RequestRefused: if it is empty, too long, or not plain ASCII.
+    """
+    value = headers.get(name.lower())
+    if value is None:
+        return ""
+    if not value.strip() or len(value) > MAX_HEADER_CHARS or not (value.isascii() and value.isprintable()):
+        raise RequestRefused(
+            "invalid_input",
+            f"The header `{name}` is no text of 1 to {MAX_HEADER_CHARS} plain characters.",
+            hint="Leave it out, or correct it.",
+        )
+    return value.strip()
 
 
 @contextmanager
@@ -40,8 +58,8 @@ def matching(
     Raises:
         RequestRefused: 428 where there must be one, 412 where it names another version; the present one is in `ETag`.
     """
-    wanted = headers.get("if-match", "").strip()
-    if not endpoint.matched or not wanted:
+    wanted = _sent(headers, "If-Match") if endpoint.matched else ""
+    if not wanted:
         if endpoint.must_match:
             raise RequestRefused(
                 "precondition_required",
@@ -89,15 +107,9 @@ class Once:
         Raises:
             RequestRefused: if the key is too long, or came with another request.
         """
-        key = request.headers.get("idempotency-key", "") if endpoint.once else ""
+        key = _sent(request.headers, "Idempotency-Key") if endpoint.once else ""
         if not key:
             return work()
-        if len(key) > MAX_KEY_CHARS:
-            raise RequestRefused(
-                "invalid_input",
-                f"`Idempotency-Key` has more than {MAX_KEY_CHARS} characters.",
-                hint="Shorten it.",
-            )
         asked = hashlib.sha256(f"{request.method} {request.url.path}\n".encode() + body).hexdigest()
         kept = self._of(key, asked)
         if kept.request != asked:

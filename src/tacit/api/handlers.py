@@ -224,7 +224,7 @@ def rescan(engine: Service, at: Parameters, request: ask.Rescan) -> Answer:  # n
 
 def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer:
     """Stop or resume injecting into one session."""
-    key = ask.SessionName(host=at["host"], session_id=at["session_id"]).key
+    key = ask.SessionName.of(at["host"], at["session_id"])
     state = engine.mute(key, muted=request.muted)
     return Answer(body={"session": str(state.key), "muted": state.muted})
 

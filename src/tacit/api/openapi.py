@@ -131,7 +131,12 @@ def _operation(
 
 
 def _header(name: str, about: str, required: bool) -> dict[str, Any]:
-    schema = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[\x21-\x7e]+$"}
+    schema = {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200,
+        "pattern": r"^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*$",
+    }
     return {"name": name, "in": "header", "required": required, "description": about, "schema": schema}
 
 

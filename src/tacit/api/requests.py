@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tacit.errors import TacitError
+from tacit.errors import InvalidInput, TacitError
 from tacit.model.memory import MemoryStatus, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope
@@ -63,6 +63,18 @@ class SessionName(Request):
 
     host: str = Field(min_length=1, max_length=100)
     session_id: str = Field(min_length=1, max_length=500)
+
+    @classmethod
+    def of(cls, host: str, session_id: str) -> SessionKey:
+        """The key of a session that a path names.
+
+        Raises:
+            InvalidInput: if it cannot be one.
+        """
+        try:
+            return cls(host=host, session_id=session_id).key
+        except ValidationError:
+            raise InvalidInput("No session has such a name.", hint="GET /v1/sessions lists them.") from None
 
     @property
     def key(self) -> SessionKey:

@@ -28,6 +28,9 @@ from tacit.errors import InvalidInput, InvalidPayload, TacitError
 MAX_BODY_BYTES = 4_500_000
 """The longest content (1,000,000 characters) at four bytes each, and room for the rest."""
 
+MAX_PATH_CHARS = 500
+"""The longest name of a thing in a path."""
+
 Run = Callable[[Callable[[], Answer]], Awaitable[Answer]]
 
 _log = logging.getLogger(__name__)
@@ -101,6 +104,7 @@ def _serve(
     def work(request: Request, body: bytes) -> Answer:
         asked = _checked(request, body, endpoint)
         values = {name: str(value) for name, value in request.path_params.items()}
+        _check_path(values)
         at = Parameters(values=values, counters=counters)
         with matching(endpoint, engine, at, request.headers):
             return endpoint.handler(engine, at, asked)
@@ -144,9 +148,15 @@ def _checked(request: Request, body: bytes, endpoint: Endpoint) -> BaseModel:
         if endpoint.reads == "query":
             return endpoint.request.model_validate(_query_values(request, endpoint.request))
         _refuse_query(request)
-        return endpoint.request.model_validate_json(body or b"{}")
+        return endpoint.request.model_validate_json(body or b"{}", strict=True)
     except ValidationError as error:
         raise _invalid(error, endpoint) from error
+
+
+def _check_path(values: Mapping[str, str]) -> None:
+    for name, value in values.items():
+        if len(value) > MAX_PATH_CHARS:
+            raise InvalidInput(f"`{name}` has {len(value)} characters; expected at most {MAX_PATH_CHARS}.")
 
 
 def _query_values(request: Request, model: type[BaseModel]) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answ
 
 def session(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
     """One session turn by turn: what was asked, handed over and left out."""
-    key = SessionName(host=at["host"], session_id=at["session_id"]).key
+    key = SessionName.of(at["host"], at["session_id"])
     return Answer(body={"session": encode(engine.desk.recalls.session(key))})
 
 
