@@ -108,16 +108,23 @@ _PREFER = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _STOP_DOING = late_pattern(
-    r"^(?:please\s+)?(?:stop|quit|no more)\s+(?P<verb>[a-z-]{3,}ing)\b.+$", re.IGNORECASE | re.DOTALL
+    r"^(?:please\s+)?(?:stop|quit|no more)\s+(?P<verb>[a-z-]{2,}ing)\b.+$", re.IGNORECASE | re.DOTALL
 )
+_SAID_BEFORE = late_pattern(
+    r"^(?:(?:like|as) i(?:'ve)? (?:said|told you|mentioned)(?: before| already)?[,:]?|i(?:'ve| have)?(?: already)? (?:told you|said)(?: before| already)?"
+    r"(?: to\b| that\b)?[,:]?)\s+(?P<rest>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A correction of an agent that was told before: "I told you: use spaces"."""
 _WRONG = late_pattern(
     r"^(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is|you'?re) (?:wrong|incorrect|not (?:right|correct|true))"
     r"|not quite|actually)\b[\s,.:;!\u2013\u2014-]+(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _IS_VALUE = late_pattern(
-    r"^(?i:the|our) [\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? on)\s+(?:called |named |in |at |on )?"
-    r"(?:`[^`]+`|\S*[\d/._-]\S*|[A-Z]\w+)",
+    r"^(?!(?i:i|you|he|she|they|what|why|how|let)\b)(?:(?i:the|our) )?[\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? (?:on|with)"
+    r"|listens? (?:on|at)|go(?:es)? through|uses?|deploys? to|points? (?:to|at)|expires? (?:in|after)|starts? (?:on|at))\s+"
+    r"(?:called |named |in |at |on )?(?:(?:port|version|branch|host|region|queue|table|folder) )?(?:`[^`]+`|\S*[\d/._-]\S*|[A-Z]\w+)",
 )
 
 
@@ -160,7 +167,7 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
 
 
 _DENIAL = late_pattern(
-    r"(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is) (?:wrong|incorrect|not (?:right|correct|true)))[\s.!,]*",
+    r"(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is) (?:wrong|incorrect|out ?dated|out of date|no longer (?:true|right|correct)|not (?:right|correct|true)))[\s.!,]*",
     re.IGNORECASE,
 )
 
@@ -305,7 +312,7 @@ def _stop_doing(body: str) -> _Found | None:
 
 
 def _correction(body: str) -> _Found | None:
-    match = _WRONG.match(body)
+    match = _WRONG.match(body) or _SAID_BEFORE.match(body)
     if match is None or _question(body):
         return None
     rest = _LEAD.sub("", match["rest"], count=1)
