@@ -14,6 +14,7 @@ late as possible. Written for Python 3.8, because the interpreter that Tacit was
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import time
@@ -31,6 +32,7 @@ PYTHON = ""  # the launcher's copy names the interpreter that has `tacit`; "" = 
 MAX_PAYLOAD, MAX_REPLY, MAX_LOG_BYTES = 8 << 20, 64 << 20, 512 << 10
 START_DEADLINE_MS, DEADLINE_MS = 1500, 800
 MCP_START_S, MCP_TIMEOUT_S, MCP_HOOK_TIMEOUT_S = 10.0, 60.0, 2.0
+MCP_AT_ONCE = 16  # further calls wait for one another
 UPGRADE_PAUSE_S, BIRTH_PAUSE_S = 600.0, 5.0
 
 _STARTS = ("SessionStart", "sessionStart", "session.start", "start")
@@ -421,7 +423,7 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
 
 
 class Pipe:
-    """MCP over stdio as a pipe to the daemon: one message at a time, no state but the server's session."""
+    """MCP over stdio as a pipe to the daemon; no state but the server's session. A call holds up no hook and no other call."""
 
     def __init__(self, home: Home, host: str) -> None:
         self.home = home
@@ -433,13 +435,33 @@ class Pipe:
             "X-Tacit-Host": host,
             "X-Tacit-Client": f"{os.getpid()}-{time.time_ns():x}",
         }
+        self.writing = _thread.allocate_lock()
+        self.pending = 0
 
     def run(self) -> None:
-        """Carry lines until standard input ends."""
+        """Carry lines until standard input ends, then wait for the answers that are on their way."""
         for line in sys.stdin.buffer:
-            answer = self.answer(line) if line.strip() else b""
-            if answer:
-                write_all(answer.replace(b"\r", b" ").replace(b"\n", b" ").strip() + b"\n")
+            if b'"tools/call"' in line and self.pending < MCP_AT_ONCE:
+                with self.writing:
+                    self.pending += 1
+                _thread.start_new_thread(self.carry, (line, 1))
+            elif line.strip():
+                self.carry(line, 0)
+        while self.pending:
+            time.sleep(0.01)
+
+    def carry(self, line: bytes, counted: int) -> None:
+        """Send one message on and write its answer."""
+        try:
+            answer = self.answer(line)
+            with self.writing:
+                if answer:
+                    write_all(answer.replace(b"\r", b" ").replace(b"\n", b" ").strip() + b"\n")
+        except OSError:
+            pass  # nobody reads any more
+        finally:
+            with self.writing:
+                self.pending -= counted
 
     def answer(self, line: bytes) -> bytes:
         """The line that answers `line`; b"" for notifications."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,7 +121,7 @@ def test_every_tool_over_streamable_http_with_the_token_and_none_without(place):
             hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             assert (await http.post(url, json=hello)).status_code == 401
             wrong = {**headers, "Host": "evil.example"}
-            assert (await http.post(url, json=hello, headers=wrong)).status_code == 401
+            assert (await http.post(url, json=hello, headers=wrong)).status_code == 421
 
     anyio.run(talk)
 
@@ -196,3 +199,61 @@ def test_the_pipe_answers_errors_hooks_and_nothing_else(tmp_path):
     assert [answer["id"] for answer in answers] == [None, None, 1, "a"]
     assert [answer.get("error", {}).get("code") for answer in answers] == [-32700, -32700, -32000, None]
     assert answers[3]["result"] == {"content": [{"type": "text", "text": "{}"}], "isError": False}
+
+
+def test_a_hook_and_other_calls_overtake_a_slow_one(tmp_path):
+    """A daemon that the test plays: it answers the search last."""
+    home = Home(tmp_path / "h")
+    home.ensure()
+    write_launcher(home)
+    (home.root / "run").mkdir(exist_ok=True)
+    release = threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            data = b""
+            while b"\r\n\r\n" not in data:
+                data += connection.recv(1 << 16)
+            head, _, body = data.partition(b"\r\n\r\n")
+            length = int(re.search(rb"Content-Length: (\d+)", head)[1])
+            while len(body) < length:
+                body += connection.recv(1 << 16)
+            message = json.loads(body)
+            if b"memory_search" in body:
+                release.wait(20)
+            text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {}}).encode()
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(home.socket))
+        listening.listen()
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=serve, args=(listening.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        pipe = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-E", home.bin_dir / "tacit_hook.py", "mcp"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={"TACIT_HOME": str(home.root), "PATH": "/nowhere"},
+        )
+        assert pipe.stdin is not None
+        assert pipe.stdout is not None
+        for number, name in enumerate(("memory_search", "hook", "memory_stats")):
+            call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name}}
+            pipe.stdin.write(json.dumps(call).encode() + b"\n")
+        pipe.stdin.flush()
+        assert {json.loads(pipe.stdout.readline())["id"] for _ in range(2)} == {1, 2}
+        pipe.stdin.close()  # it waits for what is on its way
+        release.set()
+        assert json.loads(pipe.stdout.readline())["id"] == 0
+        assert pipe.wait(10) == 0
+        assert pipe.stderr is not None
+        assert pipe.stderr.read() == b""
+        pipe.stdout.close()
+        pipe.stderr.close()
+        listening.shutdown(socket.SHUT_RDWR)

@@ -213,7 +213,8 @@ class Asking:
         left = {drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops}
         answer = Answer(block=block, more=len(left))
         if text and not settings.privacy.incognito:
-            self._parts.store.save_trace(clean_trace(trace, clean))
+            self._parts.store.save_trace(stored := clean_trace(trace, clean))
+            self._sessions.feed.publish([stored])
         if state is None:
             return answer, None
         state = ledger.record(state, items=done.pack.items, block=block, message_id="", at_ms=now)
