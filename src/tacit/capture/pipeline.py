@@ -274,7 +274,8 @@ class CapturePipeline:
         before = self._checkpoint(source)
         if before.path == source.path and before.position == session.transcript.end:
             return ()  # as it was when it was read last
-        return self._capture_read(source, session.transcript, before, self._keeper.apply)
+        ended = replace(source, ended=True)  # a session of the past
+        return self._capture_read(ended, session.transcript, before, self._keeper.apply)
 
     def import_rules(self, root: Path, project: ProjectRecord, *, project_files: bool = False) -> RulesImport:
         """Import the rule files under `root` (and what else the project says), following what changed since the last import."""
@@ -327,6 +328,7 @@ class CapturePipeline:
             passages=self._passages,
             given=given,
             vectors=self._vectors,
+            over=source.ended,
         )
         read = Read()
         if reader is not None:

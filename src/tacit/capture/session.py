@@ -80,6 +80,7 @@ def learn(
     passages: PassageModel | None = None,
     given: Sequence[str] = (),
     vectors: VectorsOf | None = None,
+    over: bool = False,
 ) -> Learned:
     """Extract everything from `turns`, which must be new.
 
@@ -93,6 +94,7 @@ def learn(
         passages: weights that tell a passage worth keeping; None = what ships.
         given: what was put into the session's context; a passage that repeats it is nobody's own.
         vectors: gives the vectors of passages by the embedder that the weights know; they help to tell kinds.
+        over: the session has ended, as far as anybody knows.
     """
     echoes = Echoes(given)
     heard = find_statements(turns)
@@ -110,13 +112,9 @@ def learn(
         if content_hash(found.statement.content) not in said
     ]
     learnings, held = find_learnings(
-        turns,
-        held=before.held,
-        before=before.agent_end,
+        turns, held=before.held, before=before.agent_end, model=passages or shipped_passages(), vectors=vectors, over=over,
         known={found.statement.span for found in heard},  # also what was learned from the prompt itself
-        model=passages or shipped_passages(),
-        vectors=vectors,
-    )
+    )  # fmt: skip
     drafts.extend(
         learning_draft(one, place)
         for one in learnings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -264,6 +265,16 @@ def test_a_finished_session_is_read_by_both_and_status_tells_what_it_cost(engine
     told = engine.status().extractor
     assert (told.name, told.asked, told.kept, told.failed) == ("fake-extractor@1", 1, 1, 0)
     assert told.tokens > 0
+
+
+def test_two_runs_at_once_pay_for_the_same_words_once(engine, tmp_path):
+    messages = [{"role": "user", "content": "Note well: invoices are archived after ninety days."}]
+    payload = json.dumps({"host": "plain", "session_id": "s", "messages": messages})
+    engine._parts.store.hand_over(Handover(key="h", session=KEY, payload=payload, at_ms=1))
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        reports = list(pool.map(lambda _: engine.capture_pending(), range(3)))
+    assert sorted(report.handovers for report in reports) == [0, 0, 1]
+    assert engine.status().extractor.asked == 1
 
 
 def test_an_import_of_the_past_is_not_read_by_the_model(engine, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,9 +18,10 @@ from tacit.capture.extract.passages.cut import messages_of, passages_of
 from tacit.capture.extract.passages.find import ASKING, Held, find_learnings, objects, passing
 from tacit.capture.extract.passages.kinds import SIGNS, signs_of
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
+from tacit.capture.extract.passages.proof import proved
 from tacit.capture.extract.passages.resolve import content_of, names_in
 from tacit.capture.session import Place, learn
-from tacit.capture.turn import Turn
+from tacit.capture.turn import ToolUse, Turn
 from tacit.config.settings import CaptureSettings
 from tacit.model.memory import TrustTier
 from tacit.model.scope import project_scope
@@ -456,3 +458,39 @@ def test_what_was_learned_from_the_prompt_itself_is_no_passage_either():
         given=(statement.rstrip("."),),
     )
     assert learned.drafts == ()
+
+
+def bash(command, *, said="", failed=False, finished=True):
+    return ToolUse(tool="bash", command=command, said=said, failed=failed, finished=finished)
+
+
+@pytest.mark.parametrize(
+    ("tools", "kind", "expected"),
+    [
+        ([bash("pytest", said=CAUSE)], "fact", True),
+        ([bash("pytest", said=CAUSE)], "preference", False),  # a success proves no rule
+        ([bash("ls", said=CAUSE)], "fact", False),  # nor does any command
+        ([bash("./run", failed=True), bash("./run", said=CAUSE)], "error_pattern", True),
+        ([bash("./run", said=CAUSE, failed=True), bash("./run")], "error_pattern", True),
+        ([bash("pytest"), bash("ls", said=CAUSE)], "fact", False),  # the success came first
+        ([bash("pytest", said=CAUSE), bash("make lint", failed=True)], "fact", False),
+        ([bash("pytest", said=CAUSE, finished=False)], "fact", False),
+        ([bash("pytest", said="Let me run it.")], "fact", False),  # the words came last
+        ([], "fact", False),
+    ],
+)
+def test_a_success_that_follows_proves_how_things_are(tools, kind, expected):
+    assert proved(CAUSE, kind, tools) is expected
+
+
+def test_what_a_success_proved_is_learned_when_the_session_is_over():
+    model = weights(user=-9.0, assistant=3.0)
+    asked, answered = turns(("user", "why did it fail?"), ("assistant", CAUSE))
+    shown = replace(answered, tools=(bash("pytest", said=CAUSE),))
+    found, held = find_learnings((asked, shown), model=model)
+    assert (found, [one.proved for one in held]) == ((), [True])
+    (learned,), left = find_learnings((), held=held, model=model, over=True)
+    assert (learned.role, learned.accepted, learned.statement.content) == ("assistant", False, CAUSE)
+    assert left == ()
+    assert find_learnings((asked, answered), model=model, over=True)[0] == (), "words alone prove nothing"
+    assert find_learnings(turns(("user", "no, that's not it")), held=held, model=model, over=True) == ((), ())

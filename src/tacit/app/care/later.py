@@ -41,7 +41,9 @@ class LaterWriting:
         """The write side; the first call loads it, which takes a few tenths of a second."""
         made = self._made
         if made is not None:
-            made.capture.follow(self._parts.settings.current().capture)  # a changed file holds without a restart
+            made.capture.follow(
+                self._parts.settings.current().capture
+            )  # a changed file holds without a restart
             return made
         from tacit.app.care.writing import Writing  # noqa: PLC0415 - see the module docstring
 

@@ -1,8 +1,9 @@
 """What a session taught besides its plain statements. In: turns, what was held back before. Out: learnings, what to hold now.
 
 The user's passages are learned as said. The agent's are held until the user's next prompt: they become knowledge when the
-user accepts them, goes on without objecting, or says that it works; an objection drops them, silence leaves them held. What
-the agent says keeps the agent's trust, confirmed or not. Never reads files, never calls a model of language.
+user accepts them, goes on without objecting, or says that it works; an objection drops them, silence leaves them held. When a
+session is over, what a success proved needs no prompt. What the agent says keeps the agent's trust, confirmed or not. Never
+reads files, never calls a model of language.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tacit.capture.extract.explicit import Statement
 from tacit.capture.extract.passages.cues import Reading
 from tacit.capture.extract.passages.cut import MAX_WORDS, Message, Passage, messages_of, passages_of
 from tacit.capture.extract.passages.model import PassageModel, VectorsOf
+from tacit.capture.extract.passages.proof import proved
 from tacit.capture.extract.passages.resolve import content_of
 from tacit.capture.turn import Role, Turn
 from tacit.capture.wording import word_count
@@ -85,7 +87,7 @@ _LASTS = re.compile(r"\b(?:should|must|never|always|from now on|every|each)\b", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """An agent's passage that waits for the user's next prompt."""
+    """An agent's passage that waits for the user's next prompt; `proved` = a success of its own followed it."""
 
     content: str
     span: str
@@ -94,6 +96,7 @@ class Held:
     number: int
     at_ms: int = 0
     asked: str = ""
+    proved: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,7 @@ def find_learnings(
     known: Collection[str] = (),
     model: PassageModel,
     vectors: VectorsOf | None = None,
+    over: bool = False,
 ) -> tuple[tuple[Learning, ...], tuple[Held, ...]]:
     """Learnings of `turns`, in order, and what is held for the next reading.
 
@@ -144,6 +148,7 @@ def find_learnings(
         known: verbatim sentences that other patterns found already; no passage repeats them.
         model: the weights.
         vectors: gives the unit vectors of texts by the embedder that `model` knows; they help to tell kinds.
+        over: nobody will say more; what a success proved is learned, the rest goes on waiting.
     """
     chosen = [(message, _chosen(message, known, model)) for message in messages_of(turns, before=before)]
     kinds = iter(_kinds([one for _, own in chosen for one in own], model, vectors))
@@ -164,6 +169,9 @@ def find_learnings(
             ]
         else:
             waiting += [_waits(statement, turn, asked) for statement in statements]
+    if over:
+        found += [_confirmed(one, accepted=False) for one in waiting if one.proved]
+        waiting = [one for one in waiting if not one.proved]
     unique = {one.statement.content.lower(): one for one in reversed(found)}
     return tuple(one for one in found if unique[one.statement.content.lower()] is one), tuple(waiting)
 
@@ -199,6 +207,7 @@ def _waits(statement: Statement, turn: Turn, asked: str) -> Held:
         number=turn.number,
         at_ms=turn.at_ms,
         asked=asked,
+        proved=proved(statement.span, statement.kind, turn.tools),
     )
 
 
