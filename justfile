@@ -12,6 +12,19 @@ setup: page
 page:
     bash scripts/build_page.sh
 
+# renew the page's API client from the API's own description
+client:
+    uv run python -m tacit.api.openapi web/openapi.json
+    cd web && npm run --silent client
+
+# the pictures of docs/guide/web.md, from a synthetic store
+screenshots: page
+    uv run python scripts/picture_page.py
+
+# first paint, scrolling, the graph, memory of the daemon
+measure-page: page
+    uv run python scripts/measure_page.py
+
 # a wheel and a source package with the page in them
 release:
     bash scripts/build_page.sh 1

@@ -121,7 +121,7 @@ def test_without_a_built_page_it_says_what_to_do(tmp_path):
     async def work(client):
         reply = await client.get("/ui/")
         assert reply.status_code == 503
-        assert "npm run build" in reply.text
+        assert "build_page.sh" in reply.text
 
     talk(tmp_path, PageSessions(), work)
 
@@ -171,7 +171,7 @@ def test_the_api_takes_cookie_and_key_together_and_from_our_own_page_alone(built
             {**OWN, "X-Tacit-Key": "guess"},
             {**key, **OWN, "Host": "evil.example:8423"},
         ):
-            assert (await client.post("/v1/undo", headers=headers)).status_code == 401, headers
+            assert (await client.post("/v1/undo", headers=headers)).status_code in (401, 403, 421), headers
         jar = dict(client.cookies)
         client.cookies.clear()
         assert (await client.get("/v1/memories", headers=key)).status_code == 401  # the key alone

@@ -313,6 +313,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/inject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What to put before a prompt, with counts and alerts; mostly nothing. A failure comes with a result that may be used. */
+        post: operations["post_inject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/context": {
         parameters: {
             query?: never;
@@ -792,6 +809,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/stats/holdout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sessions with memory beside the share that `recall.holdout` left without: repeated failures, turns, tokens. */
+        get: operations["get_stats_holdout"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/rescan": {
         parameters: {
             query?: never;
@@ -949,6 +983,12 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
+            /**
+             * Server
+             * @description all that a running OpenCode server at this address tells of
+             * @default
+             */
+            server?: string;
         };
         /**
          * Backup
@@ -1037,7 +1077,10 @@ export interface components {
         };
         /**
          * CacheShare
-         * @description Share (0-1) of what was sent again that had stayed byte for byte, by placement.
+         * @description Share (0-1) of the request before that stood unchanged at the beginning of the next, by placement.
+         *
+         *     `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
+         *     `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say.
          */
         CacheShare: {
             /** Placement */
@@ -1046,6 +1089,21 @@ export interface components {
             requests: number;
             /** Share */
             share: number;
+            /**
+             * Bare
+             * @default 0
+             */
+            bare: number;
+            /**
+             * Input Tokens
+             * @default 0
+             */
+            input_tokens: number;
+            /**
+             * Cached Tokens
+             * @default 0
+             */
+            cached_tokens: number;
         };
         /**
          * CaptureReport
@@ -1100,6 +1158,42 @@ export interface components {
              * @default []
              */
             files: components["schemas"]["FileReport"][];
+        };
+        /**
+         * Categories
+         * @description Tokens per section of a `multispace` pack, in this order; what a section leaves flows to the next.
+         */
+        Categories: {
+            /**
+             * Divergence
+             * @description alerts that the work has shifted
+             * @default 200
+             */
+            divergence?: number;
+            /**
+             * Cluster
+             * @description memories that many spaces agree on
+             * @default 400
+             */
+            cluster?: number;
+            /**
+             * Single
+             * @description memories that few spaces find
+             * @default 300
+             */
+            single?: number;
+            /**
+             * Session
+             * @description what the last session was about
+             * @default 200
+             */
+            session?: number;
+            /**
+             * Badges
+             * @description hints of time
+             * @default 50
+             */
+            badges?: number;
         };
         /**
          * ChangeAgent
@@ -1207,6 +1301,28 @@ export interface components {
             further: string[];
         };
         /**
+         * Contrast
+         * @description One measure. `difference` = mean with memory less mean without; `low`, `high` = its 95 % interval.
+         *
+         *     `clear` = there are enough sessions, and the interval does not hold 0.
+         */
+        Contrast: {
+            /** Measure */
+            measure: string;
+            /** With Memory */
+            with_memory: number;
+            /** Without */
+            without: number;
+            /** Difference */
+            difference: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+            /** Clear */
+            clear: boolean;
+        };
+        /**
          * Decide
          * @description A decision on one statement of the review queue.
          */
@@ -1288,6 +1404,26 @@ export interface components {
         Differences: {
             /** Settings */
             settings: components["schemas"]["SettingRow"][];
+        };
+        /**
+         * DivergenceAlert
+         * @description The current words are far from all recent memories in one space.
+         *
+         *     Attributes:
+         *         space: name of the space.
+         *         similarity: the largest similarity with any recent memory, 0 to 1.
+         *         memory_id: that memory.
+         *         summary: its first words, at most 100 characters.
+         */
+        DivergenceAlert: {
+            /** Space */
+            space: string;
+            /** Similarity */
+            similarity: number;
+            /** Memory Id */
+            memory_id: string;
+            /** Summary */
+            summary: string;
         };
         /**
          * Document
@@ -1501,6 +1637,16 @@ export interface components {
              * @default
              */
             error: string;
+        };
+        /**
+         * Failed
+         * @description What broke: `reason` is embedding, store or timeout.
+         */
+        Failed: {
+            /** Reason */
+            reason: string;
+            /** Message */
+            message: string;
         };
         /**
          * Feedback
@@ -1730,6 +1876,32 @@ export interface components {
             hits: components["schemas"]["Hit"][];
         };
         /**
+         * Holdout
+         * @description A trial: `share` = the share of sessions that go without now; sessions of each group; a contrast per measure.
+         */
+        Holdout: {
+            /** Share */
+            share: number;
+            /** Sessions With */
+            sessions_with: number;
+            /** Sessions Without */
+            sessions_without: number;
+            /** Enough */
+            enough: boolean;
+            /**
+             * Contrasts
+             * @default []
+             */
+            contrasts: components["schemas"]["Contrast"][];
+        };
+        /**
+         * HoldoutView
+         * @description Sessions with memory and without.
+         */
+        HoldoutView: {
+            holdout: components["schemas"]["Holdout"];
+        };
+        /**
          * Imported
          * @description What an import of rule files did.
          */
@@ -1738,6 +1910,114 @@ export interface components {
             files: components["schemas"]["RuleFile"][];
             /** Changes */
             changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
+        };
+        /**
+         * Inject
+         * @description A prompt of a conversation that a program keeps.
+         */
+        Inject: {
+            /**
+             * Text
+             * @description the user's words
+             */
+            text: string;
+            /**
+             * Session Id
+             * @description names the conversation: what it was given does not come again
+             */
+            session_id: string;
+            /**
+             * Cwd
+             * @description working folder: decides what may be seen
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Deadline Ms
+             * @description longest time; left out = as the settings say
+             * @default null
+             */
+            deadline_ms?: number | null;
+            /**
+             * @description tokens per section, for this prompt
+             * @default null
+             */
+            categories?: components["schemas"]["Categories"] | null;
+            /**
+             * @description factors by age, for this prompt
+             * @default null
+             */
+            recency?: components["schemas"]["RecencyWeights"] | null;
+        };
+        /**
+         * Injected
+         * @description What to put before a prompt; with a failure, what may be used all the same.
+         */
+        Injected: {
+            result: components["schemas"]["InjectionResult"];
+            failure: components["schemas"]["Failed"] | null;
+        };
+        /**
+         * InjectionResult
+         * @description What to put before the words.
+         *
+         *     Attributes:
+         *         formatted_context: the block in Markdown; "" = nothing.
+         *         total_tokens: its size.
+         *         divergence_alerts: signs that the work has shifted, lowest similarity first.
+         *         high_relevance_count: memories on which spaces agree with 2.5 or more.
+         *         single_space_count: memories with less.
+         *         session_summary_included: whether the last session is told of.
+         *         temporal_badges: hints of time.
+         *         memories_included: ids in the order of the block.
+         *         latency_ms: whole time.
+         */
+        InjectionResult: {
+            /**
+             * Formatted Context
+             * @default
+             */
+            formatted_context: string;
+            /**
+             * Total Tokens
+             * @default 0
+             */
+            total_tokens: number;
+            /**
+             * Divergence Alerts
+             * @default []
+             */
+            divergence_alerts: components["schemas"]["DivergenceAlert"][];
+            /**
+             * High Relevance Count
+             * @default 0
+             */
+            high_relevance_count: number;
+            /**
+             * Single Space Count
+             * @default 0
+             */
+            single_space_count: number;
+            /**
+             * Session Summary Included
+             * @default false
+             */
+            session_summary_included: boolean;
+            /**
+             * Temporal Badges
+             * @default []
+             */
+            temporal_badges: string[];
+            /**
+             * Memories Included
+             * @default []
+             */
+            memories_included: string[];
+            /**
+             * Latency Ms
+             * @default 0
+             */
+            latency_ms: number;
         };
         /**
          * KindRow
@@ -1992,6 +2272,8 @@ export interface components {
             turn: number;
             /** Span */
             span: string;
+            /** Extractor */
+            extractor: string;
         };
         /**
          * PendingFailure
@@ -2227,6 +2509,48 @@ export interface components {
              * @description the same decided at the thresholds asked for
              */
             replayed: components["schemas"]["Replayed"][];
+        };
+        /**
+         * RecencyWeights
+         * @description Factors on a memory's priority by its age, in `multispace`.
+         */
+        RecencyWeights: {
+            /**
+             * Hour
+             * @description younger than an hour
+             * @default 1.3
+             */
+            hour?: number;
+            /**
+             * Day
+             * @description younger than a day
+             * @default 1.2
+             */
+            day?: number;
+            /**
+             * Week
+             * @description younger than 7 days
+             * @default 1.1
+             */
+            week?: number;
+            /**
+             * Month
+             * @description younger than 30 days
+             * @default 1
+             */
+            month?: number;
+            /**
+             * Quarter
+             * @description younger than 90 days
+             * @default 0.9
+             */
+            quarter?: number;
+            /**
+             * Older
+             * @description older
+             * @default 0.8
+             */
+            older?: number;
         };
         /**
          * Relation
@@ -3162,6 +3486,7 @@ export interface components {
          *         sessions: how many sessions it holds, as far as that is known without reading it.
          *         session_ids: their ids, oldest first; () = all there are.
          *         cwd: the project root it was looked up for.
+         *         server: address of the server that tells of them, instead of a file.
          */
         TranscriptInfo: {
             /** Host */
@@ -3187,6 +3512,11 @@ export interface components {
              * @default
              */
             cwd: string;
+            /**
+             * Server
+             * @default
+             */
+            server: string;
         };
         /**
          * Transcripts
@@ -3305,6 +3635,8 @@ export interface components {
          *         rate_before, rate_after: share of the pairs that get something.
          *         handed_before, handed_after: share of the stored prompts that get something.
          *         changed: stored prompts whose pack differs.
+         *         judged_useful, judged_wrong: memories handed over with prompts of which the owner said so.
+         *         useful_kept, wrong_kept: those of them that reach the new threshold.
          *         applied: whether the setting was written.
          *         note: why nothing was proposed, or "".
          */
@@ -3333,6 +3665,26 @@ export interface components {
             handed_after: number;
             /** Changed */
             changed: number;
+            /**
+             * Judged Useful
+             * @default 0
+             */
+            judged_useful: number;
+            /**
+             * Judged Wrong
+             * @default 0
+             */
+            judged_wrong: number;
+            /**
+             * Useful Kept
+             * @default 0
+             */
+            useful_kept: number;
+            /**
+             * Wrong Kept
+             * @default 0
+             */
+            wrong_kept: number;
             /**
              * Applied
              * @default false
@@ -3481,7 +3833,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description an error; codes: cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, method_not_allowed, no_such_path, not_found, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, too_large, unauthorized, unknown_kind, unknown_setting, unsupported_media_type, wrong_host */
+        /** @description an error; codes: cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, method_not_allowed, no_such_path, not_found, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, too_large, unauthorized, unknown_kind, unknown_setting, unsupported_media_type, wrong_host */
         Problem: {
             headers: {
                 [name: string]: unknown;
@@ -4126,6 +4478,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecalledView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_inject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Inject"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Injected"];
+                };
+            };
+            /** @description done */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Injected"];
+                };
+            };
+            /** @description done */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Injected"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -4854,7 +5250,10 @@ export interface operations {
     };
     get_health: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description also read the whole store for damage, which takes its time */
+                thorough?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4963,6 +5362,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_stats_holdout: {
+        parameters: {
+            query?: {
+                /** @description from this time on; left out = 90 days */
+                since_ms?: number;
+                /** @description before this time; left out = now */
+                until_ms?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HoldoutView"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -16,7 +16,7 @@ PORT = 8423
 """Asked for first, so that a browser knows the page again; any other will do."""
 NEEDS_NODE = (
     "The page is not built here.",
-    "With Node 20 or newer: `npm ci` and `npm run build` in the folder web. Everything else works without it.",
+    "With Node 20.19 or newer: `bash scripts/build_page.sh` in the clone. Everything else works without it.",
 )
 
 

@@ -35,8 +35,8 @@ HARDENED: Final = {
 NOT_BUILT: Final = """\
 <!doctype html><html lang="en"><meta charset="utf-8"><title>Tacit</title>
 <h1>The page is not built</h1>
-<p>This Tacit runs from a clone. With Node 20 or newer, run <code>npm ci</code> and <code>npm run build</code> in the folder
-<code>web</code>, then load this address again. Everything else works without it: <code>tacit why</code>,
+<p>This Tacit runs from a clone. With Node 20.19 or newer, run <code>bash scripts/build_page.sh</code> in it, then load this
+address again. Everything else works without it: <code>tacit why</code>,
 <code>tacit list</code>, <code>tacit review</code>, <code>tacit status</code>.</p>
 """
 

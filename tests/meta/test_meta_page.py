@@ -1,0 +1,36 @@
+"""The page and what it is made from stay together."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_pages_client_is_made_from_the_api_as_it_is():
+    from tacit.api.openapi import openapi_document
+
+    kept = json.loads((ROOT / "web" / "openapi.json").read_text())
+    assert kept == json.loads(json.dumps(openapi_document())), "run `just client`"
+
+
+def test_the_page_names_exact_versions_and_no_other_place():
+    package = json.loads((ROOT / "web" / "package.json").read_text())
+    wanted = {**package["dependencies"], **package["devDependencies"]}
+    assert [name for name, version in wanted.items() if not re.fullmatch(r"\d+\.\d+\.\d+", version)] == []
+    assert "://" not in (ROOT / "web" / "index.html").read_text()
+
+
+def test_every_page_is_pictured_in_both_themes():
+    from e2e.web.driver import PAGES
+
+    folder = ROOT / "docs" / "images"
+    wanted = [
+        f"web-{name}-{theme}.webp"
+        for name in (*PAGES, "trace", "memory", "session")
+        for theme in ("light", "dark")
+    ]
+    assert [name for name in wanted if not (folder / name).is_file()] == []
+    assert [path.name for path in folder.glob("*.webp") if path.stat().st_size > 200_000] == []
