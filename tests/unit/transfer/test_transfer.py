@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 
 from tacit.app.engine import Engine
+from tacit.app.transfer.records import read_lines
 from tacit.app.transfer.report import ImportReport, Wanted
 from tacit.app.wiring import open_engine
+from tacit.capture.importing.items import Refused
+from tacit.capture.importing.opening import lines_of
+from tacit.capture.importing.recognise import find_readers
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
@@ -317,3 +321,29 @@ def test_folders_of_notes_are_known_by_content_and_links_are_not_followed(place)
     assert memory.content == "Database: Migrations are written by hand (since the outage)"
     assert memory.kind == "decision"
     assert {"decision", "sql", "pg"} <= set(memory.trigger.topics)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
+    rows = (
+        (str(n), "decision", f"Service {n} listens on port {n % 9999}.", None, 1.0, None)
+        for n in range(100_000)
+    )
+    file = sugar_database(tmp_path / "big.db", list(rows))
+    ((path, reader),) = find_readers(file)
+    found = list(reader.read(path))
+    refused = [one for one in found if isinstance(one, Refused)]
+    assert len(found) - len(refused) == 50_000
+    assert [one.reason for one in refused] == [
+        "50000 older rows of memory_entries: more than 50000 are not read"
+    ]
+    lines = tmp_path / "big.jsonl"
+    lines.write_text("\n".join(["nonsense"] * 100_000))
+    assert sum(isinstance(one, Refused) for one in read_lines(lines_of(lines, 1000))) == 100_000
+    export = tmp_path / "big.json"
+    export.write_text(json.dumps([{"id": str(n), "memory": "x"} for n in range(60_000)]))
+    ((path, reader),) = find_readers(export)
+    found = list(reader.read(path))
+    assert len(found) == 50_001
+    assert "more than 50000" in str(found[-1])

@@ -151,6 +151,7 @@ def _show(line: ImportLine, sign: str, style: str) -> None:
         print_line(f"- {shortened(' '.join(line.before.split()), 100)}", style="red")
         print_line(f"+ {words}", style="green")
         return
-    why = f"  ({line.reason})" if line.reason else ""
+    told = ": ".join(part for part in (line.before, line.reason) if part)
+    why = f"  ({told})" if told else ""
     place = f"{line.where}: " if line.action in ("refused", "skip") else ""
     print_line(f"{sign} {place}{words}{why}", style=style)
