@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 
 from tacit.app.library.values import Recollection, Stored
@@ -72,8 +73,10 @@ class OverSocket:
             self._misses += 1
             self._rest_until = time.monotonic() + (REST_LONG_S if self._misses > 1 else REST_S)
             self._on_failure(error)
-            if not isinstance(error, TimeoutError):
-                self._start_daemon()
+            if not isinstance(
+                error, TimeoutError
+            ):  # the program's request does not wait for a daemon to be born
+                Thread(target=self._start_daemon, name="tacit-start", daemon=True).start()
             return None
         self._misses = 0
         if status >= 400:
@@ -176,7 +179,9 @@ class OverSocket:
         """Start the daemon as hooks do, and do not wait for it."""
         if not self._start or time.monotonic() - self._started_at < START_AGAIN_S:
             return
-        self._started_at = time.monotonic()
+        self._started_at = (
+            time.monotonic()
+        )  # two threads at once start it twice at worst: the second leaves at once
         found = importlib.util.find_spec("tacit_hook")
         if found is None or not found.origin:
             return
