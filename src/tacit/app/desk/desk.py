@@ -70,7 +70,7 @@ class Desk:
         self._settle = settle
         self._changed = changed
         self.recalls = Recalls(parts.store, settle=settle)
-        self.charts = Charts(parts.store)
+        self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
         self.verdicts = Verdicts(parts.store)
         self.options = Options(parts, projects=projects, changed=changed)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
@@ -17,6 +17,7 @@ from tacit.app.desk.verdicts import Verdict, read_verdicts
 from tacit.app.trial.meter import NAME as CACHE
 from tacit.app.trial.meter import CacheShare, read_days, shares
 from tacit.capture.usage import TOTALS, read_totals
+from tacit.config.settings import RetentionSettings
 from tacit.model.trace import Trace
 from tacit.ports.store import Store, TraceFilter
 
@@ -247,8 +248,10 @@ def _feedback(said: Sequence[Verdict]) -> FeedbackCounts:
 class Charts:
     """Reads the store for `series_of`, new traces only. Safe to use from several threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, retention: Callable[[], RetentionSettings]) -> None:
+        """Read `store`; `retention` tells how long it keeps traces."""
         self._store = store
+        self._retention = retention
         self._lock = Lock()
         self._facts: OrderedDict[str, Fact] = OrderedDict()
         self._complete = False
@@ -260,7 +263,9 @@ class Charts:
             self._read()
             facts = tuple(self._facts.values())
         totals = read_totals(self._store.get_value(TOTALS))
-        oldest = min((one.at_ms for one in facts), default=None)
+        kept = self._retention()
+        oldest = min((one.at_ms for one in facts), default=until_ms)
+        all_there = len(facts) < kept.traces and since_ms >= until_ms - kept.trace_days * DAY_MS
         found = series_of(
             facts,
             read_verdicts(self._store),
@@ -268,7 +273,7 @@ class Charts:
             until_ms=until_ms,
             bucket_ms=bucket_ms,
             used=Use(shown=totals.shown, used=totals.used, rate=totals.rate, baseline=totals.baseline),
-            complete=oldest is not None and oldest <= since_ms,
+            complete=oldest <= since_ms or all_there,
         )
         days = read_days(self._store.get_value(CACHE))
         return replace(found, cache=shares(days, since_ms=since_ms, until_ms=until_ms))
