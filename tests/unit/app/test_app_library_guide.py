@@ -11,6 +11,8 @@ GUIDE = Path(__file__).parents[3] / "docs/guide/library.md"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
 def test_every_example_of_the_guide_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -115,6 +115,8 @@ def test_the_cache_meter_by_hand() -> None:
     assert shares(days, since_ms=5 * DAY, until_ms=6 * DAY) == ()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
 def test_a_held_out_session_gets_nothing_and_both_are_counted(tmp_path: Path) -> None:
     settings = {
         "embedder": {"provider": "fake"},

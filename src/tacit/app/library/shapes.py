@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
-from tacit.safety.escape import strip_blocks
+from tacit.safety.escape import OPEN_TAG
 from tacit.session.history import MARKS
 
 Role = Literal["user", "assistant", "tool", "system", ""]
@@ -23,6 +23,8 @@ GAP = "\n\n"
 MAX_RESULT_CHARS = 16_000
 LONG_CHARS = 4000
 _TEXT_TYPES = ("text", "input_text", "output_text")
+CLOSING = f"</{OPEN_TAG}>"
+_BEHIND = re.compile(rf"(?:{GAP}<{OPEN_TAG}\b[^>]*>(?:(?!{CLOSING}).)*{CLOSING})+\Z", re.DOTALL)
 _PASSING = frozenset({"cache_control"})
 """Fields that move from message to message between two requests and say nothing of the content."""
 _FAILED = re.compile(
@@ -124,7 +126,7 @@ def place_in_content(content: object, text: str, *, kind: str = "text") -> objec
     if isinstance(content, str):
         if text and content.endswith(GAP + text):
             return content
-        base = strip_blocks(content) if any(mark in content for mark in MARKS) else content
+        base = bare(content)
         return f"{base}{GAP}{text}" if text else base if base != content else content
     parts = sequence(content)
     if not parts:
@@ -168,10 +170,18 @@ def is_block_part(part: object) -> bool:
     return is_text(part) and isinstance(text, str) and text.lstrip().startswith(MARKS)
 
 
+def bare(text: str) -> str:
+    """`text` without the blocks that were put behind it, to the letter; "" where it is nothing but a block."""
+    if text.lstrip().startswith(MARKS):
+        return ""
+    found = _BEHIND.search(text) if CLOSING in text else None
+    return text[: found.start()] if found else text
+
+
 def own_text(content: object, parts: Sequence[object]) -> str:
     """The words of message content, without blocks of ours."""
     if isinstance(content, str):
-        return strip_blocks(content) if any(mark in content for mark in MARKS) else content
+        return bare(content)
     texts = [part if isinstance(part, str) else field(part, "text") for part in parts if is_text(part)]
     return "\n".join(text for text in texts if text and not text.lstrip().startswith(MARKS))
 
