@@ -13,6 +13,7 @@ import { FirstSteps } from "../../ui/FirstSteps";
 import { Head } from "../../ui/Head";
 import { RecallList } from "../../ui/RecallList";
 import { countOf, msOf, percentOf, plural, wordsOf } from "../../ui/words";
+import { Tune } from "./Tune";
 
 const DAY_MS = 86_400_000;
 const RANGES = { "24 h": { days: 1, bucket: "hour" }, "7 days": { days: 7, bucket: "day" }, "30 days": { days: 30, bucket: "day" } } as const;
@@ -30,6 +31,7 @@ export function Component() {
   return (
     <>
       <Head title="Overview" text="What the memory handed over, when it stayed silent, and whether it helped.">
+        <Tune />
         <SegmentedControl aria-label="Time" value={range} onChange={(value) => setRange(value as Range)} data={Object.keys(RANGES)} />
       </Head>
       <Notices />
