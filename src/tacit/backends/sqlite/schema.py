@@ -177,6 +177,13 @@ _BREADTH = (
 )
 
 
+_LISTS = (
+    "CREATE INDEX memories_by_status ON memories (status, scope)",
+    "CREATE INDEX memories_by_source ON memories (source, scope)",
+)
+"""A session start asks for what a rule file said, an answer on demand for what waits: few of many."""
+
+
 def _create_core(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in _CORE:
@@ -197,7 +204,17 @@ def _add_breadth(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_core, _create_search, _add_breadth)
+def _index_lists(connection: sqlite3.Connection) -> None:
+    for statement in _LISTS:
+        connection.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _create_core,
+    _create_search,
+    _add_breadth,
+    _index_lists,
+)
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
