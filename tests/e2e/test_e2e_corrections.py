@@ -22,10 +22,10 @@ COMMIT = "Commit what we have."
 
 
 def wait_for(sandbox, *, gone=(), there=(), timeout_s=20.0):
-    """Wait until the active memories hold each of `there` and none of `gone`."""
+    """Wait until the active memories hold each of `there` and none of `gone`; what they are then."""
     end = time.monotonic() + timeout_s
     while True:
-        listed = sandbox.tacit_json("list")["memories"]
+        listed = sandbox.ask_daemon("/v1/memories?limit=500")["memories"]
         text = "\n".join(memory["content"] for memory in listed if memory["kind"] != "digest")
         if all(word in text for word in there) and not any(word in text for word in gone):
             return listed

@@ -254,4 +254,5 @@ def test_a_running_server_is_learned_from_through_its_interface(sandbox, opencod
         first = sandbox.tacit_json("import", "transcripts", "--server", server.address)
         again = sandbox.tacit_json("import", "transcripts", "--server", server.address)
     assert (first["failed"], first["files"][0]["sessions"], again["added"]) == (0, 1, 0)
-    assert any("ninety days" in text for text in sandbox.contents())
+    kept = sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
+    assert any("ninety days" in memory["content"] for memory in kept)

@@ -103,6 +103,13 @@ class Sandbox:
         """Run a command with --json and read what it prints."""
         return json.loads(self.tacit(*args, "--json").stdout)
 
+    def ask_daemon(self, path: str):
+        """What the running daemon answers to a GET; quicker than a command where a test looks again and again."""
+        from tacit.config.home import Home
+        from tacit.daemon.client import DaemonClient
+
+        return DaemonClient(Home(self.tacit_home)).request("GET", path)[1]
+
     def engine(self):
         """The engine on this machine's store, to seed and to look; close it after use."""
         from tacit.app.wiring import open_engine
