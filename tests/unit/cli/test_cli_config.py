@@ -98,6 +98,7 @@ def test_the_schema_for_editors(tacit):
     assert config(tacit, "schema", "--write")["file"].endswith("settings.schema.json")
 
 
+@pytest.mark.slow
 def test_the_seeds_flow_without_a_restart(tacit):
     """Change the default: every agent without an override follows; override one: only it differs; revert: it follows again."""
     tacit("remember", "Always run make lint.")
