@@ -57,6 +57,6 @@ def test_a_word_over_a_hundred_characters_is_unknown(wordpiece: WordPiece) -> No
 @pytest.mark.parametrize("unit", ["a", "word ", " ", "é", "é ", "\ud800", ".", "語", "\0"])
 def test_five_megabytes_take_no_time(wordpiece: WordPiece, unit: str) -> None:
     text = unit * (5_000_000 // len(unit))
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(wordpiece.encode(text, max_tokens=256)) <= 256
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5

@@ -177,11 +177,11 @@ def test_prose_is_cheap_and_nothing_is_quadratic() -> None:
     prose = (
         "We keep the recall pipeline pure: values in, kept values out. The daemon owns the record. " * 12
     )[:1024]
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(50):
         REDACTOR.redact(prose)
-    assert (time.perf_counter() - started) / 50 < 0.005  # 0.2 ms on a quiet core
-    started = time.perf_counter()
+    assert (time.process_time() - started) / 50 < 0.005  # 0.2 ms on a quiet core
+    started = time.process_time()
     for hostile in (
         "a" * 50_000,
         "password " * 5_000,
@@ -194,7 +194,7 @@ def test_prose_is_cheap_and_nothing_is_quadratic() -> None:
         '"name": "' * 5_000,
     ):
         REDACTOR.redact(hostile)
-    assert time.perf_counter() - started < 4.0
+    assert time.process_time() - started < 4.0
 
 
 def test_entropy_by_hand() -> None:
