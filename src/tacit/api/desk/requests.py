@@ -173,7 +173,7 @@ class ChangeSettings(Request):
     )
     name: str = Field(default="", max_length=4096, description="the agent's name, or a folder of the project")
     values: dict[str, Any] = Field(
-        min_length=1, description="settings by dotted name, or nested; null takes back"
+        min_length=1, description="settings by dotted name, or nested; null takes back what is no value of it"
     )
 
 

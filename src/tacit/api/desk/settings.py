@@ -13,6 +13,7 @@ from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.desk import requests as ask
 from tacit.api.encoding import encode
 from tacit.api.requests import NoBody
+from tacit.config.describe import described
 from tacit.config.overrides import Place
 from tacit.config.reference import settings_schema
 from tacit.errors import InvalidInput
@@ -67,7 +68,8 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
         if not name.strip():
             raise InvalidInput("A setting has no name.", hint="GET /v1/settings lists them.")
         key = f"{prefix}{name}"
-        if value is None and key not in NULLABLE:
+        about = described().get(key)
+        if value is None and (about is None or not about.nullable):
             gone.append(key)
         elif isinstance(value, dict) and not key.startswith("kinds.") and value:
             below, above = _parted(cast(dict[str, Any], value), f"{key}.")
@@ -76,10 +78,6 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
         else:
             kept[key] = value
     return kept, gone
-
-
-NULLABLE = ("recall.history_blocks",)
-"""Settings of which null is a value."""
 
 
 def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer:  # noqa: ARG001
