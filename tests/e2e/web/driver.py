@@ -72,7 +72,11 @@ class Served:
         return str(json.loads((self.home / "run" / "daemon.json").read_text())["token"])
 
     def link(self) -> str:
-        """A fresh address to sign in with."""
+        """A fresh address to sign in with, as `tacit ui` prints it, without starting a program each time."""
+        return f"{self.base}/ui/#code={self.api('/ui/code', 'POST')['code']}"
+
+    def printed_link(self) -> str:
+        """The address that `tacit ui` itself prints."""
         done = self.run("ui", "--json", "--port", "0")
         assert done.returncode == 0, done.stderr
         return str(json.loads(done.stdout)["url"])
@@ -83,7 +87,7 @@ def served(home: Path) -> Iterator[Served]:
     """Serve `home` on a port of its own, and end the daemon afterwards."""
     first = Served(home=home, port=0)
     try:
-        url = first.link()
+        url = first.printed_link()
         yield Served(home=home, port=int(url.split(":")[2].split("/")[0]))
     finally:
         first.run("stop")

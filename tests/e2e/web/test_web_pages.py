@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
-from e2e.web.driver import PAGES, settle, signed_in, visit
+from e2e.web.driver import NARROW, PAGES, WIDE, settle, signed_in, visit
 
 pytestmark = pytest.mark.e2e
 SERIOUS = ("serious", "critical")
@@ -26,35 +28,77 @@ def paths_of(served) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page_draws_and_has_no_serious_finding(web_browser, web_home, axe_source, theme):
-    page = signed_in(web_browser, web_home, theme=theme)
+@dataclass(slots=True)
+class Survey:
+    """What was found on a walk over all pages."""
+
+    light: dict[str, list[str]] = field(default_factory=dict)
+    dark: dict[str, list[str]] = field(default_factory=dict)
+    sideways: dict[str, int] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def survey(web_browser, web_home, axe_source) -> Survey:
+    """One walk for all questions about every page: each stop costs a second."""
+    found = Survey()
+    page = signed_in(web_browser, web_home)
+    page.on("request", lambda request: found.asked.append(request.url))
+    page.reload()
+    settle(page)
     page.evaluate(axe_source)
-    found = {}
     for name, path in paths_of(web_home).items():
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size(WIDE)
         visit(page, path)
-        result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-        serious = [
-            f"{one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
-            for one in result["violations"]
-            if one["impact"] in SERIOUS
-            for node in one["nodes"][:3]
-        ]
-        if serious:
-            found[name] = serious
+        if serious := _serious(page, "{ resultTypes: ['violations'] }"):
+            found.light[name] = serious
+        page.emulate_media(color_scheme="dark")
+        # What is said and how it is reached does not depend on colours.
+        if serious := _serious(page, "{ resultTypes: ['violations'], runOnly: ['color-contrast'] }"):
+            found.dark[name] = serious
+        page.set_viewport_size(NARROW)
+        settle(page)
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > NARROW["width"]:
+            found.sideways[name] = width
+    found.complaints = page.complaints
     page.context.close()
-    assert found == {}
-    assert page.complaints == []
+    return found
 
 
-def test_no_page_scrolls_sideways_on_a_phone(narrow_page, web_home):
-    wide = {}
-    for name, path in paths_of(web_home).items():
-        visit(narrow_page, path)
-        width = narrow_page.evaluate("document.documentElement.scrollWidth")
-        if width > 375:
-            wide[name] = width
-    assert wide == {}
+def _serious(page, options: str) -> list[str]:
+    result = page.evaluate(f"axe.run(document, {options})")
+    return [
+        f"{one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
+        for one in result["violations"]
+        if one["impact"] in SERIOUS
+        for node in one["nodes"][:3]
+    ]
+
+
+def test_no_page_has_a_serious_finding_of_axe_in_light(survey):
+    assert survey.light == {}
+
+
+def test_no_page_has_too_little_contrast_in_dark(survey):
+    assert survey.dark == {}
+
+
+def test_no_page_scrolls_sideways_on_a_phone(survey):
+    assert survey.sideways == {}
+
+
+def test_nothing_is_loaded_from_elsewhere(survey, web_home):
+    assert len(survey.asked) > len(PAGES)
+    assert [url for url in survey.asked if not url.startswith((web_home.base, "data:"))] == []
+
+
+def test_the_browser_has_nothing_to_complain_about(survey):
+    assert survey.complaints == []
+
+
+def test_a_phone_gets_its_navigation_in_a_drawer(narrow_page):
     narrow_page.get_by_role("button", name="Navigation").click()
     narrow_page.get_by_role("link", name="Health").click()
     narrow_page.get_by_role("heading", name="Health", exact=True).wait_for()
@@ -86,7 +130,7 @@ def test_the_keyboard_reaches_everything(go):
 
 
 def test_a_link_lets_in_once_and_leaves_no_secret_behind(web_browser, web_home):
-    link = web_home.link()
+    link = web_home.printed_link()
     token = web_home.token()
     context = web_browser.new_context()
     page = context.new_page()
@@ -107,15 +151,3 @@ def test_a_link_lets_in_once_and_leaves_no_secret_behind(web_browser, web_home):
     page.goto(link)
     page.get_by_role("heading", name="Sign in from your terminal").wait_for()
     other.close()
-
-
-def test_nothing_is_loaded_from_elsewhere(web_browser, web_home):
-    page = signed_in(web_browser, web_home)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.reload()
-    settle(page)
-    for path in PAGES.values():
-        visit(page, path)
-    page.context.close()
-    assert [url for url in asked if not url.startswith((web_home.base, "data:"))] == []
