@@ -27,7 +27,7 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
   const [total, setTotal] = useState<number>();
   const [at, setAt] = useState(0);
   const key = JSON.stringify(filter);
-  const rows = useVirtualizer({ count: total ?? 0, getScrollElement: () => box.current, estimateSize: () => ROW_PX, overscan: OVERSCAN });
+  const rows = useVirtualizer({ count: total ?? 0, getScrollElement: () => box.current, estimateSize: () => ROW_PX, overscan: OVERSCAN, useFlushSync: false });
   const items = rows.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;

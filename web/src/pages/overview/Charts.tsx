@@ -1,0 +1,91 @@
+import "@mantine/charts/styles.css";
+import { BarChart, LineChart } from "@mantine/charts";
+import type { ReactNode } from "react";
+import type { Series } from "../../api/types";
+import { Bars } from "../../ui/Bars";
+import { countOf, msOf, percentOf, wordsOf } from "../../ui/words";
+
+const still = { isAnimationActive: false };
+
+/** The charts, loaded after the figures above them: the library that draws them is the heaviest part of the page. */
+export default function Charts({ series, hourly }: { series: Series; hourly: boolean }) {
+  const injections = sum(series.buckets.map((one) => one.injections));
+  const silences = sum(series.buckets.map((one) => one.silences));
+  const format = new Intl.DateTimeFormat("en-GB", hourly ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" });
+  const rows = series.buckets.map((one) => ({
+    when: format.format(one.at_ms),
+    "handed over": one.injections,
+    silence: one.silences,
+    p50: one.p50_ms || null,
+    p95: one.p95_ms || null,
+    precision: one.precision === null ? null : Math.round(one.precision * 100),
+    ...Object.fromEntries(Object.entries(one.tokens)),
+  }));
+  const kinds = Object.keys(series.kinds).slice(0, 7);
+  const { feedback } = series;
+  return (
+    <div className="overview-grid">
+      <Panel className="wide" title="Injections and silences" sub={hourly ? "per hour" : "per day"} says={`${injections} injections, ${silences} silences`}>
+        <BarChart
+          h={210} data={rows} dataKey="when" type="stacked" withLegend legendProps={{ verticalAlign: "top", height: 28 }} gridAxis="x" tickLine="none" maxBarWidth={34}
+          barProps={still} barChartProps={{ accessibilityLayer: false }} series={[{ name: "handed over", color: "var(--accent)" }, { name: "silence", color: "var(--chart-quiet)" }]}
+        />
+      </Panel>
+      <Panel title="Why it was silent" sub="Silence is the default; each has its reason.">
+        <Bars rows={series.silences.map((one) => ({ name: one.reason, value: one.count }))} empty="No silence in this time." />
+      </Panel>
+      <Panel title="Latency" sub="milliseconds, all surfaces" says={series.latency.map((one) => `${one.surface} p95 ${msOf(one.p95_ms)}`).join(", ")}>
+        <LineChart h={150} data={rows} dataKey="when" withLegend legendProps={{ verticalAlign: "top", height: 26 }} gridAxis="x" tickLine="none" curveType="monotone" connectNulls withDots={false} strokeWidth={1.8} lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "p50", color: "var(--chart-1)" }, { name: "p95", color: "var(--chart-2)" }]} />
+        <table className="mini">
+          <thead>
+            <tr>
+              <th scope="col">surface</th><th scope="col">recalls</th><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th>
+            </tr>
+          </thead>
+          <tbody>
+            {series.latency.map((one) => (
+              <tr key={one.surface}>
+                <th scope="row">{wordsOf(one.surface)}</th><td>{countOf(one.count)}</td><td>{msOf(one.p50_ms)}</td><td>{msOf(one.p95_ms)}</td><td>{msOf(one.p99_ms)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Panel>
+      <Panel title="Tokens by kind" sub="what the blocks were made of" says={Object.entries(series.kinds).map(([kind, count]) => `${kind} ${count}`).join(", ")}>
+        {kinds.length === 0 ? (
+          <p className="sub">Nothing was handed over in this time.</p>
+        ) : (
+          <BarChart h={150} data={rows} dataKey="when" type="stacked" gridAxis="x" tickLine="none" maxBarWidth={26} barProps={still} barChartProps={{ accessibilityLayer: false }} series={kinds.map((name, at) => ({ name, color: `var(--chart-${(at % 7) + 1})` }))} />
+        )}
+        <Bars rows={Object.entries(series.kinds).slice(0, 7).map(([name, value], at) => ({ name: wordsOf(name), value, color: `var(--chart-${(at % 7) + 1})` }))} empty="" />
+      </Panel>
+      <Panel title="Precision from your feedback" sub="share of what was handed over that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
+        {feedback.precision === null ? (
+          <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit tune` learns the threshold from it.</p>
+        ) : (
+          <LineChart h={150} data={rows} dataKey="when" gridAxis="x" tickLine="none" yAxisProps={{ domain: [0, 100] }} unit=" %" connectNulls curveType="linear" lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "precision", color: "var(--accent)" }]} />
+        )}
+        <h2 className="title cache-title">Prompt cache</h2>
+        {series.cache.length === 0 ? (
+          <p className="sub">How much of each request's beginning stays byte for byte, by placement. It is counted where the host tells what it sends.</p>
+        ) : (
+          <Bars rows={series.cache.map((one) => ({ name: one.placement, value: Math.round(one.share * 100), note: `${Math.round(one.share * 100)} % of ${countOf(one.requests)}` }))} most={100} empty="" />
+        )}
+      </Panel>
+    </div>
+  );
+}
+
+function Panel({ title, sub, says, className = "", children }: { title: string; sub: string; says?: string; className?: string; children: ReactNode }) {
+  return (
+    <section className={`panel ${className}`} aria-label={says === undefined ? title : `${title}: ${says}`}>
+      <h2>{title}</h2>
+      <p className="sub">{sub}</p>
+      {children}
+    </section>
+  );
+}
+
+function sum(values: number[]): number {
+  return values.reduce((whole, one) => whole + one, 0);
+}
