@@ -374,7 +374,7 @@ class CaptureSettings(_Section):
         default="kind", description="what a statement's importance comes from; see docs/reference/presets.md"
     )
     auto_accept: float = Field(
-        default=0.5,
+        default=0.42,
         ge=0.0,
         le=1.0,
         description="what is learned unasked with less confidence waits for `tacit review`",

@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 NOT_ASKED_FOR = frozenset({"digest", "todo", "event", "observation", "outcome"})
 """Kinds that tell of the moment; a session's own notes do."""
 MOST_CONFIDENCE = 0.9
-ASKING = 0.45
+ASKING = 0.4
 """Most confidence in words that ask something, as for passages."""
 QUESTION_TOKENS = 1000
 """What instructions and schema cost besides the words, estimated from above."""

@@ -27,7 +27,7 @@ LEAST_CHANCE: dict[Role, float] = {"user": 0.25, "assistant": 0.33}
 """A passage with a smaller chance is not kept. Chosen on sessions left out (docs/adr/0020-passages-worth-keeping.md)."""
 MOST: dict[Role, int] = {"user": 1, "assistant": 1}
 """Passages kept of one message."""
-ASKING = 0.45
+ASKING = 0.4
 """Most confidence in words that ask something too: on sessions left out they were right less often than their chance says."""
 CUE = "passage"
 ASKED_CHARS = 300
