@@ -71,6 +71,16 @@ def one_thread_for_arrays(environ: MutableMapping[str, str] | None = None) -> No
         given.setdefault(name, "1")
 
 
+def no_reports_of_onnxruntime(environ: MutableMapping[str, str] | None = None) -> None:
+    """Keep onnxruntime from reporting to its makers; call it before onnxruntime is imported, which decides it for good.
+
+    From 1.29 on its packages for Linux and macOS send what was loaded and how fast it ran, and keep a device id and a
+    queue in `~/.cache/Microsoft` (https://github.com/microsoft/onnxruntime/pull/27379). Nothing of that is ours to send.
+    """
+    given = os.environ if environ is None else environ
+    given["ORT_DISABLE_TELEMETRY"] = "1"
+
+
 def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
     """The value of the variable that a setting names as holder of a key; "" when it is not set."""
     return (os.environ if environ is None else environ).get(name, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -136,3 +137,18 @@ def test_without_onnxruntime_the_model_runs_in_numpy() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "(1, 384)\n"
     assert "numpy" in done.stderr
+
+
+@pytest.mark.slow
+def test_onnxruntime_reports_nothing_to_its_makers(tmp_path: Path):
+    """Its packages send what was loaded, and keep a device id in the user's folder, unless it is forbidden before the import."""
+    environ = {
+        name: value for name, value in os.environ.items() if name not in {"CI", "ORT_DISABLE_TELEMETRY"}
+    }
+    program = (
+        "from tacit.providers.embedding.minilm import MiniLM; MiniLM(runtime='onnxruntime').embed(['a'])"
+    )
+
+    subprocess.run([sys.executable, "-c", program], env=environ | {"HOME": str(tmp_path)}, check=True)
+
+    assert list(tmp_path.iterdir()) == []

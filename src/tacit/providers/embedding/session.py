@@ -1,6 +1,7 @@
 """One way to open an ONNX model: one thread, little memory.
 
-In: the path of a model. Out: a session that turns named arrays into arrays. Never downloads, never uses a device but the processor.
+In: the path of a model. Out: a session that turns named arrays into arrays. Never downloads, never reports to the makers of
+onnxruntime, never uses a device but the processor.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
+from tacit.config.environment import no_reports_of_onnxruntime
 from tacit.errors import ProviderError
 
 
@@ -58,9 +60,11 @@ def open_session(path: Path) -> Session:
         ImportError: if onnxruntime is not installed (it has no wheel for some platforms).
         ProviderError: if the file is missing or is no model.
     """
+    no_reports_of_onnxruntime()
     import onnxruntime  # noqa: PLC0415 - 50 ms and 30 MB, spent when the first text comes
 
     runtime = cast(Any, onnxruntime)
+    runtime.disable_telemetry_events()  # where the program around us had imported it before
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
