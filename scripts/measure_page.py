@@ -18,6 +18,8 @@ from e2e.web.driver import Served, browser, served, settle, signed_in
 from e2e.web.seed import fill, fill_many
 
 MEMORIES = 10_000
+WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
+"""What the page itself makes a browser do; the rest of a frame is painting, by hand where there is no graphics card."""
 WATCH = """() => {
   window.frames_ms = []; let last = performance.now();
   const tick = (now) => { window.frames_ms.push(now - last); last = now; window.watching && requestAnimationFrame(tick); };
@@ -41,10 +43,19 @@ def first_paint_ms(opened: Browser, place: Served) -> tuple[float, float, float]
         page.goto(f"{place.base}/ui/")
         page.locator(".kpi b").first.wait_for()
         contents.append(page.evaluate("performance.now()"))
-        entries = "performance.getEntriesByType('paint').map(one => [one.name, one.startTime])"
-        paints.append(dict(page.evaluate(entries))["first-contentful-paint"])
+        paints.append(_painted_ms(page))
         page.context.close()
     return statistics.median(paints), max(paints), statistics.median(contents)
+
+
+def _painted_ms(page: Page) -> float:
+    """When the page showed its first content; figures may be there before their picture."""
+    entries = "performance.getEntriesByType('paint').map(one => [one.name, one.startTime])"
+    for _ in range(100):
+        if "first-contentful-paint" in (found := dict(page.evaluate(entries))):
+            return found["first-contentful-paint"]
+        page.wait_for_timeout(50)
+    raise TimeoutError("nothing was painted")
 
 
 def frames_of(page: Page, steps: int, by: int) -> tuple[list[float], float]:
@@ -57,7 +68,7 @@ def frames_of(page: Page, steps: int, by: int) -> tuple[list[float], float]:
 
     def spent_ms() -> float:
         metrics = session.send("Performance.getMetrics")["metrics"]
-        return 1000 * next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+        return 1000 * sum(one["value"] for one in metrics if one["name"] in WORK)
 
     page.mouse.move(600, 450)
     page.evaluate(WATCH)
@@ -87,7 +98,7 @@ def main() -> None:
         late = sum(frame > 50 for frame in frames)
         at = len(frames)
         print(
-            f"scrolling {MEMORIES} memories: {at} frames, median {frames[at // 2]:.1f} ms, p95 {frames[int(at * 0.95)]:.1f} ms, {late} over 50 ms; {cost:.1f} ms of CPU for each turn of the wheel"
+            f"scrolling {MEMORIES} memories: {at} frames, median {frames[at // 2]:.1f} ms, p95 {frames[int(at * 0.95)]:.1f} ms, {late} over 50 ms; {cost:.1f} ms of script, style and layout for each turn of the wheel"
         )
         page.evaluate("document.querySelector('.memory-box').scrollTop = 1e9")
         last = page.evaluate("document.querySelector('.memory-box li').getAttribute('aria-setsize')")
@@ -102,7 +113,7 @@ def main() -> None:
         laid = page.evaluate("performance.now()")
         moved, turn = frames_of(page, 60, -60)
         print(
-            f"graph of 5,000: laid out by {laid / 1000:.1f} s, zooming {len(moved)} frames, median {moved[len(moved) // 2]:.1f} ms, p95 {moved[int(len(moved) * 0.95)]:.1f} ms (software rendering), {turn:.1f} ms of CPU each"
+            f"graph of 5,000: laid out by {laid / 1000:.1f} s, zooming {len(moved)} frames, median {moved[len(moved) // 2]:.1f} ms, p95 {moved[int(len(moved) * 0.95)]:.1f} ms (software rendering), {turn:.1f} ms of script each"
         )
         for path in ("/ui/traces", "/ui/sessions", "/ui/settings", "/ui/health", "/ui/review"):
             page.goto(place.base + path)
