@@ -26,6 +26,7 @@ from tacit.backends.sqlite.documents import ALWAYS, ALWAYS_WEIGHT, PAIR, WEIGHT_
 from tacit.backends.text import code_words
 from tacit.config.home import Home
 from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -99,6 +100,13 @@ def _shapes(maker: Generator, kind: str) -> list[_Shape]:
 
     made = [maker.trigger(kind, _A, _B) for _ in range(SHAPES)]
     return [_Shape(one, tuple(encode(one).replace(_B, _A).split(_A)), one.reach) for one in made]
+
+
+@lru_cache(maxsize=1)
+def _provenance() -> str:
+    from tacit.backends.sqlite.codec import encode
+
+    return encode(Provenance(tier=TrustTier.USER, source="session"))
 
 
 @lru_cache(maxsize=1 << 17)
@@ -191,7 +199,7 @@ class _Rows:
         listed = ",".join(f'{{"kind":"{sort}","key":"{one}"}}' for sort, one in named)
         body = (
             f'{{"id":"{memory_id}","kind":"{kind}","content":"{content}","scope":{{"kind":"project","key":{json.dumps(key)}}},'
-            '"provenance":{"tier":3,"source":"session","host":"","session_id":"","turn":0,"span":""},'
+            f'"provenance":{_provenance()},'
             f'"validity":{{"valid_from_ms":{at_ms},"valid_to_ms":null,"superseded_by":null}},"created_at_ms":{at_ms},'
             f'"updated_at_ms":{at_ms},"importance":{said.importance!r},"confidence":1.0,"trigger":{shape.json(a, b)},'
             f'"status":"active","sensitivity":1,"entities":[{listed}],"files":{json.dumps(files)},'
