@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Literal, cast, get_args, get_origin
 
 from tacit.config.fields import Setting, settings_by_key
-from tacit.config.layers import AGENT_SECTIONS, KIND_LISTS
+from tacit.config.layers import AGENT_SECTIONS
 from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED
 
@@ -113,8 +113,3 @@ def _choices(key: str, annotation: object) -> tuple[str, ...]:
     if key == "preset":
         return preset_names()
     return tuple(str(value) for value in get_args(annotation)) if get_origin(annotation) is Literal else ()
-
-
-def names_kinds(key: str) -> bool:
-    """Whether a list holds names of kinds."""
-    return tuple(key.split(".")) in KIND_LISTS

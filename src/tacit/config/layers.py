@@ -22,7 +22,6 @@ from tacit.config.fields import (
     build,
     check_layer,
     default_values,
-    settings_by_key,
     unknown_setting,
 )
 from tacit.config.home import Home
@@ -393,8 +392,3 @@ def _call_layer(overrides: Mapping[str, object]) -> Checked:
     for _, error in (*checked.problems, *_preset_problem(checked, lambda _: "call")):
         raise error
     return checked
-
-
-def setting_keys() -> tuple[str, ...]:
-    """Every dotted key, in the order of the documentation."""
-    return tuple(settings_by_key())

@@ -14,7 +14,6 @@ from tacit.model.late_pattern import late_pattern
 OPEN_TAG = "tacit-memory"
 """Name of the element that frames a block: `<tacit-memory ...>` to `</tacit-memory>`."""
 OPEN_SECTION = "[MEMORY]"
-CLOSE_SECTION = "[/MEMORY]"
 
 _SHORT = 1_000_000  # longer texts are never escaped whole: a memory is far below it
 
@@ -90,17 +89,6 @@ def _ordinary(text: str) -> bool:
         and not ("<" in text or "[" in text or "|" in text or ">>" in text or "  " in text)
         and text == text.strip()
         and not (":" in text and _ROLE.search(text))
-    )
-
-
-def escape_attribute(text: str) -> str:
-    """Make `text` safe inside a double-quoted attribute of our opening tag."""
-    return (
-        escape_text(text)
-        .replace("&", "&amp;")
-        .replace('"', "'")
-        .replace("<", "\u2039")
-        .replace(">", "\u203a")
     )
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS, Trigger
-from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import END_CHARS
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.matching import MatchModel, Weights, match_text, read_match
@@ -24,8 +23,8 @@ from tacit.reading.match import Matcher
 from tacit_evals.data.rows import Row, read_rows, read_table
 from tacit_evals.fit.leaks import usable
 from tacit_evals.fit.logistic import Array, sigmoid
-from tacit_evals.fit.situation import LabelledPrompt, fit_situation, labelled_prompts
-from tacit_evals.fit.trigger import LabelledMemory, fit_trigger, labelled_memories
+from tacit_evals.fit.situation import LabelledPrompt
+from tacit_evals.fit.trigger import LabelledMemory
 
 RIDGE = 1e-4
 STEPS = 20
@@ -108,29 +107,6 @@ def projects_of(data: Path, *, exclude: Collection[str] = ()) -> list[str]:
     folders = sorted(path for path in (data / "inject").glob("*") if path.is_dir())
     rows = [Row(path=folder / "prompts.jsonl", line=0, values={}) for folder in folders]
     return [row.path.parent.name for row in usable(rows, exclude_projects=exclude)]
-
-
-def fit_match(
-    data: Path,
-    *,
-    embedder: Embedder,
-    exclude: Collection[str] = (),
-    date: str = "",
-    command: str = "",
-) -> MatchModel:
-    """Fit on every judged project below `data` but `exclude`."""
-    model = base_rates(labelled_prompts(data, exclude=exclude), labelled_memories(data, exclude=exclude))
-    pairs: list[Judged] = []
-    for project in projects_of(data, exclude=exclude):
-        without = (*exclude, project)
-        reader = SituationReader(
-            embedder=embedder, model=fit_situation(labelled_prompts(data, exclude=without), embedder=embedder)
-        )
-        maker = LocalTriggers(
-            embedder=embedder, model=fit_trigger(labelled_memories(data, exclude=without), embedder=embedder)
-        )
-        pairs.append(judged(data, project, reader=reader, maker=maker))
-    return fit_weights(model, pairs, date=date, command=command)
 
 
 def base_rates(prompts: Sequence[LabelledPrompt], memories: Sequence[LabelledMemory]) -> MatchModel:

@@ -13,8 +13,6 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from tacit.model.memory import Memory
 from tacit.ports.models import Embedder
 from tacit_evals.metrics.counts import Handed
@@ -160,8 +158,3 @@ def filled(order: Sequence[Memory], *, tokens: float, cost: Callable[[Memory], f
             tokens -= cost(memory)
             chosen.add(memory.id)
     return frozenset(chosen)
-
-
-def mean_figures(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of each figure."""
-    return {name: float(np.mean([one[name] for one in several])) for name in several[0]}

@@ -7,7 +7,7 @@ this store; simpler methods beside it, from the same pool. Figures of the scorec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
@@ -37,13 +37,6 @@ from tacit_evals.suites.running import Run
 MAIN_BUDGET = 1_000
 START_BUDGETS = (0, 500, 1_000, 2_000)
 ALWAYS_TOP = 3
-
-
-@dataclass(slots=True)
-class _Texts:
-    """Words of prompts by item id, for the baselines."""
-
-    by_item: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def run_inject(run: Run) -> Scorecard:

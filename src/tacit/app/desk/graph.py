@@ -9,7 +9,6 @@ from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, Store
 
 LABEL_CHARS = 80
-MOST_NODES = 5000
 MOST_EDGES = 20_000
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
@@ -24,7 +24,6 @@ from tacit.config.settings import Settings
 from tacit.errors import InvalidInput
 from tacit.model.pack import Surface
 
-HolderName = Literal["user", "agents", "projects", "project_file"]
 SESSIONS_READ = 500
 INJECTION = "recall."
 """What the ambient seed calls `memory_injection`."""
@@ -152,7 +151,8 @@ class Options:
 
     def differences(self, *, cwd: str = "", agent: str = "") -> tuple[SettingRow, ...]:
         """The settings whose value is not the shipped one."""
-        rows = (_row(about, self._report(cwd, agent).origins[key]) for key, about in described().items())
+        origins = self._report(cwd, agent).origins
+        rows = (_row(about, origins[key]) for key, about in described().items())
         return tuple(row for row in rows if row.value != row.about.default)
 
     def agents(self) -> tuple[AgentSettings, ...]:

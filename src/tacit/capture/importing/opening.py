@@ -15,7 +15,6 @@ from pathlib import Path
 from tacit.errors import InvalidInput
 
 MAX_FILE_BYTES = 256 << 20
-MAX_TEXT_BYTES = 2 << 20
 MAX_FILES = 5_000
 MAX_DEPTH = 8
 MAX_CELL_BYTES = 1 << 20

@@ -40,8 +40,6 @@ _LEAST = float(np.float32(LEAST))
 """The chances are of 32 bits."""
 WORDS, VECTORS = "words", "vectors"
 """The two sets of weights: for any embedder, and for the one that the manifest names."""
-PLAIN_INPUTS = ("word", "end_word", "end_word_accepted", "cue", "rule")
-VECTOR_INPUTS = ("prompt", "end", "end_accepted", "end_short")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

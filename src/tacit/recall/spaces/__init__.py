@@ -97,5 +97,3 @@ SPACES: dict[str, Space] = {
 }
 """Known spaces in their fixed order. `semantic` is retrieved by the retrieve stage, which owns the vector;
 `recent` is measured by the pipeline with the kind's half-life."""
-
-SPACE_ORDER: tuple[str, ...] = tuple(SPACES)
