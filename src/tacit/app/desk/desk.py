@@ -24,10 +24,10 @@ from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats
+from tacit.recall.fuse.reciprocal import reciprocal_rank
 
-RRF_K = 60
-"""Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): sum of 1 / (60 + rank) over the rankings."""
 RANKED = 200
+"""Hits of each of the two rankings that a search fuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +104,8 @@ class Desk:
             semantic = search.semantic(vector, identity=identity, scope=scope, limit=RANKED)
             by_words = {hit.memory_id: place for place, hit in enumerate(lexical.hits, start=1)}
             by_meaning = {hit.memory_id: place for place, hit in enumerate(semantic.hits, start=1)}
-            scores = {
-                name: sum(1 / (RRF_K + places[name]) for places in (by_words, by_meaning) if name in places)
-                for name in {*by_words, *by_meaning}
-            }
-            best = sorted(scores, key=lambda name: (-scores[name], name))[:limit]
-            memories = self._store.get(best, scope=scope)
+            scores = dict(reciprocal_rank((lexical, semantic), {})[:limit])
+            memories = self._store.get(list(scores), scope=scope)
         return tuple(
             Found(
                 memory=one, score=round(scores[one.id], 6), by_words=by_words.get(one.id),
