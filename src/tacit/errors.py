@@ -29,7 +29,8 @@ Expected outcomes (skip, drop) are values, never exceptions.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import ClassVar, cast
 
 
 class TacitError(Exception):
@@ -176,3 +177,18 @@ class HostError(TacitError):
     """A host's files cannot be read or written as needed."""
 
     code = "host_error"
+
+
+def error_of(problem: object, status: int) -> TacitError:
+    """The error that a problem response describes; a `DaemonError` where its code is unknown or there is none."""
+    fields = cast("dict[str, object]", problem) if isinstance(problem, dict) else {}
+    kinds = {kind.code: kind for kind in _kinds(TacitError)}
+    kind = kinds.get(str(fields.get("code", "")), DaemonError)
+    message = str(fields.get("detail", "")) or f"The daemon answered with status {status}."
+    return kind(message, hint=str(fields.get("hint", "")))
+
+
+def _kinds(kind: type[TacitError]) -> Iterator[type[TacitError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _kinds(below)

@@ -16,15 +16,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tacit import __version__
 from tacit.config.home import Home
 from tacit.daemon.launcher import hook_source
 from tacit.daemon.lifecycle import ask_health, reachable, read_facts, version_key
-from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, TacitError
+from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, error_of
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -197,21 +197,6 @@ def hook_failures(home: Home) -> Mapping[str, int]:
         return {}
     counts = {words: text.count(sign) for sign, words in SIGNS.items()}
     return {words: count for words, count in sorted(counts.items(), key=lambda item: -item[1]) if count}
-
-
-def error_of(value: object, status: int) -> TacitError:
-    """The error that a problem response describes."""
-    fields = cast(dict[str, object], value) if isinstance(value, dict) else {}
-    kinds = {kind.code: kind for kind in _kinds(TacitError)}
-    kind = kinds.get(str(fields.get("code", "")), DaemonError)
-    message = str(fields.get("detail", "")) or f"The daemon answered with status {status}."
-    return kind(message, hint=str(fields.get("hint", "")))
-
-
-def _kinds(kind: type[TacitError]) -> Iterator[type[TacitError]]:
-    yield kind
-    for below in kind.__subclasses__():
-        yield from _kinds(below)
 
 
 def _as_utf8(value: object) -> bytes:

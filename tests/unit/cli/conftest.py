@@ -15,8 +15,7 @@ from tacit.app.wiring import open_engine
 from tacit.cli.main import run
 from tacit.cli.surroundings import Surroundings, use
 from tacit.config.home import Home
-from tacit.daemon.client import error_of
-from tacit.errors import DaemonUnavailable
+from tacit.errors import DaemonUnavailable, error_of
 from tacit.providers.embedding import FakeEmbedder
 
 

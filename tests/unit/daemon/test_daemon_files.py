@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient, error_of, hook_failures
+from tacit.daemon.client import DaemonClient, hook_failures
 from tacit.daemon.launcher import refresh_launcher, write_launcher
 from tacit.daemon.lifecycle import DaemonFacts, ask_health, claim, read_facts, write_facts
 from tacit.daemon.logs import start_log
@@ -28,6 +28,7 @@ from tacit.errors import (
     StoreBusy,
     StoreReadOnly,
     TacitError,
+    error_of,
 )
 
 

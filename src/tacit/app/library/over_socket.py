@@ -16,14 +16,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 
 from tacit.app.library.values import Recollection, Stored
 from tacit.app.library.ways import HOST, Statement, recollection_from, stored_from
 from tacit.config.home import Home
-from tacit.errors import DaemonError, DaemonUnavailable, TacitError
+from tacit.errors import DaemonUnavailable, error_of
 
 if TYPE_CHECKING:
     from tacit.app.asking.injection import InjectionFailed, InjectionResult
@@ -80,7 +80,7 @@ class OverSocket:
             return None
         self._misses = 0
         if status >= 400:
-            self._on_failure(_error_of(value, status))
+            self._on_failure(error_of(value, status))
             return None
         return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
 
@@ -110,7 +110,7 @@ class OverSocket:
         status, value = self._answered("POST", "/v1/inject", body)
         fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         if "result" not in fields:
-            raise _error_of(fields, status)
+            raise error_of(fields, status)
         result, failure = _result_from(fields["result"]), fields.get("failure")
         if not failure:
             return result
@@ -133,7 +133,7 @@ class OverSocket:
     def _ask(self, method: str, path: str, body: object) -> Any:
         status, value = self._answered(method, path, body)
         if status >= 400:
-            raise _error_of(value, status)
+            raise error_of(value, status)
         return value
 
     def _answered(self, method: str, path: str, body: object) -> tuple[int, object]:
@@ -202,18 +202,3 @@ def _result_from(value: object) -> InjectionResult:
     for name in ("temporal_badges", "memories_included"):
         fields[name] = tuple(fields[name])
     return InjectionResult(**fields)
-
-
-def _error_of(value: object, status: int) -> TacitError:
-    """The error that a problem response describes."""
-    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    kinds = {kind.code: kind for kind in _kinds(TacitError)}
-    kind = kinds.get(str(fields.get("code", "")), DaemonError)
-    message = str(fields.get("detail", "")) or f"The daemon answered with status {status}."
-    return kind(message, hint=str(fields.get("hint", "")))
-
-
-def _kinds(kind: type[TacitError]) -> Iterator[type[TacitError]]:
-    yield kind
-    for below in kind.__subclasses__():
-        yield from _kinds(below)
