@@ -128,8 +128,10 @@ def _store(problems: list[str], engine: dict[str, Any]) -> Finding:
             name="store", state="fail", detail="; ".join(problems),
             advice="`tacit backup FILE` now, then `tacit restore` a sound backup.",
         )  # fmt: skip
+    from tacit.cli.terminal.output import counted
+
     store = engine["store"]
-    counts = f"{store['memories_active']} memories of {store['projects']} projects"
+    counts = f"{counted(store['memories_active'])} of {counted(store['projects'], 'project', 'projects')}"
     return Finding(name="store", state="ok", detail=f"sound, {counts}")
 
 

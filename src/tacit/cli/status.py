@@ -148,23 +148,21 @@ def _daemon_line(daemon: dict[str, Any] | None) -> str:
 
 
 def _engine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    from tacit.cli.terminal.output import size
+    from tacit.cli.terminal.output import counted, size
 
     engine, here = facts["engine"], facts["here"]
     if engine is None or here is None:
         return [("store", size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
     store = engine["store"]
-    counted = sum(here["kinds"].values())
+    seen = sum(here["kinds"].values())
     kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(here["kinds"].items(), key=lambda k: (-k[1], k[0])))
     switches = "" if engine["recall_enabled"] else ", recall is off"
     switches += ", shadow: decides but hands nothing over" if engine["shadow"] else ""
+    projects = counted(store["projects"], "project", "projects")
     rows = [
         ("preset", engine["preset"] + switches),
-        (
-            "store",
-            f"{store['memories_active']} memories of {store['projects']} projects, {size(store['size_bytes'])}",
-        ),
-        ("here", f"{counted}{'+' if here['more'] else ''} memories" + (f": {kinds}" if kinds else "")),
+        ("store", f"{counted(store['memories_active'])} of {projects}, {size(store['size_bytes'])}"),
+        ("here", (f"{seen}+ memories" if here["more"] else counted(seen)) + (f": {kinds}" if kinds else "")),
         ("embedder", engine["embedder"]),
         ("tokens", "counted exactly" if engine["tokens_exact"] else "estimated from above"),
         ("recalls", f"{engine['injections']} of the last {engine['recent']} handed something over"),

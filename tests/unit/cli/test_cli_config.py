@@ -22,6 +22,9 @@ def test_get_one_a_section_and_everything(tacit):
     said = tacit("config", "get", "recall.max_itms")
     assert said.code == 3
     assert "Did you mean `recall.max_items`?" in said.err
+    said = tacit("config", "set", "recall.budgets", "3")
+    assert said.code == 3
+    assert "`recall.budgets` is a section" in said.err
 
 
 def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypatch):

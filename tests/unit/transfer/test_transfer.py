@@ -347,3 +347,19 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     found = list(reader.read(path))
     assert len(found) == 50_001
     assert "more than 50000" in str(found[-1])
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"memory": "mem_a"}', "'versions' is missing"),
+        (b'{"memory": "mem_a", "versions": "no"}', "a field is of another sort than it must be"),
+        (b"[1]", "no object"),
+        (b"[" * 100_000, "nested too deep"),
+    ],
+)
+def test_a_refusal_says_in_plain_words_what_is_wrong(line: bytes, reason: str):
+    [found] = read_lines([line])
+
+    assert isinstance(found, Refused)
+    assert found.reason == f"no record of an export: {reason}"

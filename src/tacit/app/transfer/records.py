@@ -90,10 +90,22 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
         try:
             found = _read(line)
         except (msgspec.MsgspecError, TacitError, ValueError, TypeError, KeyError, RecursionError) as error:
-            yield Refused(where=where, reason=f"no record of an export: {str(error)[:160]}")
+            yield Refused(where=where, reason=f"no record of an export: {_why(error)[:160]}")
             continue
         if found is not None:
             yield found
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case RecursionError():
+            return "nested too deep"
+        case KeyError():
+            return f"{error} is missing"
+        case TypeError() if "indices" in str(error) or "subscriptable" in str(error):
+            return "a field is of another sort than it must be"
+        case _:
+            return str(error)
 
 
 def _read(line: bytes) -> Line | None:

@@ -95,7 +95,9 @@ def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
     if not body:
         print_line(empty)
         return
-    table = Table(title=plain(title) or None, title_justify="left", box=None, pad_edge=False)
+    if title:  # a line of its own: as a part of the table it would be broken to the table's width
+        print_line(title, style="italic")
+    table = Table(box=None, pad_edge=False)
     for index, column in enumerate(columns):
         table.add_column(column, overflow="fold", no_wrap=index == 0, header_style="bold")
     for row in body:
@@ -131,6 +133,6 @@ def size(count: int) -> str:
     return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
 
 
-def counted(count: int) -> str:
-    """So many memories, in words."""
-    return f"{count} {'memory' if count == 1 else 'memories'}"
+def counted(count: int, one: str = "memory", more: str = "memories") -> str:
+    """So many, in words."""
+    return f"{count} {one if count == 1 else more}"
