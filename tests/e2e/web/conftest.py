@@ -1,4 +1,4 @@
-"""One home, one daemon, one browser for all tests of the page: each costs seconds to start."""
+"""One home and one daemon for all tests of the page, a browser for each file of them: they take seconds to start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def web_home(tmp_path_factory) -> Served:
         yield place
 
 
-@pytest.fixture(scope="session")
+# Not for the whole run: while it is open, nothing else in this process can run an event loop.
+@pytest.fixture(scope="module")
 def web_browser():
     if not chromium():
         pytest.skip("no Chromium here: bash scripts/install_browser.sh")

@@ -149,10 +149,10 @@ def fill(home: Path, *, days: int = 14, projects: Path | None = None, quick: boo
         for day in range(days, -1, -1):
             for number in range(1 if quick else chance.choice((2, 3, 3, 4))):
                 at_ms = today_ms - day * DAY_MS + int((8 + 3 * number + chance.random()) * HOUR_MS)
-                if at_ms < now_ms - 60_000:
+                if at_ms < now_ms - 1_800_000:
                     clock.set(at_ms)
                     _session(engine, clock, roots, chance, f"{day:02d}{number}")
-        clock.set(now_ms - 45_000)
+        clock.set(now_ms - 240_000)  # all of it has happened when somebody looks
         _session(engine, clock, roots, chance, "now", least=4)
         engine.flush()
     finally:

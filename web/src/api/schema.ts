@@ -1254,7 +1254,7 @@ export interface components {
             name?: string;
             /**
              * Values
-             * @description settings by dotted name, or nested; null takes back
+             * @description settings by dotted name, or nested; null takes back what is no value of it
              */
             values: {
                 [key: string]: unknown;

@@ -69,7 +69,7 @@ export function Component() {
           variant="default"
           leftSection={<IconArrowBackUp size={15} />}
           loading={undo.isPending}
-          onClick={() => undo.mutate(undefined, { onSuccess: () => say("The last change was taken back", "Undo once more to have it again.") })}
+          onClick={() => undo.mutate(undefined, { onSuccess: ({ changes }) => say("The last change was taken back", `${changes[0]?.reason ?? ""}. Undo once more to have it again.`) })}
         >
           Undo the last change
         </Button>
