@@ -115,12 +115,12 @@ def nest(values: Mapping[str, object]) -> dict[str, object]:
 
 def unknown_setting(key: str, where: str) -> UnknownSetting:
     """The error for a key that does not exist, with the nearest name that does."""
-    near = nearest_key(key)
-    if near == key:
+    if any(name.startswith(f"{key}.") for name in settings_by_key()):
         return UnknownSetting(
             f"{where}: `{key}` is a section, not a setting.",
             hint=f"`tacit config get {key}` lists what is in it.",
         )
+    near = nearest_key(key)
     hint = f"Did you mean `{near}`?" if near else "docs/reference/settings.md lists every setting."
     return UnknownSetting(f"{where}: there is no setting `{key}`.", hint=hint)
 
