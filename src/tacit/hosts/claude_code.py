@@ -25,7 +25,7 @@ from tacit.hosts.payload import (
     flatten,
     relative_paths,
 )
-from tacit.model.pack import Block, Surface
+from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
     Compacting,
@@ -41,7 +41,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import HostCapabilities
+from tacit.ports.host import BESIDE_RESULTS, HostCapabilities
 from tacit.reading.prompts.machine_made import PROGRAM_SOURCES, machine_made
 
 NAME = "claude-code"
@@ -80,15 +80,7 @@ class ClaudeCode:
     def capabilities(self) -> HostCapabilities:
         """Context of tool hooks reaches the model with the result of the call; all context stays in the history."""
         return HostCapabilities(
-            arrival=(
-                (Surface.START, "before"),
-                (Surface.PROMPT, "before"),
-                (Surface.ACTION, "after"),
-                (Surface.FAILURE, "before"),
-                (Surface.COMPACTION, "before"),
-                (Surface.SUBAGENT, "before"),
-                (Surface.ON_DEMAND, "before"),
-            ),
+            arrival=BESIDE_RESULTS,
             cap_chars=CAP_CHARS,
             stored=True,
             post_compaction=True,

@@ -18,10 +18,10 @@ from typing import cast
 
 from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, clean
 from tacit.hosts.plain import Plain
-from tacit.model.pack import Block, Surface
+from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.model.signal import MessageEnded, Sent, Signal
-from tacit.ports.host import HostCapabilities, ReplayRequest
+from tacit.ports.host import BESIDE_RESULTS, HostCapabilities, ReplayRequest
 
 NAME = "library"
 MAX_REPLAY = 400
@@ -69,15 +69,7 @@ class Library:
     def capabilities(self) -> HostCapabilities:
         """What is handed over for a tool call stands behind its result; a block may stand in the system prompt."""
         return HostCapabilities(
-            arrival=(
-                (Surface.START, "before"),
-                (Surface.PROMPT, "before"),
-                (Surface.ACTION, "after"),
-                (Surface.FAILURE, "before"),
-                (Surface.COMPACTION, "before"),
-                (Surface.SUBAGENT, "before"),
-                (Surface.ON_DEMAND, "before"),
-            ),
+            arrival=BESIDE_RESULTS,
             cap_chars=60_000,
             stored=False,
             post_compaction=True,

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 
 from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, relative_paths
-from tacit.model.pack import Block, Surface
+from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
     Compacting,
@@ -30,7 +30,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import HostCapabilities, ReplayRequest
+from tacit.ports.host import BESIDE_RESULTS, HostCapabilities, ReplayRequest
 from tacit.reading.prompts.machine_made import machine_made
 
 NAME = "opencode"
@@ -59,15 +59,7 @@ class OpenCode:
     def capabilities(self) -> HostCapabilities:
         """OpenCode stores nothing: the plugin re-adds every block on each request, and asks again after a restart."""
         return HostCapabilities(
-            arrival=(
-                (Surface.START, "before"),
-                (Surface.PROMPT, "before"),
-                (Surface.ACTION, "after"),
-                (Surface.FAILURE, "before"),
-                (Surface.COMPACTION, "before"),
-                (Surface.SUBAGENT, "before"),
-                (Surface.ON_DEMAND, "before"),
-            ),
+            arrival=BESIDE_RESULTS,
             cap_chars=CAP_CHARS,
             stored=False,
             post_compaction=True,

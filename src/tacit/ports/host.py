@@ -11,6 +11,12 @@ from tacit.model.session import SessionKey
 from tacit.model.signal import Signal
 
 Arrival = Literal["before", "after", "never"]
+BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
+    (surface, "after" if surface is Surface.ACTION else "before")
+    for surface in Surface
+    if surface is not Surface.HOST
+)
+"""The arrival of hosts that hand over what belongs to a tool call with its result, all else before the model reads on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
