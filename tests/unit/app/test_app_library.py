@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tacit import InjectionResult, Tacit
+from tacit import InjectionFailed, InjectionResult, Tacit
 from tacit.app.library.conversation import Conversation, slots_of
 from tacit.app.library.over_socket import OverSocket
 from tacit.app.library.shapes import ROLE_CONTENT
@@ -213,6 +213,8 @@ def test_without_a_daemon_conversations_go_on(tmp_path: Path) -> None:
         assert ready.messages[0] is given[0]
         assert ready.system == ""
         session.finish("Done.", messages=given)
+        assert memory.context_for(ASK).formatted_context == ""
+        assert isinstance(memory.inject(ASK), InjectionFailed)
         with pytest.raises(DaemonUnavailable):
             memory.recall("anything")
         with pytest.raises(InvalidInput):

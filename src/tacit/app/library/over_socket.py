@@ -103,11 +103,18 @@ class OverSocket:
     def inject(
         self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
     ) -> InjectionResult | InjectionFailed:
-        """What to put before a prompt."""
-        from tacit.app.asking.injection import InjectionFailed  # noqa: PLC0415 - settings types come with it
+        """What to put before a prompt. Without a daemon it is nothing, and `InjectionFailed` says why: the prompt goes out all the same."""
+        from tacit.app.asking.injection import (  # noqa: PLC0415 - settings types come with it
+            InjectionFailed,
+            InjectionResult,
+        )
 
         body = {"text": text, "session_id": session_id, "cwd": cwd, "deadline_ms": deadline_ms}
-        status, value = self._answered("POST", "/v1/inject", body)
+        try:
+            status, value = self._answered("POST", "/v1/inject", body)
+        except DaemonUnavailable as error:
+            self._on_failure(error)
+            return InjectionFailed(reason="store", message=str(error), result=InjectionResult())
         fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         if "result" not in fields:
             raise error_of(fields, status)
