@@ -222,9 +222,9 @@ def test_a_rule_folder_that_is_a_link_to_the_outside_is_not_entered(tmp_path: Pa
     (root / ".cursor" / "rules").symlink_to("/")
     (root / ".claude").mkdir()
     (root / ".claude" / "rules").symlink_to(outside)
-    began = time.monotonic()
+    began = time.process_time()
     assert find_rule_files(root) == ()
-    assert time.monotonic() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 def test_the_number_of_rule_files_is_bounded(tmp_path: Path) -> None:

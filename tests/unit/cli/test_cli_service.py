@@ -48,7 +48,7 @@ def test_status_tells_counts_here_and_why_it_was_silent(tacit):
     session(tacit, prompt="thanks!")
     said = tacit("status")
     assert said.code == 0
-    assert "1 memories: 1 preference" in said.out or "1 memory: 1 preference" in said.out
+    assert "1 memory: 1 preference" in said.out
     assert "no action is coming" in said.out
     facts = tacit("status", "--json").json
     assert facts["here"]["kinds"] == {"preference": 1}

@@ -144,7 +144,7 @@ def test_a_handler_that_someone_wrote_into_our_group_stays(place: Place) -> None
     data = json.loads(settings.read_text())
     data["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "mine"})
     settings.write_text(json.dumps(data))
-    assert place.state("claude-code") == "partial" or place.state("claude-code") == "outdated"
+    assert place.state("claude-code") == "outdated"
     place.uninstall("claude-code")
     assert json.loads(settings.read_text()) == {
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}
@@ -281,6 +281,16 @@ def test_opencode_config_with_comments_is_the_one_that_is_used(place: Place) -> 
     assert '  // theme\n  "theme": "x",\n  "mcp": {' in path.read_text()
     place.uninstall("opencode")
     assert place.files() == before
+
+
+@pytest.mark.parametrize("text", ['{\n  // theme\n  "theme": "x"\n}\n', '{\n  "theme": "x",\n}\n'])
+def test_settings_that_claude_code_would_ignore_are_told(place: Place, text: str) -> None:
+    place.write(".claude/settings.json", text)
+    assert any("plain JSON" in note for note in place.plan("claude-code").notes)
+    place.install("claude-code")
+    status = installed("claude-code", user_home=place.user, home=place.home)
+    assert status.state == "installed"
+    assert "plain JSON" in "".join(status.problems)
 
 
 def test_opencode_start_is_not_slowed_and_own_packages_are_left_alone(place: Place) -> None:
