@@ -95,7 +95,7 @@ def test_claude_probe_names_what_is_not_installed(tmp_path: Path, launcher: Path
     settings = claude_settings(tmp_path, gone)
     assert "is missing" in run_claude(tmp_path, CLAUDE, settings, gone).advice
     settings.write_text("{broken")
-    assert "cannot be read" in run_claude(tmp_path, CLAUDE, settings, launcher).advice
+    assert "not plain JSON" in run_claude(tmp_path, CLAUDE, settings, launcher).advice
 
 
 def test_only_hooks_are_taken_from_the_users_settings():

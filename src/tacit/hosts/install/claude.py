@@ -5,6 +5,7 @@ In: folders and the launcher. Out: targets. The events and their forms were meas
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -127,6 +128,22 @@ class HookSettings:
         group = array.items[index]
         inside = jsonc.cut(text[group.start : group.end], ("hooks",), path=self.path, index=at)
         return text[: group.start] + inside + text[group.end :]
+
+
+def unread_settings(path: Path, text: str) -> str:
+    """Why Claude Code would ignore this settings file as a whole; "" when it reads it.
+
+    Comments and closing commas, which editors allow in it, it does not: measured on 2.1.328.
+    """
+    try:
+        json.loads(text.removeprefix("\ufeff") or "{}")
+    except ValueError as error:
+        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        return (
+            f"Claude Code ignores all of {path}{line}: it takes plain JSON, without comments and closing commas. "
+            "Take them out of it."
+        )
+    return ""
 
 
 def _handlers(group: object) -> list[object]:

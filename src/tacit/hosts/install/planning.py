@@ -76,6 +76,7 @@ def plan(
     notes = list(linked)
     for target in targets:
         current = read_text(target.path)
+        notes += _unread(target, current)
         if current is not None and target.holds(current):
             notes.append(f"{target.path} is up to date")
             continue
@@ -166,7 +167,9 @@ def installed(
     for target in targets:
         try:
             text = read_text(target.path)
-            files.append((target.path, _word(target, text)))
+            word = _word(target, text)
+            files.append((target.path, word))
+            problems += _unread(target, text) if word != "missing" else ()
         except HostError as error:
             files.append((target.path, "missing"))
             problems.append(str(error))
@@ -176,6 +179,14 @@ def installed(
     if state != "absent" and not launcher.exists():
         problems.append(f"The launcher {launcher} is missing: run `tacit install {host}` again.")
     return HostStatus(host=host, state=state, files=tuple(files), problems=tuple(problems))
+
+
+def _unread(target: Target, text: str | None) -> tuple[str, ...]:
+    """Why the host would not read what we write into the file."""
+    if text is None or not isinstance(target, claude.HookSettings):
+        return ()
+    problem = claude.unread_settings(target.path, text)
+    return (problem,) if problem else ()
 
 
 def _word(target: Target, text: str | None) -> str:

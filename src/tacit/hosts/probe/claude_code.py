@@ -68,7 +68,11 @@ def probe(
     """
     try:
         content: object = json.loads(settings.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except ValueError:
+        return not_run(
+            f"{settings} is not plain JSON, so Claude Code ignores all of it. Take comments and closing commas out."
+        )
+    except OSError as error:
         return not_run(f"{settings} cannot be read ({error}). Run `tacit install claude-code`.")
     hooks = hooks_only(cast(dict[str, object], content) if isinstance(content, dict) else {})
     if str(launcher) not in json.dumps(hooks, ensure_ascii=False):
