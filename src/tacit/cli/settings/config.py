@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -34,9 +34,6 @@ Shared = Annotated[
     typer.Option("--project-file", help="In the project's .tacit/config.yaml, which can only restrict."),
 ]
 User = Annotated[bool, typer.Option("--user", help="For everything (the default).")]
-LAYERS = (
-    "default", "preset", "user", "own_project", "project", "agent", "safety", "environment", "call",
-)  # fmt: skip
 
 
 @app.command("get")
@@ -117,6 +114,7 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
     """Tell which layer won, and what every layer says."""
     from tacit.cli.terminal.output import print_json, print_line, print_rows
     from tacit.config.describe import described
+    from tacit.config.layers import LayerName
 
     report = _report(cwd, agent)
     given = report.explain(key)
@@ -131,7 +129,7 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
         ("->" if said.get(name) is given[-1] else "", name, _text(said[name].value), said[name].place)
         if name in said
         else ("", name, "-", "")
-        for name in LAYERS
+        for name in get_args(LayerName)
         if name in said or name != "safety"
     ]
     print_rows("", ("", "layer", "value", "where"), rows, empty="")
