@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tacit.app.asking.agents import Caller
 from tacit.errors import InvalidInput, NotFound
 from tacit.mcp import arguments as ask
 from tacit.mcp.resources import read
-from tacit.mcp.service import Service
 from tacit.mcp.tools import search
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,22 +27,22 @@ class Prompt:
     about: str
     argument: str
     argument_about: str
-    message: Callable[[Service, Caller, str], str]
+    message: Callable[[Engine, Caller, str], str]
 
 
-def _recall(engine: Service, caller: Caller, words: str) -> str:
+def _recall(engine: Engine, caller: Caller, words: str) -> str:
     found = search(engine, caller, ask.Search(query=words))
     return f"{words}\n\nThis is what is on record about it:\n\n{found}"
 
 
-def _remember(engine: Service, caller: Caller, words: str) -> str:  # noqa: ARG001 - one shape for all
+def _remember(engine: Engine, caller: Caller, words: str) -> str:  # noqa: ARG001 - one shape for all
     return (
         f"Remember this: {words}\n\nStore it with the tool memory_add: `content` is the statement so that it stands on its"
         " own, `when` the coming action it applies to, `user_words` the words above, verbatim. Say what was stored."
     )
 
 
-def _handover(engine: Service, caller: Caller, words: str) -> str:  # noqa: ARG001
+def _handover(engine: Engine, caller: Caller, words: str) -> str:  # noqa: ARG001
     return (
         "We stop here. So that the next session can go on, store with the tool memory_add, one statement each: what was"
         " decided and why (kind decision), which error had which fix (error_pattern), what a file is for (file_context), and"
@@ -74,7 +77,7 @@ PROMPTS: tuple[Prompt, ...] = (
 )
 
 
-def message(engine: Service, caller: Caller, name: str, given: dict[str, str]) -> str:
+def message(engine: Engine, caller: Caller, name: str, given: dict[str, str]) -> str:
     """The message of one prompt; blocking.
 
     Raises:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tacit.app.asking.agents import Caller
 from tacit.errors import NotFound
 from tacit.mcp import arguments as ask
-from tacit.mcp.service import Service
 from tacit.mcp.texts import framed, memory_line
 from tacit.mcp.tools import profile
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
 
 MOST_TOKENS = 2000
 
@@ -22,18 +25,18 @@ class Resource:
     address: str
     name: str
     about: str
-    answer: Callable[[Service, Caller], str]
+    answer: Callable[[Engine, Caller], str]
 
 
-def _context(engine: Service, caller: Caller) -> str:
+def _context(engine: Engine, caller: Caller) -> str:
     return engine.context(caller.cwd).text or "Nothing is known of this project yet."
 
 
-def _preferences(engine: Service, caller: Caller) -> str:
+def _preferences(engine: Engine, caller: Caller) -> str:
     return profile(engine, caller, ask.Profile(max_tokens=MOST_TOKENS))
 
 
-def _digest(engine: Service, caller: Caller) -> str:
+def _digest(engine: Engine, caller: Caller) -> str:
     found = engine.agents.digests(caller)
     if not found.memories:
         return "No session of this project has a digest yet."
@@ -69,7 +72,7 @@ RESOURCES: tuple[Resource, ...] = (
 )
 
 
-def read(engine: Service, caller: Caller, address: str) -> str:
+def read(engine: Engine, caller: Caller, address: str) -> str:
     """The text at `address`; blocking.
 
     Raises:

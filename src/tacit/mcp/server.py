@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 import anyio
@@ -29,8 +29,10 @@ from tacit.app.asking.agents import Caller
 from tacit.errors import TacitError
 from tacit.mcp.prompts import PROMPTS, message
 from tacit.mcp.resources import RESOURCES, read
-from tacit.mcp.service import Service
 from tacit.mcp.tools import BY_NAME, TOOLS, Tool, call
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
 
 INSTRUCTIONS = (
     "Tacit remembers decisions, preferences and fixes across sessions and hands them over by itself. "
@@ -55,7 +57,7 @@ class McpApp:
     running: Callable[[], AbstractAsyncContextManager[None]]
 
 
-def build_mcp(engine: Service) -> McpApp:
+def build_mcp(engine: Engine) -> McpApp:
     """Make the application that answers `POST /mcp`: stateless, one JSON reply to one message."""
     server = build_server(engine)
     # The socket's folder and the daemon's token guard the way in; the SDK's check of Host would refuse the socket.
@@ -93,7 +95,7 @@ def _listed(tool: Tool) -> types.Tool:
     )
 
 
-def build_server(engine: Service, *, caller: Caller | None = None) -> Server[Any]:
+def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]:
     """The server, for any transport; `caller` stands for clients whose transport does not name one."""
     limiter: list[anyio.CapacityLimiter] = []
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tacit.app.asking.agents import Caller
 from tacit.app.asking.answers import Answer
 from tacit.errors import NotFound
 from tacit.mcp import arguments as ask
-from tacit.mcp.service import Service
 from tacit.mcp.texts import (
     TAIL_TOKENS,
     framed,
@@ -27,6 +26,9 @@ from tacit.mcp.texts import (
 )
 from tacit.model.memory import TrustTier
 from tacit.model.scope import Scope
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
 
 NOTHING = "Nothing fits this question."
 HOW = "ask more narrowly or raise max_tokens"
@@ -54,7 +56,7 @@ class Tool:
     name: str
     about: str
     takes: type[ask.Arguments]
-    answer: Callable[[Service, Caller, Any], str]
+    answer: Callable[[Engine, Caller, Any], str]
     reads: bool = True
     ends: bool = False
     always: bool = False
@@ -65,13 +67,13 @@ class Tool:
         return ask.schema_of(self.takes)
 
 
-def search(engine: Service, caller: Caller, given: ask.Search) -> str:
+def search(engine: Engine, caller: Caller, given: ask.Search) -> str:
     """The answer to a question, within its tokens, with how many more there are."""
     answer = engine.agents.answer(caller, given.query, budget_tokens=given.max_tokens - TAIL_TOKENS)
     return _told(answer)
 
 
-def add(engine: Service, caller: Caller, given: ask.AddOne) -> str:
+def add(engine: Engine, caller: Caller, given: ask.AddOne) -> str:
     """Store an agent's statement and say what became of it.
 
     It is stored at the lowest tier: an agent's word without the user's is unconfirmed, and recalled on demand only. With
@@ -91,7 +93,7 @@ def add(engine: Service, caller: Caller, given: ask.AddOne) -> str:
     return "\n".join(outcome(change) for change in changes) or "Nothing was stored."
 
 
-def context(engine: Service, caller: Caller, given: ask.Context) -> str:
+def context(engine: Engine, caller: Caller, given: ask.Context) -> str:
     """What a new session gets; with any argument, an answer that counts for the session."""
     if not (given.query or given.scope or given.category):
         return engine.context(caller.cwd).text or "Nothing is known of this project yet."
@@ -101,7 +103,7 @@ def context(engine: Service, caller: Caller, given: ask.Context) -> str:
     return _told(answer)
 
 
-def inject(engine: Service, caller: Caller, given: ask.Inject) -> str:
+def inject(engine: Engine, caller: Caller, given: ask.Inject) -> str:
     """What is known of a topic, else of what the user asked last. Source: section 3.2 of the typed seed."""
     words = given.topic or engine.agents.last_words(caller)
     answer = engine.agents.answer(
@@ -110,7 +112,7 @@ def inject(engine: Service, caller: Caller, given: ask.Inject) -> str:
     return _told(answer)
 
 
-def task(engine: Service, caller: Caller, given: ask.Task) -> str:
+def task(engine: Engine, caller: Caller, given: ask.Task) -> str:
     """What is known for a task. Source: section 3.2 of the typed seed."""
     without: Sequence[str] = (
         *(() if given.include_file_context else FILES),
@@ -128,7 +130,7 @@ def _told(answer: Answer) -> str:
     return with_more(answer.block.text, answer.more, HOW)
 
 
-def list_some(engine: Service, caller: Caller, given: ask.ListSome) -> str:
+def list_some(engine: Engine, caller: Caller, given: ask.ListSome) -> str:
     """Memories with their ids, newest first."""
     found = engine.agents.listing(
         caller,
@@ -150,7 +152,7 @@ def list_some(engine: Service, caller: Caller, given: ask.ListSome) -> str:
     )
 
 
-def profile(engine: Service, caller: Caller, given: ask.Profile) -> str:
+def profile(engine: Engine, caller: Caller, given: ask.Profile) -> str:
     """What is known of the user and their standing rules."""
     found = engine.agents.profile(caller)
     if not found.memories:
@@ -162,7 +164,7 @@ def profile(engine: Service, caller: Caller, given: ask.Profile) -> str:
     )  # fmt: skip
 
 
-def forget(engine: Service, caller: Caller, given: ask.Forget) -> str:
+def forget(engine: Engine, caller: Caller, given: ask.Forget) -> str:
     """Retire a memory."""
     memory = engine.agents.forget(
         caller, given.id, reason=given.reason or "", user_words=given.user_words or ""
@@ -170,14 +172,14 @@ def forget(engine: Service, caller: Caller, given: ask.Forget) -> str:
     return f"Forgotten: {memory_line(memory)[2:]} The user can take that back with `tacit undo {memory.id}`."
 
 
-def feedback(engine: Service, caller: Caller, given: ask.Feedback) -> str:
+def feedback(engine: Engine, caller: Caller, given: ask.Feedback) -> str:
     """Say whether a memory helped."""
     memory, counted = engine.agents.feedback(caller, given.id, useful=given.useful)
     said = "useful" if given.useful else "not useful"
     return f"{memory.id} counts as {said}." if counted else f"{memory.id} was called {said} before."
 
 
-def why(engine: Service, caller: Caller, given: ask.Why) -> str:
+def why(engine: Engine, caller: Caller, given: ask.Why) -> str:
     """What the last recalls handed over and left out, and why."""
     found = engine.agents.traces(caller, memory=given.id or "", limit=given.limit)
     if not found:
@@ -196,7 +198,7 @@ def _whole(traces: Sequence[Any], prefix: str) -> str:
     return next((name for name in ids if prefix and name.startswith(prefix)), prefix)
 
 
-def stats(engine: Service, caller: Caller, given: ask.Stats) -> str:  # noqa: ARG001 - one shape for all
+def stats(engine: Engine, caller: Caller, given: ask.Stats) -> str:  # noqa: ARG001 - one shape for all
     """Counts."""
     return stats_text(engine.agents.stats(caller))
 
@@ -284,7 +286,7 @@ TOOLS: tuple[Tool, ...] = (
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def call(engine: Service, caller: Caller, name: str, given: dict[str, object]) -> str:
+def call(engine: Engine, caller: Caller, name: str, given: dict[str, object]) -> str:
     """Answer one call; blocking.
 
     Raises:
