@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from tacit.model.changes import Change, Merge, Retire
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Relation, TrustTier
+from tacit.safety.trust import most_sensitive
 
 DAY_MS = 86_400_000
 MAX_EVIDENCE = 8
@@ -144,6 +145,7 @@ def _merged(best: Memory, others: Sequence[Memory]) -> Memory:
         use_count=sum(one.use_count for one in everyone),
         importance=max(one.importance for one in everyone),
         confidence=max(one.confidence for one in everyone),
+        sensitivity=most_sensitive(*(one.sensitivity for one in everyone)),
         updated_at_ms=max(one.updated_at_ms for one in everyone),
         pinned=any(one.pinned for one in everyone),
         evidence=evidence[-MAX_EVIDENCE:],

@@ -9,7 +9,7 @@ import pytest
 from tacit.capture.reconcile import MAX_EVIDENCE, Neighbour, reconcile
 from tacit.capture.reconcile.compare import compare
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, project_scope
 
 
@@ -122,6 +122,14 @@ def test_another_scope_is_merged_with_but_never_superseded() -> None:
     wide = replace(stored("The port is 8080"), scope=UNIVERSAL)
     assert isinstance(decide(memory("The port is 9090"), wide), Add)
     assert isinstance(decide(memory("the port is 8080"), wide), Merge)
+
+
+def test_what_two_sources_say_is_as_sensitive_as_the_stricter_one() -> None:
+    made = decide(
+        replace(memory("the port is 8080"), sensitivity=Sensitivity.RESTRICTED), stored("The port is 8080")
+    )
+    assert isinstance(made, Merge)
+    assert made.memory.sensitivity is Sensitivity.RESTRICTED
 
 
 def test_two_files_described_are_two_memories() -> None:

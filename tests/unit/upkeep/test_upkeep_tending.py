@@ -14,7 +14,7 @@ from tacit.backends.fake import FakeStore
 from tacit.config.settings import RetentionSettings
 from tacit.model.changes import Add, Merge, Retire
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Provenance, Relation, TrustTier
+from tacit.model.memory import Provenance, Relation, Sensitivity, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
@@ -82,7 +82,15 @@ def test_what_counts_as_stated(one, stated):
 
 
 def test_the_same_words_become_one_that_knows_what_all_knew():
-    first = loose("The cache is in Redis.", name="mem_b", kind="fact", days=2, frequency=2, files=("a.py",))
+    first = loose(
+        "The cache is in Redis.",
+        name="mem_b",
+        kind="fact",
+        days=2,
+        frequency=2,
+        files=("a.py",),
+        sensitivity=Sensitivity.RESTRICTED,
+    )
     said = memory("the cache is in Redis", id="mem_z", kind="fact", use_count=1, evidence=("in Redis, yes",))
     assert words_of(first.content) == words_of(said.content)
     made = tended(first, said, loose("Another thing.", name="mem_c"))
@@ -92,6 +100,7 @@ def test_the_same_words_become_one_that_knows_what_all_knew():
     assert (kept.memory.id, kept.memory.frequency, kept.memory.use_count) == ("mem_z", 3, 1)
     assert kept.memory.evidence == ("in Redis, yes",)
     assert kept.memory.files == ("a.py",)
+    assert kept.memory.sensitivity is Sensitivity.RESTRICTED
     assert (gone.memory_id, gone.reason) == ("mem_b", f"{CONSOLIDATED} mem_z")
 
 

@@ -20,6 +20,7 @@ from tacit.model.changes import Change, Edit, Merge, Retire, Skip
 from tacit.model.memory import Memory, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, Recorded
+from tacit.safety.trust import most_sensitive
 
 ReviewAction = Literal["accept", "reject", "merge", "keep"]
 LIVE: tuple[Literal["active"], Literal["quarantined"]] = ("active", "quarantined")
@@ -172,6 +173,7 @@ class Review:
             self._confirmed(target),
             frequency=target.frequency + memory.frequency,
             importance=max(target.importance, memory.importance),
+            sensitivity=most_sensitive(target.sensitivity, memory.sensitivity),
             evidence=tuple(dict.fromkeys((*target.evidence, *spans)))[-MAX_EVIDENCE:],
             trigger=memory.trigger if target.trigger.empty else target.trigger,
         )

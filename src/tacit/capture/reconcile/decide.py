@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_rules
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory
-from tacit.safety.trust import may_supersede
+from tacit.safety.trust import may_supersede, most_sensitive
 
 MAX_EVIDENCE = 8
 MERGE_IMPORTANCE = 0.1
@@ -103,6 +103,7 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
         frequency=stored.frequency + 1,
         importance=min(1.0, max(stored.importance, memory.importance) + MERGE_IMPORTANCE),
         confidence=max(stored.confidence, memory.confidence),
+        sensitivity=most_sensitive(stored.sensitivity, memory.sensitivity),
         pinned=stored.pinned or memory.pinned,
         evidence=evidence,
         updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms),
