@@ -280,7 +280,9 @@ def check_host(
         return
     if status.state != "installed" or status.problems:
         said = "; ".join(status.problems) or status.state
-        yield Finding(name=host, state="fail", detail=said, advice=f"`tacit install {host}`")
+        mend = status.state != "installed" or not place.home.launcher.exists()
+        advice = f"`tacit install {host}`" if mend else f"Then `tacit doctor {host}` again."
+        yield Finding(name=host, state="fail", detail=said, advice=advice)
     else:
         yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
     if program is None:

@@ -12,7 +12,7 @@ from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED
 
 SettingType = Literal["boolean", "integer", "number", "string", "choice", "list", "mapping"]
-PROCESS_SECTIONS = ("daemon", "embedder", "kinds")
+PROCESS_SECTIONS = ("daemon.", "embedder.", "kinds.", "capture.extractor.")
 """What is read when the daemon starts; everything else follows the files within a second."""
 PINNED_GUIDANCE = (
     "Pin few kinds. An assistant of one person or a small team: todo and goal, where projects run long also decision. "
@@ -92,7 +92,7 @@ def _describe(setting: Setting) -> Described:
         default=list(cast("tuple[object, ...]", default)) if isinstance(default, tuple) else default,
         per_agent=top in AGENT_SECTIONS,
         project=ALLOWED.get(setting.key, ""),
-        restart=top in PROCESS_SECTIONS,
+        restart=f"{setting.key}.".startswith(PROCESS_SECTIONS),
         guidance=GUIDANCE.get(setting.key, ""),
     )
 

@@ -267,7 +267,8 @@ def _wrong_value(
     hint = ""
     if setting is not None:
         near = get_close_matches(str(value), _choices_in(setting), n=1)
-        limits = f"Allowed: {allowed_words(setting.field)}." if setting.field.metadata else ""
+        bounded = setting.field.metadata or setting.field.annotation is bool
+        limits = f"Allowed: {allowed_words(setting.field)}." if bounded else ""
         hint = f"Did you mean `{near[0]}`?" if near else limits
     return InvalidSetting(
         f"{place(name)}: `{name}` is {_shown(value)}; expected {_lower_first(expected)}.", hint=hint

@@ -27,6 +27,17 @@ def test_get_one_a_section_and_everything(tacit):
     assert "`recall.budgets` is a section" in said.err
 
 
+def test_what_stands_in_a_file_and_does_not_hold_is_told(tacit):
+    assert "Allowed: true, false." in tacit("config", "set", "recall.enabled", "maybe").err
+    tacit("config", "set", "recall.max_items", "5")
+    file = tacit.place.home.config_file
+    file.write_text(file.read_text() + "  max_itms: 3\n")
+    for words in (("get", "recall.max_items"), ("explain", "recall.max_items"), ("diff",)):
+        said = tacit("config", *words)
+        assert said.code == 0
+        assert "recall.max_itms" in said.err
+
+
 def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypatch):
     tacit("config", "set", "recall.max_items", "5")
     tacit("config", "set", "recall.max_items", "4", "--project")

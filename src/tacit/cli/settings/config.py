@@ -48,7 +48,7 @@ def get(
     """Print the value that holds in this folder: of one setting, of a section, or of everything."""
     from tacit.cli.terminal.output import print_json, print_line
 
-    report = _report(cwd, agent)
+    report = _report(cwd, agent, warn=not as_json)
     found = _below(report, key)
     if as_json:
         print_json({name: _plain(given[-1].value) for name, given in found.items()})
@@ -116,7 +116,7 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
     from tacit.config.describe import described
     from tacit.config.layers import LayerName
 
-    report = _report(cwd, agent)
+    report = _report(cwd, agent, warn=not as_json)
     given = report.explain(key)
     about = described()[key]
     if as_json:
@@ -143,7 +143,7 @@ def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None
     from tacit.cli.terminal.output import print_json, print_rows
     from tacit.config.describe import described
 
-    report = _report(cwd, agent)
+    report = _report(cwd, agent, warn=not as_json)
     changed = {
         key: report.origins[key]
         for key, about in described().items()
@@ -259,11 +259,17 @@ def _root(cwd: Path) -> Path:
     return Path(identify_project(cwd.absolute()).root)
 
 
-def _report(cwd: Path, agent: str) -> SettingsReport:
+def _report(cwd: Path, agent: str, *, warn: bool = False) -> SettingsReport:
     from tacit.cli.surroundings import current
+    from tacit.cli.terminal.output import print_warning
     from tacit.config.layers import read_settings
 
-    return read_settings(current().home, _root(cwd), agent=agent)
+    report = read_settings(current().home, _root(cwd), agent=agent)
+    for warning in (
+        report.warnings if warn else ()
+    ):  # what stands in a file and does not hold looks like a default else
+        print_warning(str(warning))
+    return report
 
 
 def _place(cwd: Path, *, user: bool, agent: str, project: bool, project_file: bool) -> Place:

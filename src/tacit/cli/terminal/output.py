@@ -79,6 +79,11 @@ def print_error(error: TacitError, *, as_json: bool) -> None:
         out.print(Text(f"      {plain(error.hint)}"))
 
 
+def print_warning(text: str) -> None:
+    """One line on standard error, beside an answer that stands."""
+    console(stderr=True).print(Text(f"! {plain(text)}", style="yellow"))
+
+
 def print_json(value: Any) -> None:
     """One JSON document on standard output, in ASCII: whatever a memory holds, no terminal obeys it."""
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
