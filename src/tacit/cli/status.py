@@ -6,6 +6,7 @@ because none runs, never writes.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,6 +61,10 @@ def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
         facts["daemon"] = dict(health)
         facts.update(_ask_daemon(cwd.absolute(), recent=recent))
     read = read_settings(place.home, Path(identify_project(str(cwd.absolute())).root))
+    if place.home.root.exists() and not os.access(place.home.root, os.W_OK | os.X_OK):
+        facts["warnings"].append(
+            f"The home {place.home.root} cannot be written: `tacit doctor` says what to do."
+        )
     facts["warnings"] = list(dict.fromkeys((*facts["warnings"], *map(str, read.warnings))))
     return facts
 
