@@ -206,7 +206,8 @@ async def _body(request: Request) -> bytes:
 def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    expected = str(first["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    told = str(first["msg"])
+    expected = told.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
     if first["type"] == "json_invalid":
         return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
     if not where:
@@ -216,6 +217,10 @@ def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
         return InvalidInput(f"There is no field `{where}`.", hint=f"Known: {names}.")
     if first["type"] == "missing":
         return InvalidInput(f"The field `{where}` is missing.", hint=f"Known: {names}.")
+    if first["type"] == "string_too_short":
+        return InvalidInput(f"`{where}` is too short; expected some words.")
+    if told.startswith("Value error, "):  # ours: it says what is wrong and what to do
+        return InvalidInput(f"`{where}`: {expected}.")
     shown = repr(first["input"])
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
     return InvalidInput(f"`{where}` is {shown}; expected {expected[:1].lower()}{expected[1:]}.")

@@ -383,7 +383,7 @@ def test_the_daemon_may_bring_its_own_pool(engine):
     ("body", "parts"),
     [
         ({}, ["`content`", "missing"]),
-        ({"content": ""}, ["`content`", "at least 1 character"]),
+        ({"content": ""}, ["`content`", "expected some words"]),
         ({"content": 5}, ["`content`", "5", "string"]),
         ({"content": "x", "knd": "fact"}, ["`knd`", "kind"]),
         ({"content": "x", "scope": "planet"}, ["`scope`", "'planet'", "universal"]),

@@ -98,6 +98,11 @@ def test_messages_come_back_with_a_block_and_stay_as_they_were(memory: Tacit) ->
     assert ready.blocks == 1
 
 
+def test_one_text_is_no_list_of_messages(memory: Tacit) -> None:
+    with pytest.raises(InvalidInput, match="one text"):
+        memory.session().prepare("commit this")
+
+
 def test_every_later_request_has_the_same_bytes(memory: Tacit) -> None:
     session = memory.session("s4", deadline_ms=SLOW)
     first = session.prepare([user(ASK)])

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from tacit.app.library.conversation import Conversation, Placement
 from tacit.app.library.shapes import ROLE_CONTENT, Result, Said, Shape
+from tacit.errors import InvalidInput
 
 _LOG = logging.getLogger(__name__)
 M = TypeVar("M")
@@ -82,7 +83,15 @@ class Session:
             messages: oldest first; role and content, or whatever `shape` reads.
             shape: how they are written.
             whole: whether they are the whole conversation, not only what is new.
+
+        Raises:
+            InvalidInput: for one text in place of a list of messages.
         """
+        if isinstance(messages, str):
+            raise InvalidInput(
+                "`prepare` was given one text.",
+                hint='Give a list of messages: [{"role": "user", "content": text}].',
+            )
         try:
             said = [shape.read(message) for message in messages]
         except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
