@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def pytest_sessionstart() -> None:
+def pytest_collection_finish() -> None:
     @settings(max_examples=1, database=None)
     @given(st.text())
     def draw(_text: str) -> None: ...
