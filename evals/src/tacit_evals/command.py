@@ -92,7 +92,12 @@ def parser() -> argparse.ArgumentParser:
         "--trec", type=Path, metavar="DIR", help="write judgments and rankings as TREC files (qrels and runs)"
     )
     made.add_argument("--json", type=Path, metavar="FILE", help="write the scorecard as JSON")
-    made.add_argument("--html", type=Path, metavar="FILE", help="write the report with plots as one page")
+    made.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write the report with plots as one page (default: beside the file of --json)",
+    )
     return made
 
 
@@ -133,8 +138,10 @@ def evaluate(arguments: Sequence[str]) -> int:
     print_card(card)
     if given.json:
         card.write(given.json)
-    if given.html:
-        write_page(card, given.html)
+    page: Path | None = given.html or (given.json.with_suffix(".html") if given.json else None)
+    if page:
+        write_page(card, page)
+        print(f"report: {page}", file=sys.stderr)
     return 0
 
 

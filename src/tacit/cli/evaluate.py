@@ -17,7 +17,12 @@ NAME = "eval"
 
 def evaluate(
     ctx: typer.Context,
-    suite: Annotated[str, typer.Argument(help="inject, action, retrieval, placement or latency.")],
+    suite: Annotated[
+        str,
+        typer.Argument(
+            help="inject, action, retrieval, placement, reading, capture, update, redact, fixes, loop or latency."
+        ),
+    ],
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Folder of judged data, or one above it; known by its files."),
@@ -41,7 +46,8 @@ def evaluate(
     embedder: Annotated[str, typer.Option("--embedder", help="minilm, or fake for a quick try.")] = "minilm",
     as_json: Annotated[Path | None, typer.Option("--json", help="Write the scorecard to this file.")] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write a report with plots to this file.")
+        Path | None,
+        typer.Option("--html", help="Write a report with plots to this file; else beside the scorecard."),
     ] = None,
 ) -> None:
     """Measure how well the memory does on judged data. Needs the package tacit-evals; see docs/guide/benchmarks.md."""
