@@ -9,9 +9,10 @@ import pytest
 
 from extraction_server import extraction_server
 from tacit.ports.extraction import Extractor, Utterance
-from tacit.providers.extraction.anthropic import AnthropicExtractor, headers
+from tacit.providers.extraction.anthropic import ANTHROPIC
 from tacit.providers.extraction.fake import FakeExtractor
-from tacit.providers.extraction.openai import OpenAIExtractor
+from tacit.providers.extraction.openai import OPENAI
+from tacit.providers.extraction.remote import RemoteExtractor
 from tacit.providers.json_client import JsonClient
 
 KINDS = ("decision", "preference", "own_kind")
@@ -31,12 +32,10 @@ def extractor(request: pytest.FixtureRequest) -> Iterator[Extractor]:
         yield FakeExtractor()
         return
     with extraction_server() as server:
-        if request.param == "openai":
-            client = JsonClient(f"{server.address}/v1", key="k", timeout_ms=4000)
-            yield OpenAIExtractor(model="own", most_output_tokens=500, client=client)
-        else:
-            client = JsonClient(server.address, headers=headers("k"), timeout_ms=4000)
-            yield AnthropicExtractor(model="own", most_output_tokens=500, client=client)
+        dialect = OPENAI if request.param == "openai" else ANTHROPIC
+        address = f"{server.address}/v1" if dialect is OPENAI else server.address
+        client = JsonClient(address, headers=dialect.headers("k"), timeout_ms=4000)
+        yield RemoteExtractor(dialect, model="own", most_output_tokens=500, client=client)
         client.close()
 
 

@@ -20,7 +20,8 @@ from tacit.config.settings import ExtractorSettings, PrivacySettings
 from tacit.errors import ProviderError
 from tacit.ports.extraction import Extractor, Utterance
 from tacit.providers.extraction import key_variable, make_extractor, questions
-from tacit.providers.extraction.openai import OpenAIExtractor
+from tacit.providers.extraction.openai import OPENAI as OPENAI_DIALECT
+from tacit.providers.extraction.remote import RemoteExtractor
 from tacit.providers.json_client import JsonClient
 from tacit.safety.redact import Redactor
 
@@ -96,7 +97,7 @@ def test_a_busy_server_is_asked_again(
 def test_the_servers_own_pause_is_kept_within_the_deadline(server: ExtractionServer) -> None:
     pauses: list[float] = []
     client = JsonClient(f"{server.address}/v1", key="k", timeout_ms=3000, sleep=pauses.append)
-    extractor = OpenAIExtractor(model="own", most_output_tokens=100, client=client)
+    extractor = RemoteExtractor(OPENAI_DIALECT, model="own", most_output_tokens=100, client=client)
     server.replies = [
         Reply(status=429, headers={"Retry-After": "1"}),
         Reply(status=429, headers={"Retry-After": "60"}),

@@ -7,24 +7,20 @@ connects before it is asked something.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
 from tacit.config.settings import ExtractorSettings
 from tacit.ports.extraction import Extractor
 
+if TYPE_CHECKING:
+    from tacit.providers.extraction.remote import Dialect
+
 
 def key_variable(settings: ExtractorSettings) -> str:
     """Name of the variable that holds the key: as set, else the provider's usual one; empty where none is needed."""
-    match settings.provider:
-        case "openai":
-            from tacit.providers.extraction import openai  # noqa: PLC0415 - loads only its own
-
-            return settings.api_key_env or openai.KEY_VARIABLE
-        case "anthropic":
-            from tacit.providers.extraction import anthropic  # noqa: PLC0415
-
-            return settings.api_key_env or anthropic.KEY_VARIABLE
-        case "off" | "fake":
-            return ""
+    if settings.provider in ("off", "fake"):
+        return ""
+    return settings.api_key_env or _dialect(settings.provider).key_variable
 
 
 def make_extractor(
@@ -40,40 +36,36 @@ def make_extractor(
     Raises:
         ProviderError: if the endpoint is no address.
     """
-    match settings.provider:
-        case "off":
-            return None
-        case "fake":
-            from tacit.providers.extraction.fake import FakeExtractor  # noqa: PLC0415
+    if settings.provider == "off":
+        return None
+    if settings.provider == "fake":
+        from tacit.providers.extraction.fake import FakeExtractor  # noqa: PLC0415 - loads only its own
 
-            return FakeExtractor()
-        case "openai":
-            from tacit.providers.extraction import openai  # noqa: PLC0415
-            from tacit.providers.json_client import JsonClient  # noqa: PLC0415
+        return FakeExtractor()
+    from tacit.providers.extraction.remote import RemoteExtractor  # noqa: PLC0415 - as above
+    from tacit.providers.json_client import JsonClient  # noqa: PLC0415
 
-            return openai.OpenAIExtractor(
-                model=settings.model or openai.MODEL,
-                most_output_tokens=settings.most_output_tokens,
-                client=JsonClient(
-                    settings.endpoint or openai.ENDPOINT,
-                    key=api_key,
-                    timeout_ms=settings.timeout_ms,
-                    section="capture.extractor",
-                ),
-                prepare=redact,
-            )
-        case "anthropic":
-            from tacit.providers.extraction import anthropic  # noqa: PLC0415
-            from tacit.providers.json_client import JsonClient  # noqa: PLC0415
+    dialect = _dialect(settings.provider)
+    client = JsonClient(
+        settings.endpoint or dialect.endpoint,
+        headers=dialect.headers(api_key),
+        timeout_ms=settings.timeout_ms,
+        section="capture.extractor",
+    )
+    return RemoteExtractor(
+        dialect,
+        model=settings.model or dialect.model,
+        most_output_tokens=settings.most_output_tokens,
+        client=client,
+        prepare=redact,
+    )
 
-            return anthropic.AnthropicExtractor(
-                model=settings.model or anthropic.MODEL,
-                most_output_tokens=settings.most_output_tokens,
-                client=JsonClient(
-                    settings.endpoint or anthropic.ENDPOINT,
-                    headers=anthropic.headers(api_key),
-                    timeout_ms=settings.timeout_ms,
-                    section="capture.extractor",
-                ),
-                prepare=redact,
-            )
+
+def _dialect(provider: Literal["openai", "anthropic"]) -> Dialect:
+    if provider == "openai":
+        from tacit.providers.extraction.openai import OPENAI  # noqa: PLC0415 - as above
+
+        return OPENAI
+    from tacit.providers.extraction.anthropic import ANTHROPIC  # noqa: PLC0415
+
+    return ANTHROPIC

@@ -1,88 +1,57 @@
-"""An extractor behind any server that speaks OpenAI's `/chat/completions` with structured output.
+"""The dialect of OpenAI's `/chat/completions` with structured output, which many servers speak.
 
-In: utterances. Out: statements and what they cost. Every text goes through `prepare` (redaction) before it leaves this process.
+In: a question; a server's reply. Out: a request's body; what the reply says. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from typing import cast
 
-from tacit.errors import ProviderError
-from tacit.ports.extraction import Extraction, Utterance
 from tacit.providers.extraction import questions
-from tacit.providers.json_client import JsonClient
-
-ENDPOINT = "https://api.openai.com/v1"
-MODEL = "gpt-4.1-mini"
-KEY_VARIABLE = "OPENAI_API_KEY"
+from tacit.providers.extraction.remote import Dialect, Question, Reply
 
 
-class OpenAIExtractor:
-    """A model behind an OpenAI-compatible endpoint. Safe to share between threads."""
-
-    def __init__(
-        self, *, model: str, most_output_tokens: int, client: JsonClient, prepare: Callable[[str], str] = str
-    ) -> None:
-        self._model = model
-        self._most = most_output_tokens
-        self._client = client
-        self._prepare = prepare
-
-    @property
-    def name(self) -> str:
-        """`openai:` and the model."""
-        return f"openai:{self._model}"
-
-    @property
-    def most_output_tokens(self) -> int:
-        """As set."""
-        return self._most
-
-    def extract(self, utterances: Sequence[Utterance], *, kinds: Sequence[str]) -> Extraction:
-        """See the port.
-
-        Raises:
-            ProviderError: if the server cannot be reached, refuses, or answers with something else.
-        """
-        if not utterances:
-            return Extraction(found=())
-        answer = self._client.post("/chat/completions", self._body(utterances, kinds))
-        choices = answer.get("choices")
-        first = cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
-        choice = questions.fields_of(first)
-        said = questions.fields_of(choice.get("message"))
-        if said.get("refusal") or choice.get("finish_reason") == "content_filter":
-            raise ProviderError(f"The extractor {self.name} refused to answer.")
-        if choice.get("finish_reason") == "length":
-            raise ProviderError(
-                f"The answer of the extractor {self.name} was cut off.",
-                hint="Raise `capture.extractor.most_output_tokens`.",
-            )
-        return Extraction(
-            found=questions.read_answer(said.get("content"), kinds=kinds), tokens=_tokens(answer.get("usage"))
-        )
-
-    def _body(self, utterances: Sequence[Utterance], kinds: Sequence[str]) -> dict[str, object]:
-        return {
-            "model": self._model,
-            # The newer name of `max_tokens`; OpenAI's reasoning models refuse the older one.
-            "max_completion_tokens": self._most,
-            "messages": [
-                {"role": "system", "content": questions.INSTRUCTIONS},
-                {"role": "user", "content": questions.question(utterances, kinds, self._prepare)},
-            ],
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": questions.NAME, "strict": True, "schema": questions.schema(kinds)},
-            },
-        }
-
-    def close(self) -> None:
-        """Close connections."""
-        self._client.close()
+def _headers(key: str) -> Mapping[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-def _tokens(usage: object) -> int:
-    total = questions.fields_of(usage).get("total_tokens")
-    return total if isinstance(total, int) and total > 0 else 0
+def _body(question: Question) -> Mapping[str, object]:
+    return {
+        "model": question.model,
+        # The newer name of `max_tokens`; OpenAI's reasoning models refuse the older one.
+        "max_completion_tokens": question.most_output_tokens,
+        "messages": [
+            {"role": "system", "content": question.system},
+            {"role": "user", "content": question.user},
+        ],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": questions.NAME, "strict": True, "schema": question.schema},
+        },
+    }
+
+
+def _read(answer: Mapping[str, object]) -> Reply:
+    choices = answer.get("choices")
+    first = cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
+    choice = questions.fields_of(first)
+    said = questions.fields_of(choice.get("message"))
+    total = questions.fields_of(answer.get("usage")).get("total_tokens")
+    tokens = total if isinstance(total, int) and total > 0 else 0
+    given, finish = said.get("content"), choice.get("finish_reason")
+    if said.get("refusal") or finish == "content_filter":
+        return Reply(given=given, tokens=tokens, ended="refused")
+    return Reply(given=given, tokens=tokens, ended="cut off" if finish == "length" else "")
+
+
+OPENAI = Dialect(
+    name="openai",
+    endpoint="https://api.openai.com/v1",
+    model="gpt-4.1-mini",
+    key_variable="OPENAI_API_KEY",
+    path="/chat/completions",
+    headers=_headers,
+    body=_body,
+    read=_read,
+)
