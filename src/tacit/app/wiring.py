@@ -33,7 +33,7 @@ from tacit.ports.store import Store
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
 from tacit.providers.extraction import key_variable, make_extractor
-from tacit.providers.reranking import make_reranker, make_sparse
+from tacit.providers.reranking import make_reranker
 from tacit.providers.tokens import EstimateCounter, make_token_counter
 
 HOST_GROUP = "tacit.hosts"
@@ -111,7 +111,7 @@ def open_engine(
             store=store,
             embedder=model,
             reranker=make_reranker(settings.recall.reranker),
-            sparse=make_sparse(settings.recall.sparse),
+            sparse=make_reranker(settings.recall.sparse),
             extractor=_make_extractor(settings, redactor),
             tokens=make_token_counter(),
             estimate=EstimateCounter(),

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.config.settings import RerankerSettings, SparseSettings
 from tacit.errors import ProviderError
-from tacit.providers.reranking import FakeReranker, make_reranker, make_sparse
+from tacit.providers.reranking import FakeReranker, make_reranker
 from tacit.providers.reranking.cross_encoder import CrossEncoder
 from tacit.providers.reranking.splade import Splade
 
@@ -76,8 +76,8 @@ def test_a_broken_model_is_told_to_whoever_asks_next(tmp_path: Path) -> None:
 
 def test_the_settings_pick() -> None:
     assert make_reranker(RerankerSettings()) is None
-    assert make_sparse(SparseSettings()) is None
+    assert make_reranker(SparseSettings()) is None
     assert isinstance(make_reranker(RerankerSettings(provider="fake")), FakeReranker)
-    assert isinstance(make_sparse(SparseSettings(provider="fake")), FakeReranker)
+    assert isinstance(make_reranker(SparseSettings(provider="fake")), FakeReranker)
     with pytest.raises(ProviderError):
         make_reranker(RerankerSettings(provider="onnx", model="/nowhere"))

@@ -6,34 +6,18 @@ Never downloads anything, never reads the environment.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tacit.config.settings import RerankerSettings, SparseSettings
 from tacit.ports.models import Reranker
 from tacit.providers.reranking.fake import FakeReranker
 
-__all__ = ["FakeReranker", "make_reranker", "make_sparse"]
+__all__ = ["FakeReranker", "make_reranker"]
 
 
-def make_reranker(settings: RerankerSettings) -> Reranker | None:
-    """The cross-encoder that `settings` name; None when it is off.
-
-    Raises:
-        ProviderError: if the folder is incomplete.
-    """
-    match settings.provider:
-        case "off":
-            return None
-        case "fake":
-            return FakeReranker()
-        case "onnx":
-            from tacit.providers.reranking.cross_encoder import CrossEncoder  # noqa: PLC0415 - loads only its own
-
-            return CrossEncoder(Path(settings.model).expanduser())
-
-
-def make_sparse(settings: SparseSettings) -> Reranker | None:
-    """The sparse encoder that `settings` name; None when it is off.
+def make_reranker(settings: RerankerSettings | SparseSettings) -> Reranker | None:
+    """The model that `settings` name: a cross-encoder, or a sparse encoder where they are of that section; None when it is off.
 
     Raises:
         ProviderError: if the folder is incomplete.
@@ -44,6 +28,14 @@ def make_sparse(settings: SparseSettings) -> Reranker | None:
         case "fake":
             return FakeReranker()
         case "onnx":
-            from tacit.providers.reranking.splade import Splade  # noqa: PLC0415
+            return _in_folder(settings)(Path(settings.model).expanduser())
 
-            return Splade(Path(settings.model).expanduser())
+
+def _in_folder(settings: RerankerSettings | SparseSettings) -> Callable[[Path], Reranker]:
+    if isinstance(settings, RerankerSettings):
+        from tacit.providers.reranking.cross_encoder import CrossEncoder  # noqa: PLC0415 - loads only its own
+
+        return CrossEncoder
+    from tacit.providers.reranking.splade import Splade  # noqa: PLC0415
+
+    return Splade
