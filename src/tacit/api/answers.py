@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tacit.app.asking.injection import InjectionResult
 from tacit.app.care.care import StoreUse
+from tacit.app.desk.digests import Digests
 from tacit.app.desk.graph import Graph
 from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
 from tacit.app.desk.recalls import Handed, RecallRow, SessionRow, SessionView
@@ -453,6 +454,7 @@ AS_THEY_ARE: dict[str, type[Any]] = {
     "TuneReport": TuneReport,
     "Rescan": Rescan,
     "CaptureReport": CaptureReport,
+    "Digests": Digests,
 }
 """Answers that are values of the program as they are."""
 

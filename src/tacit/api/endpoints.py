@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from tacit.api import handlers, programs
 from tacit.api import requests as ask
 from tacit.api.answering import Answer
+from tacit.api.desk import digests, settings
 from tacit.api.desk import handlers as desk
 from tacit.api.desk import requests as asked
-from tacit.api.desk import settings
 from tacit.api.documents import metrics, openapi
 from tacit.api.stream import stream
 
@@ -158,6 +158,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Sessions",
         _get("/v1/sessions", asked.ListSessions, desk.sessions, "SessionPage"),
         _get(_SESSION, ask.NoBody, desk.session, "OneSession"),
+        _get("/v1/digests", asked.ListDigests, digests.digests, "Digests"),
         _send("POST", f"{_SESSION}/mute", ask.Mute, handlers.mute, "Muted"),
         _get("/v1/exposures", asked.ListExposures, desk.exposures, "ExposurePage"),
     ),

@@ -16,7 +16,7 @@ import typer
 
 from tacit import __version__
 from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
-from tacit.cli.care import review
+from tacit.cli.care import digest, review
 from tacit.cli.numbers import stats
 from tacit.cli.page import ui
 from tacit.cli.settings import config
@@ -79,6 +79,7 @@ for _panel, _commands in (
             "wrong": memories.wrong,
             "undo": review.undo,
             "why": traces.why,
+            "digest": digest.digest,
             "tune": tuning.tune,
             "export": exporting.export,
         },

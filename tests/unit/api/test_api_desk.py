@@ -336,3 +336,12 @@ def test_another_tier_and_scope_are_not_lost_in_the_list(client, engine, shop):
     engine.remember("A statement for everywhere.", scope=UNIVERSAL, tier=TrustTier.ASSISTANT, source="mcp")
     found = ask(client, "GET", "/v1/memories?scope=universal&status=all&tier=assistant")
     assert [one["content"] for one in found["memories"]] == ["A statement for everywhere."]
+
+
+def test_digests_have_their_shape_and_their_reason(client, shop):
+    folder, _ = shop
+    answer = ask(client, "GET", f"/v1/digests?cwd={folder}")
+    assert answer["digests"] == []
+    assert "has none: it runs still" in answer["reason"]
+    assert ask(client, "GET", "/v1/digests?session=nosuch/session", status=404)["code"] == "not_found"
+    ask(client, "GET", "/v1/digests?limit=0", status=422)

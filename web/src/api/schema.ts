@@ -517,6 +517,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/digests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What sessions did and left open, newest first; `reason` says why there is none, or why the newest session has none. */
+        get: operations["get_digests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{host}/{session_id}/mute": {
         parameters: {
             query?: never;
@@ -1404,6 +1421,29 @@ export interface components {
         Differences: {
             /** Settings */
             settings: components["schemas"]["SettingRow"][];
+        };
+        /**
+         * DigestLine
+         * @description One line: `code` is impl, dec, block, next, done or fix.
+         */
+        DigestLine: {
+            /** Code */
+            code: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * Digests
+         * @description Digests, newest first. `reason` = why there is none at all, or why the newest session has none yet.
+         */
+        Digests: {
+            /** Digests */
+            digests: components["schemas"]["SessionDigest"][];
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
         };
         /**
          * DivergenceAlert
@@ -2880,6 +2920,71 @@ export interface components {
          */
         SeriesView: {
             series: components["schemas"]["Series"];
+        };
+        /**
+         * SessionDigest
+         * @description What one session did.
+         *
+         *     Attributes:
+         *         session: `host/id`.
+         *         memory_id: of the memory that holds it; empty = it has none.
+         *         scope: of that memory.
+         *         lines: in their order; empty = it has none.
+         *         files: edited or written, first touched first.
+         *         open_tasks: of the agent's task list, in order.
+         *         commits: short hash and subject of each.
+         *         at_ms: when the session was heard of last, as far as is known.
+         *         running: the session has not ended, as far as is known.
+         *         reason: why it has none; empty = it has one.
+         */
+        SessionDigest: {
+            /** Session */
+            session: string;
+            /**
+             * Memory Id
+             * @default
+             */
+            memory_id: string;
+            /**
+             * Scope
+             * @default
+             */
+            scope: string;
+            /**
+             * Lines
+             * @default []
+             */
+            lines: components["schemas"]["DigestLine"][];
+            /**
+             * Files
+             * @default []
+             */
+            files: string[];
+            /**
+             * Open Tasks
+             * @default []
+             */
+            open_tasks: string[];
+            /**
+             * Commits
+             * @default []
+             */
+            commits: string[];
+            /**
+             * At Ms
+             * @default 0
+             */
+            at_ms: number;
+            /**
+             * Running
+             * @default false
+             */
+            running: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
         };
         /**
          * SessionName
@@ -4825,6 +4930,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OneSession"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_digests: {
+        parameters: {
+            query?: {
+                /** @description of one session: `host/id`, its id or the beginning of it */
+                session?: string;
+                /** @description of this folder's project; without it of every project */
+                cwd?: string;
+                /** @description most digests, the newest */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Digests"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -122,6 +122,19 @@ class ListSessions(Page):
     """Which part of the list of sessions."""
 
 
+class ListDigests(Request):
+    """Whose digests."""
+
+    session: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=700,
+        description="of one session: `host/id`, its id or the beginning of it",
+    )
+    cwd: Folder = Field(default="", description="of this folder's project; without it of every project")
+    limit: int = Field(default=1, ge=1, le=200, description="most digests, the newest")
+
+
 class ListExposures(Page):
     """Which exposures."""
 

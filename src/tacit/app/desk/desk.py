@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.app.care.review import Review
+from tacit.app.desk.digests import DigestReader
 from tacit.app.desk.feed import TraceFeed
 from tacit.app.desk.graph import Graph, graph_of
 from tacit.app.desk.options import Options
@@ -72,6 +73,7 @@ class Desk:
         self.recalls = Recalls(parts.store, settle=settle)
         self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
         self.verdicts = Verdicts(parts.store)
+        self.digests = DigestReader(parts.store, settle=settle, captures=lambda: _captures(parts))
         self.options = Options(parts, projects=projects, changed=changed)
 
     # --- looking
@@ -186,3 +188,9 @@ class Desk:
         for memory in self._store.get([one.memory_id for one in new], scope=scope):
             self._memories.feedback(memory, useful=useful)
         return said
+
+
+def _captures(parts: Parts) -> bool:
+    """Whether sessions are learned from when they end."""
+    capture = parts.settings.current().capture
+    return capture.enabled and capture.at_session_end

@@ -1,0 +1,21 @@
+"""What sessions did: checked request in, the desk asked, plain values out. See `tacit.api.handlers`."""
+
+from __future__ import annotations
+
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.desk import requests as ask
+from tacit.api.encoding import encode
+from tacit.app.desk.digests import Digests
+
+
+def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer:  # noqa: ARG001
+    """What sessions did and left open, newest first; `reason` says why there is none, or why the newest session has none."""
+    reader = engine.desk.digests
+    if request.session is not None:
+        one = reader.of_session(request.session)
+        there = (one,) if one.memory_id else ()
+        return Answer(
+            body=encode(Digests(digests=there, reason=one.reason and f"{one.session} has none: {one.reason}"))
+        )
+    project = engine.project(request.cwd) if request.cwd else None
+    return Answer(body=encode(reader.newest(project, limit=request.limit)))

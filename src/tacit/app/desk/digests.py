@@ -1,0 +1,213 @@
+"""What sessions did, and what they left open. In: a session's name, or a project. Out: digests, or why there is none.
+
+A digest is a memory as any other: what was forgotten is not shown. Files, commits and open tasks come from the note that capture
+keeps of the session, and are whole where the digest names the first ones. Reads alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit.capture.checkpoint import checkpoint_name, read_checkpoint
+from tacit.capture.extract.digest import SessionWork
+from tacit.capture.extract.tasks import open_tasks
+from tacit.errors import NotFound
+from tacit.model.memory import Memory
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionKey, SessionState
+from tacit.ports.store import MemoryFilter, ProjectRecord, Store
+from tacit.reading.digest_lines import lines_of
+
+LOOKED_AT = 1000
+_KIND = MemoryFilter(kinds=("digest",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestLine:
+    """One line: `code` is impl, dec, block, next, done or fix."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDigest:
+    """What one session did.
+
+    Attributes:
+        session: `host/id`.
+        memory_id: of the memory that holds it; empty = it has none.
+        scope: of that memory.
+        lines: in their order; empty = it has none.
+        files: edited or written, first touched first.
+        open_tasks: of the agent's task list, in order.
+        commits: short hash and subject of each.
+        at_ms: when the session was heard of last, as far as is known.
+        running: the session has not ended, as far as is known.
+        reason: why it has none; empty = it has one.
+    """
+
+    session: str
+    memory_id: str = ""
+    scope: str = ""
+    lines: tuple[DigestLine, ...] = ()
+    files: tuple[str, ...] = ()
+    open_tasks: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    at_ms: int = 0
+    running: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digests:
+    """Digests, newest first. `reason` = why there is none at all, or why the newest session has none yet."""
+
+    digests: tuple[SessionDigest, ...]
+    reason: str = ""
+
+
+class DigestReader:
+    """Looks digests up. `settle` waits until what was said so far is stored; `captures` = whether sessions are learned from."""
+
+    def __init__(self, store: Store, *, settle: Callable[[], None], captures: Callable[[], bool]) -> None:
+        self._store = store
+        self._settle = settle
+        self._captures = captures
+
+    def of_session(self, name: str) -> SessionDigest:
+        """The digest of a session by `host/id`, by its id, or by the beginning of its id where that is unique.
+
+        Raises:
+            NotFound: if there is no such session, or several.
+        """
+        self._settle()
+        key, state = self._named(name)
+        memory = self._memory_of(key)
+        return self._told(key, state, memory)
+
+    def newest(self, project: ProjectRecord | None, *, limit: int) -> Digests:
+        """The newest digests of `project`, of every project when None; and why a newer session has none."""
+        self._settle()
+        scope = self._store.scopes()
+        if project is not None:
+            scope = ScopeFilter.of(*(one for one in scope.scopes if one.project_id == project.id))
+        found = self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
+        states = {state.key: state for state in self._states(project)}
+        ranked = sorted(found, key=lambda one: (-_heard(one, states.get(_key_of(one))), one.id))
+        told: dict[SessionKey, SessionDigest] = {}
+        for memory in ranked:
+            key = _key_of(memory)
+            if key not in told and len(told) < limit:
+                told[key] = self._told(key, states.get(key) or self._store.load_session(key), memory)
+        return Digests(digests=tuple(told.values()), reason=self._why_none(states, ranked))
+
+    def _why_none(self, states: dict[SessionKey, SessionState], ranked: list[Memory]) -> str:
+        """Why the newest session that is known has no digest; "" = it has one."""
+        digested = {_key_of(memory) for memory in ranked}
+        if not states:
+            return "" if ranked else "no session was seen here yet"
+        newest = next(iter(states.values()))
+        if newest.key in digested or (ranked and _heard(ranked[0], None) > newest.last_signal_at_ms):
+            return ""
+        return f"{newest.key} has none: {self._reason(newest.key, newest)}"
+
+    def _states(self, project: ProjectRecord | None) -> list[SessionState]:
+        """Sessions of a person, newest signal first: those of subagents have no digest of their own."""
+        states = self._store.list_sessions(limit=LOOKED_AT)
+        return [
+            state
+            for state in states
+            if state.parent is None
+            and (
+                project is None
+                or (
+                    state.project_id == project.id if state.project_id else state.project_root == project.root
+                )
+            )
+        ]
+
+    def _named(self, name: str) -> tuple[SessionKey, SessionState | None]:
+        states = {state.key: state for state in self._store.list_sessions(limit=LOOKED_AT)}
+        every = MemoryFilter(
+            kinds=("digest",), statuses=None
+        )  # a session whose digest was forgotten has a name, too
+        digests = self._store.list_memories(every, scope=self._store.scopes(), limit=LOOKED_AT)
+        keys = dict.fromkeys((*states, *(_key_of(memory) for memory in digests)))
+        host, slash, number = name.partition("/")
+        whole = SessionKey(host=host, session_id=number)
+        if slash and whole not in keys and self._store.get_value(checkpoint_name(host, number)) is not None:
+            return whole, None
+        exact = [key for key in keys if name in (str(key), key.session_id)]
+        begun = [key for key in keys if str(key).startswith(name) or key.session_id.startswith(name)]
+        found = exact or begun
+        if len(found) == 1:
+            return found[0], states.get(found[0])
+        hint = "Name it as host/id: `tacit digest --project` and `tacit why` show sessions."
+        if found:
+            raise NotFound(f"{len(found)} sessions begin with {name!r}.", hint=hint)
+        raise NotFound(f"No session is called {name!r}.", hint=hint)
+
+    def _memory_of(self, key: SessionKey) -> Memory | None:
+        scope = self._store.scopes()
+        noted = read_checkpoint(self._store.get_value(checkpoint_name(key.host, key.session_id))).digest_id
+        held = [
+            memory for memory in self._store.get([noted], scope=scope) if noted and memory.status == "active"
+        ]
+        if held:
+            return held[0]
+        found = self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
+        return next((memory for memory in found if _key_of(memory) == key), None)
+
+    def _told(self, key: SessionKey, state: SessionState | None, memory: Memory | None) -> SessionDigest:
+        running = state is not None and not state.ended
+        if memory is None:
+            at_ms = state.last_signal_at_ms if state else 0
+            return SessionDigest(
+                session=str(key), at_ms=at_ms, running=running, reason=self._reason(key, state)
+            )
+        work = self._work(key)
+        return SessionDigest(
+            session=str(key),
+            memory_id=memory.id,
+            scope=str(memory.scope),
+            lines=tuple(DigestLine(code=code, text=text) for code, text in lines_of(memory.content)),
+            files=work.files,
+            open_tasks=open_tasks(work.tasks),
+            commits=work.commits,
+            at_ms=_heard(memory, state),
+            running=running,
+        )
+
+    def _work(self, key: SessionKey) -> SessionWork:
+        return read_checkpoint(self._store.get_value(checkpoint_name(key.host, key.session_id))).work
+
+    def _reason(self, key: SessionKey, state: SessionState | None) -> str:
+        """Why a session has no digest, in one sentence without its end."""
+        waiting = [one for one in self._store.pending_handovers(limit=LOOKED_AT) if one.session == key]
+        text = self._store.get_value(checkpoint_name(key.host, key.session_id))
+        if state is not None and state.incognito:
+            return "it was incognito, and nothing is kept of it"
+        if not self._captures():
+            return "sessions are not learned from (capture.enabled or capture.at_session_end is off)"
+        if any(one.error for one in waiting):
+            return f"its transcript could not be read: {waiting[-1].error}"
+        if waiting:
+            return "its transcript waits to be read; that happens in the background"
+        if read_checkpoint(text).digest_id:
+            return "it was forgotten"
+        if text is not None:
+            return "it changed no file, decided nothing and left nothing to do"
+        if state is not None and not state.ended:
+            return "it runs still; a digest is written when a turn or the session ends"
+        return "it was not learned from: its host handed on no transcript"
+
+
+def _key_of(memory: Memory) -> SessionKey:
+    return SessionKey(host=memory.provenance.host, session_id=memory.provenance.session_id)
+
+
+def _heard(memory: Memory, state: SessionState | None) -> int:
+    """When its session was heard of last: a digest of an old transcript is written long after what it tells of."""
+    return max(memory.validity.valid_from_ms, state.last_signal_at_ms if state else 0)

@@ -1,0 +1,121 @@
+"""`tacit digest`: what sessions did, and clear words where there is nothing to tell."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def started(tacit, name):
+    """A session that began and goes on."""
+    payload = {
+        "hook_event_name": "SessionStart", "session_id": name, "cwd": str(tacit.project), "transcript_path": "",
+        "source": "startup",
+    }  # fmt: skip
+    tacit.daemon.ensure_running()
+    tacit.daemon.engine.hook("claude-code", payload, deadline_ms=2000)
+    tacit.daemon.engine.flush()
+
+
+def transcript(tacit, name="s1", *, file="src/parse.py", at="2026-11-20T10:00:00Z", tasks=()):
+    """A session that edited a file, decided and committed; imported as one of long ago."""
+    base = {"sessionId": name, "cwd": str(tacit.project), "timestamp": at}
+    said = f"Please fix the parser of {file}. We decided to use uv instead of pip for packages."
+    uses = [
+        {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": str(tacit.project / file)}},
+        {"type": "tool_use", "id": "t2", "name": "TodoWrite", "input": {"todos": [
+            {"content": text, "status": "pending", "activeForm": text} for text in tasks]}},
+        {"type": "tool_use", "id": "t3", "name": "Bash", "input": {"command": "git commit -m 'Fix the parser'"}},
+    ]  # fmt: skip
+    results = [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "ok"},
+        {
+            "type": "tool_result",
+            "tool_use_id": "t3",
+            "content": "[main 1a2b3c4] Fix the parser\n 1 file changed",
+        },
+    ]
+    rows = [
+        {"type": "user", "uuid": f"{name}1", "message": {"role": "user", "content": said}, **base},
+        {"type": "assistant", "uuid": f"{name}2", "message": {"role": "assistant", "content": uses}, **base},
+        {"type": "user", "uuid": f"{name}3", "message": {"role": "user", "content": results}, **base},
+    ]
+    path = tacit.project.parent / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def learn(tacit, *paths):
+    assert tacit("import", "transcripts", *paths).code == 0
+
+
+def test_the_last_session_of_the_project_is_told_whole(tacit):
+    learn(tacit, transcript(tacit, tasks=("write tests",)))
+    said = tacit("digest")
+    assert said.code == 0
+    for line in (
+        "claude-code/s1",
+        "worked on  Please fix the parser",
+        "decided    We decided to use uv instead of pip",
+        "next       write tests",
+        "done       Fix the parser (1a2b3c4)",
+        "files      src/parse.py",
+        "open       write tests",
+        "commits    1a2b3c4 Fix the parser",
+    ):
+        assert line in said.out
+    answer = tacit("digest", "--json").json
+    assert answer["reason"] == ""
+    (one,) = answer["digests"]
+    assert [line["code"] for line in one["lines"]] == ["impl", "impl", "dec", "next", "done"]
+    assert (one["session"], one["files"], one["running"]) == ("claude-code/s1", ["src/parse.py"], False)
+
+
+def test_sessions_by_name_of_the_project_and_of_all(tacit):
+    old = transcript(tacit, "older", file="a.py", at="2026-11-01T10:00:00Z")
+    new = transcript(tacit, "newer", file="b.py", at="2026-11-20T10:00:00Z")
+    learn(tacit, new)
+    learn(tacit, old)  # what was read last is not what happened last
+    assert "claude-code/newer" in tacit("digest").out
+    assert "a.py" in tacit("digest", "claude-code/older").out
+    assert "a.py" in tacit("digest", "old").out
+    listed = tacit("digest", "--project", "--json").json["digests"]
+    assert [one["session"] for one in listed] == ["claude-code/newer", "claude-code/older"]
+    elsewhere = tacit.project.parent / "other"
+    elsewhere.mkdir()
+    assert tacit("digest", "--cwd", elsewhere).out.startswith("No digest: no session was seen here")
+    assert "claude-code/newer" in tacit("digest", "--last", "--cwd", elsewhere).out
+
+
+def test_why_there_is_none(tacit):
+    assert tacit("digest").out == "No digest: no session was seen here yet.\n"
+    started(tacit, "s9")
+    assert "claude-code/s9 has none: it runs still" in tacit("digest").out
+    learn(tacit, transcript(tacit))
+    said = tacit("digest")
+    assert said.out.startswith("The newest session claude-code/s9 has none: it runs still")
+    assert "src/parse.py" in said.out
+    (one,) = tacit("digest", "s1", "--json").json["digests"]
+    tacit("forget", one["memory_id"])
+    assert tacit("digest", "s1").out == "No digest: claude-code/s1 has none: it was forgotten.\n"
+
+
+def test_sessions_that_are_not_learned_from_say_so(tacit):
+    tacit("config", "set", "capture.enabled", "false")
+    tacit.daemon.stop()
+    started(tacit, "s9")
+    assert "capture.enabled" in tacit("digest", "s9").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["nosuch"], 4), (["s1", "--last"], 2), (["--last", "--project"], 2)]
+)
+def test_what_cannot_be_shown_is_said(tacit, arguments, code):
+    assert tacit("digest", *arguments).code == code
+
+
+def test_a_beginning_that_fits_two_sessions_is_refused(tacit):
+    learn(tacit, transcript(tacit, "abc-1"), transcript(tacit, "abc-2", file="c.py"))
+    said = tacit("digest", "abc")
+    assert (said.code, "2 sessions begin with 'abc'" in said.err) == (4, True)
