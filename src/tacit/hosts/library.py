@@ -18,13 +18,12 @@ from typing import cast
 
 from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, clean
 from tacit.hosts.plain import Plain
+from tacit.hosts.replay import read_replay, replay_reply
 from tacit.model.pack import Block
-from tacit.model.session import SessionKey
 from tacit.model.signal import MessageEnded, Sent, Signal
 from tacit.ports.host import BESIDE_RESULTS, HostCapabilities, ReplayRequest
 
 NAME = "library"
-MAX_REPLAY = 400
 MAX_SENT = 16
 _COUNTS = ("requests", "before", "kept", "before_bare", "kept_bare", "input_tokens", "cached_tokens")
 _PLAIN = Plain(NAME)
@@ -113,16 +112,11 @@ class Library:
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
         """
-        fields = Fields(NAME, payload)
-        if fields.needed_identifier("event") != "replay":
-            return None
-        key = SessionKey(host=NAME, session_id=fields.needed_identifier("session"))
-        return ReplayRequest(session=key, message_ids=fields.texts("message_ids", most=MAX_REPLAY))
+        return read_replay(Fields(NAME, payload), session="session", messages="message_ids")
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
         """`{"texts": {message id: exact text}}`; "" when nothing is known."""
-        known = {name: text for name, text in texts.items() if text}
-        return json.dumps({"texts": known}) if known else ""
+        return replay_reply(texts)
 
 
 def _sent(fields: Fields) -> Sent:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 
 from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, relative_paths
+from tacit.hosts.replay import read_replay, replay_reply
 from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
@@ -36,7 +37,6 @@ from tacit.reading.prompts.machine_made import machine_made
 NAME = "opencode"
 CAP_CHARS = 60_000
 """OpenCode has no cap of its own; this one only bounds a mistake."""
-MAX_REPLAY = 400
 _TWIN_WINDOW_MS = 5_000
 
 _SYSTEM_EVENTS = frozenset({"session.start", "system", "subagent", "compacted"})
@@ -116,17 +116,11 @@ class OpenCode:
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
         """
-        fields = Fields(NAME, payload)
-        if fields.needed_identifier("event") != "replay":
-            return None
-        return ReplayRequest(
-            session=_session(fields), message_ids=fields.texts("messageIDs", most=MAX_REPLAY)
-        )
+        return read_replay(Fields(NAME, payload), session="sessionID", messages="messageIDs")
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
         """`{"texts": {message id: exact text}}`; "" when nothing is known."""
-        known = {name: text for name, text in texts.items() if text}
-        return json.dumps({"texts": known}) if known else ""
+        return replay_reply(texts)
 
 
 def _session(fields: Fields) -> SessionKey:

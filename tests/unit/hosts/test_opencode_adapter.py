@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tacit.errors import InvalidPayload
-from tacit.hosts.opencode import MAX_REPLAY, OpenCode
+from tacit.hosts.opencode import OpenCode
+from tacit.hosts.replay import MAX_REPLAY
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (
     MessageEnded,
