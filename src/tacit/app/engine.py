@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tacit.app.asking.agents import Agents
 from tacit.app.asking.answers import Answer
-from tacit.app.care.later import LaterWriting
+from tacit.app.care.later import LaterWriting, MadeOf
 from tacit.app.learning import Learning
 from tacit.app.parts import Parts
 from tacit.app.prerender import StartBlocks
@@ -81,9 +81,9 @@ class Engine:
             executor=self._executor if parts.remote_embedder else None, reranker=parts.reranker, sparse=parts.sparse,
         )  # fmt: skip
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
-        self._writing = LaterWriting(
-            parts, projects=self._projects, sessions=self._sessions, settle=self.flush, changed=self._starts.drop
-        )  # fmt: skip
+        self._writing = LaterWriting(MadeOf(
+            parts=parts, projects=self._projects, sessions=self._sessions, settle=self.flush, changed=self._starts.drop
+        ))  # fmt: skip
         self.agents = Agents(
             parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline, writing=self._writing,
             settings_at=self._settings_at, changed=self._starts.drop,

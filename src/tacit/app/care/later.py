@@ -6,6 +6,7 @@ In: what it is made of. Out: the one `Writing`, made once whoever asks first. Lo
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -16,44 +17,41 @@ if TYPE_CHECKING:
     from tacit.app.sessions import LiveSessions
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeOf:
+    """What the write side is made of.
+
+    Attributes:
+        parts, projects, sessions: of the open store.
+        settle: waits until what was said so far is written.
+        changed: called when a decision changed what is recalled.
+    """
+
+    parts: Parts
+    projects: Projects
+    sessions: LiveSessions
+    settle: Callable[[], None]
+    changed: Callable[[], None]
+
+
 class LaterWriting:
     """Call it for the write side. Safe to use from several threads."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        projects: Projects,
-        sessions: LiveSessions,
-        settle: Callable[[], None],
-        changed: Callable[[], None],
-    ) -> None:
-        """Remember what it will be made of; see `Writing`."""
-        self._parts = parts
-        self._projects = projects
-        self._sessions = sessions
-        self._settle = settle
-        self._changed = changed
+    def __init__(self, made_of: MadeOf) -> None:
+        self._made_of = made_of
         self._made: Writing | None = None
         self._lock = Lock()
 
     def __call__(self) -> Writing:
-        """The write side; the first call loads it, which takes a few tenths of a second."""
-        made = self._made
-        if made is not None:
-            made.capture.follow(
-                self._parts.settings.current().capture
-            )  # a changed file holds without a restart
-            return made
+        """The write side, by the settings of now; the first call loads it, which takes a few tenths of a second."""
+        made = self._made or self._make()
+        made.follow_settings()
+        return made
+
+    def _make(self) -> Writing:
         from tacit.app.care.writing import Writing  # noqa: PLC0415 - see the module docstring
 
         with self._lock:
             if self._made is None:
-                self._made = Writing(
-                    self._parts,
-                    projects=self._projects,
-                    sessions=self._sessions,
-                    settle=self._settle,
-                    changed=self._changed,
-                )
+                self._made = Writing(self._made_of)
             return self._made

@@ -5,16 +5,14 @@ In: the parts. Out: objects that share one capture. Loaded late (`LaterWriting`)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tacit.app.care.care import Care
+from tacit.app.care.later import MadeOf
 from tacit.app.care.review import Review
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
-from tacit.app.projects import Projects
-from tacit.app.sessions import LiveSessions
 from tacit.app.tuning import TuneReport, tune
 from tacit.app.vouching import prompts_of, said_by_user
 from tacit.capture.extract.by_model.reader import ModelReader
@@ -31,23 +29,12 @@ if TYPE_CHECKING:
 
 
 class Writing:
-    """Everything that writes memories.
+    """Everything that writes memories."""
 
-    `settle` waits until what was said so far is written; `changed` is called when a decision changed what is recalled.
-    """
-
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        projects: Projects,
-        sessions: LiveSessions,
-        settle: Callable[[], None],
-        changed: Callable[[], None],
-    ) -> None:
-        self._parts = parts
-        self._sessions = sessions
-        self._projects, self._settle, self._changed = projects, settle, changed
+    def __init__(self, made_of: MadeOf) -> None:
+        self._made_of = made_of
+        self._parts = parts = made_of.parts
+        self._sessions = made_of.sessions
         self.capture = CapturePipeline(
             store=parts.store,
             embedder=parts.embedder,
@@ -56,12 +43,16 @@ class Writing:
             redactor=parts.redactor,
             kinds=parts.kinds,
             settings=parts.settings.current().capture,
-            session_of=sessions.load,
+            session_of=made_of.sessions.load,
             reader=_reader(parts),
         )
-        self.memories = Memories(parts=parts, projects=projects, capture=self.capture)
-        self.care = Care(parts, settle=settle)
-        self.review = Review(parts, memories=self.memories, show=self._show, changed=changed)
+        self.memories = Memories(parts=parts, projects=made_of.projects, capture=self.capture)
+        self.care = Care(parts, settle=made_of.settle)
+        self.review = Review(parts, memories=self.memories, show=self._show, changed=made_of.changed)
+
+    def follow_settings(self) -> None:
+        """Capture by the settings of now: a changed file holds without a restart."""
+        self.capture.follow(self._parts.settings.current().capture)
 
     @cached_property
     def desk(self) -> Desk:
@@ -69,8 +60,8 @@ class Writing:
         from tacit.app.desk.desk import Desk  # noqa: PLC0415 - for pages and programs alone
 
         return Desk(
-            self._parts, projects=self._projects, memories=self.memories, review=self.review, settle=self._settle,
-            changed=self._changed, feed=self._sessions.feed,
+            self._parts, projects=self._made_of.projects, memories=self.memories, review=self.review,
+            settle=self._made_of.settle, changed=self._made_of.changed, feed=self._sessions.feed,
         )  # fmt: skip
 
     @cached_property
@@ -79,8 +70,8 @@ class Writing:
         from tacit.app.transfer.transfer import Transfer  # noqa: PLC0415 - hardly ever asked for
 
         return Transfer(
-            self._parts, capture=self.capture, memories=self.memories, projects=self._projects, settle=self._settle,
-            changed=self._changed,
+            self._parts, capture=self.capture, memories=self.memories, projects=self._made_of.projects,
+            settle=self._made_of.settle, changed=self._made_of.changed,
         )  # fmt: skip
 
     def _show(self, id_or_prefix: str) -> Memory:
