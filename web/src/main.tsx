@@ -14,7 +14,7 @@ import { RouterProvider } from "react-router";
 
 import { signIn } from "./api/client";
 import { queryClient } from "./api/queryClient";
-import { fetchAhead, router } from "./app/routes";
+import { askFirst, fetchAhead, router } from "./app/routes";
 import { SignedOut } from "./app/SignedOut";
 import { theme } from "./app/theme";
 
@@ -25,6 +25,7 @@ setNonce(nonce);
 const root = createRoot(document.getElementById("root")!);
 
 function show(signedIn: boolean) {
+  if (signedIn) askFirst();
   root.render(
     <StrictMode>
       <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>

@@ -1,5 +1,5 @@
 /** Every question the page asks, in one place. The first word of a query's key is what `live` and changes renew. */
-import { keepPreviousData, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { queryClient } from "./queryClient";
 import type { Memory, ReviewEntry, Status, Surface } from "./types";
@@ -8,16 +8,19 @@ const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? u
 
 // --- the whole
 
-export const useStatus = () => useQuery({ queryKey: ["status"], queryFn: () => body(api.GET("/v1/status")), refetchInterval: 30_000 });
+const statusOptions = queryOptions({ queryKey: ["status"], queryFn: () => body(api.GET("/v1/status")) });
+
+export const useStatus = () => useQuery({ ...statusOptions, refetchInterval: 30_000 });
 
 export const useHealth = () => useQuery({ queryKey: ["status", "health"], queryFn: () => body(api.GET("/v1/health")), refetchInterval: 15_000 });
 
-export const useSeries = (sinceMs: number, bucket: "hour" | "day") =>
-  useQuery({
+const seriesOptions = (sinceMs: number, bucket: "hour" | "day") =>
+  queryOptions({
     queryKey: ["timeline", "series", sinceMs, bucket],
     queryFn: async () => (await body(api.GET("/v1/stats/timeline", { params: { query: { since_ms: sinceMs, bucket } } }))).series,
-    placeholderData: keepPreviousData,
   });
+
+export const useSeries = (sinceMs: number, bucket: "hour" | "day") => useQuery({ ...seriesOptions(sinceMs, bucket), placeholderData: keepPreviousData });
 
 export const useProjects = () =>
   useQuery({ queryKey: ["projects"], queryFn: async () => (await body(api.GET("/v1/projects"))).projects, staleTime: 60_000 });
@@ -34,14 +37,24 @@ export interface TraceFilter {
   cwd?: string;
 }
 
-export const useTraces = (filter: TraceFilter, limit = 60) =>
-  useInfiniteQuery({
+const tracesOptions = (filter: TraceFilter, limit: number) =>
+  infiniteQueryOptions({
     queryKey: ["traces", filter, limit],
     queryFn: ({ pageParam }) => body(api.GET("/v1/timeline", { params: { query: { ...filter, limit, ...(pageParam !== "" && { cursor: pageParam }) } } })),
     initialPageParam: "",
     getNextPageParam: cursorOf,
-    placeholderData: keepPreviousData,
   });
+
+export const useTraces = (filter: TraceFilter, limit = 60) => useInfiniteQuery({ ...tracesOptions(filter, limit), placeholderData: keepPreviousData });
+
+export const LATEST = 12;
+
+/** Ask what the overview shows before anything is drawn: the answers come while the page is being made. */
+export function askAhead(sinceMs: number, bucket: "hour" | "day"): void {
+  void queryClient.prefetchQuery(seriesOptions(sinceMs, bucket));
+  void queryClient.prefetchQuery(statusOptions);
+  void queryClient.prefetchInfiniteQuery(tracesOptions({}, LATEST));
+}
 
 export const useTrace = (id: string) =>
   useQuery({ queryKey: ["trace", id], queryFn: () => body(api.GET("/v1/traces/{id}", { params: { path: { id } } })), staleTime: Infinity });

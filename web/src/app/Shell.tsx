@@ -8,6 +8,7 @@ import { useEffect, useRef } from "react";
 import { NavLink, Outlet, useLocation, useNavigation } from "react-router";
 import { useReviewCount } from "../api/queries";
 import { useLive } from "../api/live";
+import picture from "./tacit.svg";
 import { ShortcutHelp, useShortcuts } from "./shortcuts";
 
 export const PLACES = [
@@ -63,7 +64,7 @@ export function Shell() {
 function Brand() {
   return (
     <NavLink to="/" className="brand" aria-label="Tacit, overview">
-      <img src="/ui/tacit.svg" width={24} height={24} alt="" />
+      <img src={picture} width={24} height={24} alt="" />
       <span>Tacit</span>
     </NavLink>
   );

@@ -1,16 +1,21 @@
+import picture from "./tacit.svg";
 import { Center, Code, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useState, type ReactNode } from "react";
-import { onSignedOut } from "../api/client";
+import { hasKey, onSignedOut } from "../api/client";
 
 /** The page itself, or how to get in. */
 export function SignedOut({ signedIn, children }: { signedIn: boolean; children: ReactNode }) {
   const [inside, setInside] = useState(signedIn);
-  useEffect(() => onSignedOut(() => setInside(false)), []);
+  useEffect(() => {
+    const stop = onSignedOut(() => setInside(false));
+    if (!hasKey()) setInside(false); // refused while this was still being drawn
+    return stop;
+  }, []);
   if (inside) return children;
   return (
     <Center component="main" mih="100dvh" p="lg">
       <Stack gap="sm" maw={460}>
-        <img src="/ui/tacit.svg" width={44} height={44} alt="" />
+        <img src={picture} width={44} height={44} alt="" />
         <Title order={1} size="h2">
           Sign in from your terminal
         </Title>

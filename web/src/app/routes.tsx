@@ -1,9 +1,10 @@
 import { createBrowserRouter, type RouteObject } from "react-router";
+import { beginOverview, Component as Overview } from "../pages/overview/Overview";
 import { Broken } from "./Broken";
 import { Shell } from "./Shell";
 
 const pages: RouteObject[] = [
-  { index: true, lazy: () => import("../pages/overview/Overview") },
+  { index: true, element: <Overview /> },
   { path: "traces", lazy: () => import("../pages/traces/Traces") },
   { path: "traces/:id", lazy: () => import("../pages/trace/TracePage") },
   { path: "memories/:id?", lazy: () => import("../pages/memories/Memories") },
@@ -21,6 +22,11 @@ export const router = createBrowserRouter(
   [{ path: "/", element: <Shell />, errorElement: <Broken />, hydrateFallbackElement: <></>, children: pages }],
   { basename: "/ui" },
 );
+
+/** Ask for what the address shows first, before the page is drawn. */
+export function askFirst(): void {
+  if (router.state.location.pathname === "/ui/" || router.state.location.pathname === "/ui") beginOverview();
+}
 
 /** Fetch the other pages when nobody waits, so that each opens at once. */
 export function fetchAhead(): void {

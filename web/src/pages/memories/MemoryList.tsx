@@ -12,6 +12,7 @@ import { dateOf, plural, scopeOf } from "../../ui/words";
 
 const ROW_PX = 38;
 const OVERSCAN = 12;
+const AHEAD = PAGE_ROWS / 2; // rows beyond those drawn that are asked for, so that they are there when they come
 
 interface Props {
   filter: MemoryFilter;
@@ -32,10 +33,10 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
   const pages = useMemo(() => {
-    const from = Math.floor(first / PAGE_ROWS);
-    const to = Math.floor(last / PAGE_ROWS);
+    const from = Math.floor(Math.max(0, first - AHEAD) / PAGE_ROWS);
+    const to = Math.floor(Math.max(0, Math.min((total ?? 1) - 1, last + AHEAD)) / PAGE_ROWS);
     return Array.from({ length: to - from + 1 }, (_, number) => from + number);
-  }, [first, last]);
+  }, [first, last, total]);
   const asked = useMemoryPages(filter, pages);
   const known = asked.find((one) => one.data !== undefined)?.data;
   const problem = asked.find((one) => one.error !== null)?.error;

@@ -3,7 +3,7 @@ import "../../trace/trace.css";
 import { Alert, Anchor, SegmentedControl } from "@mantine/core";
 import { lazy, Suspense, useState } from "react";
 import { Link } from "react-router";
-import { useReviewCount, useSeries, useStatus, useTraces } from "../../api/queries";
+import { askAhead, LATEST, useReviewCount, useSeries, useStatus, useTraces } from "../../api/queries";
 import type { Series } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { FirstSteps } from "../../ui/FirstSteps";
@@ -15,13 +15,12 @@ import { Tune } from "./Tune";
 const DAY_MS = 86_400_000;
 const RANGES = { "24 h": { days: 1, bucket: "hour" }, "7 days": { days: 7, bucket: "day" }, "30 days": { days: 30, bucket: "day" } } as const;
 type Range = keyof typeof RANGES;
+const FIRST: Range = "7 days";
 const Charts = lazy(() => import("./Charts"));
 
 export function Component() {
-  const [range, setRange] = useState<Range>("7 days");
-  const { days, bucket } = RANGES[range];
-  const unitMs = bucket === "hour" ? DAY_MS / 24 : DAY_MS;
-  const since = Math.floor(Date.now() / unitMs) * unitMs - (days * DAY_MS - unitMs);
+  const [range, setRange] = useState<Range>(FIRST);
+  const { since, bucket } = boundsOf(range);
   const series = useSeries(since, bucket);
   const status = useStatus();
   if (status.data?.store.memories_total === 0) return <FirstSteps />;
@@ -38,6 +37,18 @@ export function Component() {
       <Latest />
     </>
   );
+}
+
+/** Begin to ask what this page opens with. */
+export function beginOverview() {
+  const { since, bucket } = boundsOf(FIRST);
+  askAhead(since, bucket);
+}
+
+function boundsOf(range: Range) {
+  const { days, bucket } = RANGES[range];
+  const unitMs = bucket === "hour" ? DAY_MS / 24 : DAY_MS;
+  return { since: Math.floor(Date.now() / unitMs) * unitMs - (days * DAY_MS - unitMs), bucket };
 }
 
 function Notices() {
@@ -80,7 +91,7 @@ function Numbers({ series, hourly }: { series: Series; hourly: boolean }) {
 }
 
 function Latest() {
-  const latest = useTraces({}, 12);
+  const latest = useTraces({}, LATEST);
   return (
     <section className="panel flush latest" aria-label="Latest">
       <div className="latest-head">
