@@ -156,6 +156,14 @@ class Home:
             return False
         return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
+    def socket_can_be_trusted(self) -> bool:
+        """Whether what listens on the socket can only be this user's: its folder is private, or there is none.
+
+        Below /tmp somebody else may have made the folder, to answer in the daemon's place.
+        """
+        folder = self.socket.parent
+        return folder == self.run_dir or self.socket_is_private() or not os.path.lexists(folder)
+
     def environment(self) -> dict[str, str]:
         """The variables of this process with TACIT_HOME naming this home, for a program that is started on its behalf."""
         return dict(os.environ, **{HOME_VARIABLE: os.fspath(self.root)})

@@ -6,13 +6,10 @@ the hook client's own way, so that there is one way to start it. Never opens the
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import http.client
 import json
 import os
-import re
-import socket
 import subprocess
 import sys
 import time
@@ -23,10 +20,9 @@ from typing import Any
 from tacit import __version__
 from tacit.config.home import Home
 from tacit.daemon.launcher import hook_source
-from tacit.daemon.lifecycle import ask_health, reachable, read_facts, version_key
+from tacit.daemon.lifecycle import ask_health, read_facts, version_key
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, error_of
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
+from tacit.providers.unix_http import ask
 
 SIGNS: Mapping[str, str] = {
     "n": "no daemon in time",
@@ -41,17 +37,6 @@ SIGNS: Mapping[str, str] = {
     "s": "an earlier start block stood in",
 }
 """What the characters of `log/hook.count` mean; all but `s` are failures."""
-
-
-class _Connection(http.client.HTTPConnection):
-    def __init__(self, path: Path, timeout_s: float) -> None:
-        super().__init__("tacit", timeout=timeout_s)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(os.fspath(self._path))
 
 
 class DaemonClient:
@@ -71,30 +56,23 @@ class DaemonClient:
             TacitError: what the daemon says went wrong, as the class its code names.
         """
         self._check_folder()
-        connection = _Connection(self.home.socket, timeout_s)
-        body = None if json_body is None else _as_utf8(json_body)
-        headers = {"Content-Type": "application/json", "X-Tacit-Version": __version__, "Connection": "close"}
+        headers = {"X-Tacit-Version": __version__}
         try:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                # A problem may be answered, and the connection closed, before the body is read.
-                connection.request(method, path, body=body, headers=headers)
-            reply = connection.getresponse()
-            data = reply.read()
+            status, data = ask(
+                self.home.socket, method, path, json_body, timeout_s=timeout_s, headers=headers
+            )
         except (OSError, http.client.HTTPException) as error:
             raise DaemonUnavailable(
                 f"The daemon does not answer on {self.home.socket} ({type(error).__name__}).",
                 hint="`tacit doctor` says why.",
             ) from error
-        finally:
-            connection.close()
         value = _value(data)
-        if reply.status >= 400:
-            raise error_of(value, reply.status)
-        return reply.status, value
+        if status >= 400:
+            raise error_of(value, status)
+        return status, value
 
     def _check_folder(self) -> None:
-        """Below /tmp somebody else may have made the socket's folder, to answer in the daemon's place."""
-        if not reachable(self.home):
+        if not self.home.socket_can_be_trusted():
             raise DaemonUnavailable(
                 f"The socket folder {self.home.socket.parent} belongs to someone else or is open to others.",
                 hint="Remove it, or set TACIT_HOME to a path shorter than 80 characters.",
@@ -197,11 +175,6 @@ def hook_failures(home: Home) -> Mapping[str, int]:
         return {}
     counts = {words: text.count(sign) for sign, words in SIGNS.items()}
     return {words: count for words, count in sorted(counts.items(), key=lambda item: -item[1]) if count}
-
-
-def _as_utf8(value: object) -> bytes:
-    """JSON in UTF-8; a path may hold lone surrogates, for which there is no UTF-8."""
-    return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)).encode()
 
 
 def _value(data: bytes) -> object:

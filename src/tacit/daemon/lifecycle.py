@@ -147,15 +147,9 @@ def _current_runs(home: Home) -> bool:
     return answer is not None and version_key(str(answer.get("version", ""))) >= version_key(__version__)
 
 
-def reachable(home: Home) -> bool:
-    """Whether a socket below /tmp can only be this user's: its folder is private, or there is none."""
-    folder = home.socket.parent
-    return folder == home.run_dir or home.socket_is_private() or not os.path.lexists(folder)
-
-
 def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
     """What `GET /health` on the socket answers; None when nothing sensible comes. Loads no HTTP library."""
-    if not reachable(home):
+    if not home.socket_can_be_trusted():
         return None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -232,6 +233,22 @@ def test_after_silence_nothing_is_asked_for_a_moment(tmp_path: Path) -> None:
     assert way.hook({"event": "ping"}, 50) is None
     assert way.hook({"event": "ping"}, 50) is None
     assert len(heard) == 1
+
+
+def test_a_daemon_that_hangs_is_waited_for_no_longer_than_asked(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.ensure()
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(home.socket))
+        silent.listen()
+        heard: list[Exception] = []
+        way = OverSocket(home, start=True, version="0", on_failure=heard.append, timeout_s=0.05)
+        found = way.inject(ASK, session_id="s", cwd="", deadline_ms=20)
+        assert isinstance(found, InjectionFailed)
+        assert (found.reason, found.result) == ("timeout", InjectionResult())
+        assert len(heard) == 1
+        with pytest.raises(DaemonUnavailable, match="TimeoutError"):
+            way.recall("anything", cwd="", budget_tokens=None)
 
 
 def test_a_message_that_went_out_bare_stays_bare() -> None:

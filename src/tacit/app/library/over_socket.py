@@ -10,9 +10,6 @@ from __future__ import annotations
 import http.client
 import importlib.util
 import json
-import os
-import re
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +21,7 @@ from tacit.app.library.values import Recollection, Stored
 from tacit.app.library.ways import HOST, Statement, recollection_from, stored_from
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, error_of
+from tacit.providers.unix_http import ask
 
 if TYPE_CHECKING:
     from tacit.app.asking.injection import InjectionFailed, InjectionResult
@@ -32,32 +30,33 @@ REST_S, REST_LONG_S = 0.3, 3.0
 """Nothing is asked for so long after an event without an answer; the second, when it was not the first in a row."""
 START_AGAIN_S = 30.0
 READY_S = 10.0
+TIMEOUT_S = 30.0
 MARGIN_MS = 30.0
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class _Connection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout_s: float) -> None:
-        super().__init__("tacit", timeout=timeout_s)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+GRACE_S = 0.25
+"""What an answer that was made in time may take longer, beyond a question's own deadline."""
 
 
 class OverSocket:
     """The way to the daemon of one home. Safe to use from several threads."""
 
     def __init__(
-        self, home: Home, *, start: bool, version: str, on_failure: Callable[[Exception], None]
+        self,
+        home: Home,
+        *,
+        start: bool,
+        version: str,
+        on_failure: Callable[[Exception], None],
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """Ask the daemon of `home`, and start it where there is none if `start`; `on_failure` hears of silence."""
+        """Ask the daemon of `home`, and start it where there is none if `start`.
+
+        `on_failure` hears of silence; a question without a deadline of its own waits for `timeout_s` seconds.
+        """
         self.home = home
         self._start = start
         self._version = version
         self._on_failure = on_failure
+        self._timeout_s = timeout_s
         self._rest_until = 0.0
         self._misses = 0
         self._started_at = -START_AGAIN_S
@@ -73,10 +72,8 @@ class OverSocket:
             self._misses += 1
             self._rest_until = time.monotonic() + (REST_LONG_S if self._misses > 1 else REST_S)
             self._on_failure(error)
-            if not isinstance(
-                error, TimeoutError
-            ):  # the program's request does not wait for a daemon to be born
-                Thread(target=self._start_daemon, name="tacit-start", daemon=True).start()
+            if not isinstance(error, TimeoutError):
+                self._start_daemon()
             return None
         self._misses = 0
         if status >= 400:
@@ -110,11 +107,13 @@ class OverSocket:
         )
 
         body = {"text": text, "session_id": session_id, "cwd": cwd, "deadline_ms": deadline_ms}
+        within_s = None if deadline_ms is None else deadline_ms / 1000 + GRACE_S
         try:
-            status, value = self._answered("POST", "/v1/inject", body)
+            status, value = self._answered("POST", "/v1/inject", body, within_s=within_s)
         except DaemonUnavailable as error:
             self._on_failure(error)
-            return InjectionFailed(reason="store", message=str(error), result=InjectionResult())
+            reason = "timeout" if isinstance(error.__cause__, TimeoutError) else "store"
+            return InjectionFailed(reason=reason, message=str(error), result=InjectionResult())
         fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         if "result" not in fields:
             raise error_of(fields, status)
@@ -143,15 +142,18 @@ class OverSocket:
             raise error_of(value, status)
         return value
 
-    def _answered(self, method: str, path: str, body: object) -> tuple[int, object]:
-        """One question, for which a daemon may be started and waited for."""
-        until = time.monotonic() + READY_S
+    def _answered(
+        self, method: str, path: str, body: object, *, within_s: float | None = None
+    ) -> tuple[int, object]:
+        """One question, for which a daemon may be started and waited for; `within_s` seconds bound all of it."""
+        began = time.monotonic()
+        until = began + (self._timeout_s if within_s is None else within_s)
         while True:
             try:
-                return self._request(method, path, body, 30.0, {})
+                return self._request(method, path, body, until - time.monotonic(), {})
             except (OSError, http.client.HTTPException, ValueError) as error:
                 absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
-                if not (absent and self._start) or time.monotonic() > until:
+                if not (absent and self._start) or time.monotonic() > min(began + READY_S, until):
                     raise DaemonUnavailable(
                         f"The daemon does not answer on {self.home.socket} ({type(error).__name__}).",
                         hint="`tacit doctor` says why; `Tacit.open()` works without one.",
@@ -162,33 +164,23 @@ class OverSocket:
     def _request(
         self, method: str, path: str, body: object, timeout_s: float, headers: Mapping[str, str]
     ) -> tuple[int, object]:
-        self._check_folder()
-        connection = _Connection(os.fspath(self.home.socket), timeout_s)
-        text = (
-            None if body is None else _SURROGATE.sub("\ufffd", json.dumps(body, ensure_ascii=False)).encode()
-        )
-        fixed = {"Content-Type": "application/json", "X-Tacit-Version": self._version, "Connection": "close"}
-        try:
-            connection.request(method, path, body=text, headers={**fixed, **headers})
-            reply = connection.getresponse()
-            data = reply.read()
-        finally:
-            connection.close()
-        return reply.status, json.loads(data) if data else None
-
-    def _check_folder(self) -> None:
-        """Below /tmp somebody else may have made the socket's folder, to answer in the daemon's place."""
-        folder = self.home.socket.parent
-        if folder != self.home.run_dir and folder.exists() and not self.home.socket_is_private():
+        if not self.home.socket_can_be_trusted():
             raise PermissionError(f"{self.home.socket.parent} is open to others")
+        fixed = {"X-Tacit-Version": self._version}
+        status, data = ask(
+            self.home.socket, method, path, body, timeout_s=timeout_s, headers={**fixed, **headers}
+        )
+        return status, json.loads(data) if data else None
 
     def _start_daemon(self) -> None:
-        """Start the daemon as hooks do, and do not wait for it."""
+        """Start the daemon as hooks do; nobody waits for it to be born."""
         if not self._start or time.monotonic() - self._started_at < START_AGAIN_S:
             return
-        self._started_at = (
-            time.monotonic()
-        )  # two threads at once start it twice at worst: the second leaves at once
+        # Two threads at once start it twice at worst: the second one leaves at once.
+        self._started_at = time.monotonic()
+        Thread(target=self._have_it_started, name="tacit-start", daemon=True).start()
+
+    def _have_it_started(self) -> None:
         found = importlib.util.find_spec("tacit_hook")
         if found is None or not found.origin:
             return

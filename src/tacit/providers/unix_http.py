@@ -1,0 +1,95 @@
+"""One HTTP request to a server on a Unix socket. In: a path, a request. Out: status and bytes. Standard library only.
+
+Never waits longer than it was told, also for a body that comes byte by byte; never keeps a connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PART_BYTES = 65_536
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path: Path, until: float) -> None:
+        super().__init__("tacit")
+        self._path = path
+        self._until = until
+        self._opened: socket.socket | None = None
+
+    def connect(self) -> None:
+        self.sock = self._opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.bound()
+        self.sock.connect(os.fspath(self._path))
+
+    def bound(self) -> None:
+        """Let the next step take what time is left."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        if self._opened is not None:  # `sock` is gone as soon as the server says that it will close
+            self._opened.settimeout(left)
+
+
+def ask(
+    socket_file: Path,
+    method: str,
+    path: str,
+    json_body: object = None,
+    *,
+    timeout_s: float,
+    headers: Mapping[str, str],
+) -> tuple[int, bytes]:
+    """Send one request; return status and body.
+
+    Args:
+        socket_file: where the server listens.
+        method: of the request.
+        path: of the request.
+        json_body: sent as JSON in UTF-8; None = no body.
+        timeout_s: seconds for all of it.
+        headers: beside those that JSON needs.
+
+    Raises:
+        OSError: nobody listens, the time is over (`TimeoutError`), or the connection broke.
+        http.client.HTTPException: what came back is no HTTP.
+    """
+    connection = _Connection(socket_file, time.monotonic() + timeout_s)
+    body = None if json_body is None else _as_utf8(json_body)
+    fixed = {"Content-Type": "application/json", "Connection": "close"}
+    try:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            # A problem may be answered, and the connection closed, before the body is read.
+            connection.request(method, path, body=body, headers={**fixed, **headers})
+        connection.bound()
+        with contextlib.closing(connection.getresponse()) as reply:
+            return reply.status, _read(reply, connection.bound)
+    finally:
+        connection.close()
+
+
+def _read(reply: http.client.HTTPResponse, bound: Callable[[], None]) -> bytes:
+    data = bytearray()
+    while True:
+        bound()
+        part = reply.read1(_PART_BYTES)
+        if not part:
+            break
+        data += part
+    if reply.length:
+        raise http.client.IncompleteRead(bytes(data), reply.length)
+    return bytes(data)
+
+
+def _as_utf8(value: object) -> bytes:
+    """JSON in UTF-8; a path may hold lone surrogates, for which there is no UTF-8."""
+    return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)).encode()
