@@ -49,7 +49,7 @@ def lab(tmp_path):
 def ask(lab, words=AUTH, session="s1", **given):
     """One call of the library, a second later."""
     lab.clock.advance(1000)
-    injection = given.pop("injection", None) or open_injection(lab.engine, clock=lab.clock)
+    injection = given.pop("injection", None) or open_injection(lab.engine)
     answer = injection.inject_context(words, session, cwd=str(lab.place), **given)
     lab.engine.flush()
     return answer
@@ -388,7 +388,7 @@ def test_hints_keep_to_fifty_tokens(lab):
 @acceptance("multispace", "REQ-P5-05")
 def test_setters_change_budgets_and_recency(lab):
     know_auth(lab, 12)
-    injection = open_injection(lab.engine, clock=lab.clock)
+    injection = open_injection(lab.engine)
     full = ask(lab, injection=injection)
     injection.set_token_budget(Categories(divergence=0, cluster=150, single=0, session=0, badges=0))
     small = ask(lab, session="s2", injection=injection)

@@ -6,8 +6,6 @@ status that the `multispace` seed names: 500, or 408 after a timeout.
 
 from __future__ import annotations
 
-import time
-
 from pydantic import Field
 
 from tacit.api.answering import Answer, Parameters, Service
@@ -16,7 +14,6 @@ from tacit.api.encoding import encode
 from tacit.api.requests import MAX_CONTENT_CHARS, Folder, Request
 from tacit.app.asking.injection import Injection, InjectionFailed
 from tacit.config.settings import Categories, RecencyWeights
-from tacit.providers.clock import SystemClock
 
 DAY_MS = 86_400_000
 HOLDOUT_DAYS = 90
@@ -49,7 +46,7 @@ class TrialTime(Request):
 
 def inject(engine: Service, at: Parameters, request: Inject) -> Answer:  # noqa: ARG001 - one shape for all
     """What to put before a prompt, with counts and alerts; mostly nothing. A failure comes with a result that may be used."""
-    asking = Injection(engine, clock=SystemClock(), host=HOST)
+    asking = Injection(engine, host=HOST)
     if request.categories is not None:
         asking.set_token_budget(request.categories)
     if request.recency is not None:
@@ -65,7 +62,7 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer:  # noqa:
 
 def holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer:  # noqa: ARG001
     """Sessions with memory beside the share that `recall.holdout` left without: repeated failures, turns, tokens."""
-    until = request.until_ms if request.until_ms is not None else time.time_ns() // 1_000_000 + 1
+    until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else max(0, until - HOLDOUT_DAYS * DAY_MS)
     share = engine.settings.recall.holdout
     return Answer(body={"holdout": encode(engine.trial.holdout(since_ms=since, until_ms=until, share=share))})

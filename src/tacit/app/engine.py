@@ -70,7 +70,7 @@ class Engine:
     """One open Tacit. Build it with `tacit.app.wiring.open_engine`; close it when done."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+        self._parts, self.clock = parts, parts.clock
         self._store = parts.store
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
         self._projects = Projects(store=parts.store, clock=parts.clock)

@@ -126,9 +126,9 @@ def open_engine(
     )
 
 
-def open_injection(engine: Engine, *, clock: Clock | None = None, host: str = "library") -> Injection:
+def open_injection(engine: Engine, *, host: str = "library") -> Injection:
     """Injection as a library call over `engine`; `host` names the program that asks."""
-    return Injection(engine, clock=clock or SystemClock(), host=host)
+    return Injection(engine, host=host)
 
 
 def _make_extractor(settings: Settings, redactor: Redactors) -> Extractor | None:

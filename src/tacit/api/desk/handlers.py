@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 
 from tacit.api.answering import Answer, Parameters, Service
@@ -201,7 +200,7 @@ def _exposures(
 
 def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer:  # noqa: ARG001
     """Numbers over time: injections and silences, latency, tokens by kind, what was said of it, what was used."""
-    until = request.until_ms if request.until_ms is not None else time.time_ns() // 1_000_000 + 1
+    until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
     found = engine.desk.charts.series(
         since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]

@@ -76,6 +76,11 @@ class InjectionFailed:
 class Handles(Protocol):
     """The part of the engine that this uses."""
 
+    @property
+    def clock(self) -> Clock:
+        """The time of its answers."""
+        ...
+
     def handle(
         self,
         signal: Signal,
@@ -91,10 +96,10 @@ class Handles(Protocol):
 class Injection:
     """Calls for one program. The setters hold for the calls after them."""
 
-    def __init__(self, engine: Handles, *, clock: Clock, host: str = "library") -> None:
+    def __init__(self, engine: Handles, *, host: str = "library") -> None:
         """Ask `engine` in the name of `host`."""
         self._engine = engine
-        self._clock = clock
+        self._clock = engine.clock
         self._host = host
         self._categories: Categories | None = None
         self._recency: RecencyWeights | None = None
