@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tacit.app.asking.injection import InjectionResult
 from tacit.app.care.care import StoreUse
+from tacit.app.care.jobs import Job
 from tacit.app.desk.digests import Digests
 from tacit.app.desk.graph import Graph
 from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
@@ -46,7 +47,13 @@ def _view(of: type[Any], name: str, about: str, **other: Any) -> type[BaseModel]
     return create_model(name, __base__=_Answer, __doc__=about, __module__=__name__, **held)
 
 
-Origin = _view(Provenance, "Origin", "Who said it and where.", tier=Tier)
+Origin = _view(
+    Provenance,
+    "Origin",
+    "Who said it and where.",
+    tier=Tier,
+    speaker=Annotated[str, Field(description="the tier, or `agent` for what an agent stated through a tool")],
+)
 _MemoryFields = _view(
     Memory,
     "MemoryFields",
@@ -347,6 +354,18 @@ class Embedded(_Answer):
     """How many vectors were made."""
 
     embedded: int
+
+
+class OneJob(_Answer):
+    """How long work stands."""
+
+    job: Job
+
+
+class Jobs(_Answer):
+    """Long work, by name."""
+
+    jobs: list[Job]
 
 
 class SeriesView(_Answer):

@@ -41,6 +41,7 @@ def memory_json(memory: Memory) -> Json:
     plain: Json = _adapter(Memory).dump_python(memory, mode="json")
     plain["scope"] = str(memory.scope)
     plain["provenance"]["tier"] = memory.provenance.tier.name.lower()
+    plain["provenance"]["speaker"] = memory.provenance.speaker
     plain["sensitivity"] = memory.sensitivity.name.lower()
     plain["content_hash"] = memory.content_hash
     plain["etag"] = _etag(plain)

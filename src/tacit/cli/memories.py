@@ -204,7 +204,7 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("kind", m["kind"]),
         ("status", m["status"] + (" (pinned)" if m["pinned"] else "")),
         ("scope", m["scope"]),
-        ("said by", f"{origin['tier']} via {origin['source'] or 'unknown'}, {day(held['valid_from_ms'])}"),
+        ("said by", f"{origin['speaker']} via {origin['source'] or 'unknown'}, {day(held['valid_from_ms'])}"),
         ("session", f"{said}, turn {origin['turn']}" if said else ""),
         ("until", day(held["valid_to_ms"]) if held["valid_to_ms"] else ""),
         ("replaced by", held["superseded_by"] or ""),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -118,8 +118,18 @@ def reset_values(home: Home, place: Place, *, key: str = "") -> bool:
                 text = without_key(text, [name])
         if text == before:
             return False
-        _write(home, place, text)
+        if place.holder == "project_file" and not text.strip():
+            _remove(file)  # nothing is left in it, no comment either
+        else:
+            _write(home, place, text)
         return True
+
+
+def _remove(file: Path) -> None:
+    """Take a project's file away, and its folder if that holds nothing else."""
+    file.unlink(missing_ok=True)
+    with suppress(OSError):
+        file.parent.rmdir()
 
 
 def reset_override(home: Home, holder: Holder, name: str, *, key: str = "") -> bool:

@@ -24,7 +24,7 @@ from tacit.mcp.texts import (
     trace_lines,
     with_more,
 )
-from tacit.model.memory import TrustTier
+from tacit.model.memory import BY_TOOL, TrustTier
 from tacit.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def add(engine: Engine, caller: Caller, given: ask.AddOne) -> str:
         when=given.when or None,
         cwd=caller.cwd,
         tier=TrustTier.IMPORT,
-        source="mcp",
+        source=BY_TOOL,
         files=tuple(given.files or ()),
         user_words=given.user_words or "",
     )

@@ -21,6 +21,10 @@ class TrustTier(IntEnum):
     USER = 3
 
 
+BY_TOOL = "mcp"
+"""Source of what an agent states through a tool of ours."""
+
+
 class Sensitivity(IntEnum):
     """Second, independent limit on where a memory may appear."""
 
@@ -55,6 +59,12 @@ class Provenance:
     turn: int = 0
     span: str = ""
     extractor: str = ""
+
+    @property
+    def speaker(self) -> str:
+        """Who said it: the tier, but `agent` for what an agent stated through a tool, which is believed no more than an import."""
+        by_tool = self.tier is TrustTier.IMPORT and self.source == BY_TOOL
+        return "agent" if by_tool else self.tier.name.lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,3 +69,19 @@ def test_a_line_that_is_refused_is_told_with_an_exit_code(shop, tmp_path, capsys
     told = capsys.readouterr().out
     assert "! all.jsonl, line 4" in told
     assert "as before" in told
+
+
+def test_one_refused_file_does_not_hide_what_came_of_the_others(shop, tmp_path, capsys):
+    rules, odd = str(shop / "CLAUDE.md"), tmp_path / "odd.bin"
+    odd.write_bytes(bytes(range(256)))
+    asked = ("import", rules, str(odd), str(shop / "nothing"), "--dry-run", "--cwd", str(shop))
+    assert tacit(shop, *asked, "--json") == 10
+    first, second, third = json.loads(capsys.readouterr().out)["imports"]
+    assert (first["path"], first["problem"], first["counts"]) == (rules, None, {"add": 2})
+    assert (second["path"], second["problem"]["code"], second["counts"]) == (str(odd), "invalid_input", {})
+    assert third["problem"]["code"] == "not_found"
+    assert second.keys() == first.keys()
+    assert tacit(shop, *asked) == 10
+    told = capsys.readouterr()
+    assert "+ Run `make lint`" in told.out
+    assert "nothing" in told.err

@@ -111,6 +111,19 @@ def test_a_projects_file_is_told_what_it_may_not_say(home, tmp_path):
         set_values(home, place, {"preset": "typed"})
     assert "preset" not in (tmp_path / ".tacit" / "config.yaml").read_text()
     assert reset_values(home, place)
+    assert not (tmp_path / ".tacit").exists(), "what was made for one setting goes with it"
+
+
+def test_a_projects_file_goes_when_nothing_is_left_and_takes_nothing_of_others_along(home, tmp_path):
+    place = Place(holder="project_file", name=str(tmp_path))
+    file = tmp_path / ".tacit" / "config.yaml"
+    set_values(home, place, {"recall.max_items": 3})
+    (file.parent / "notes.md").write_text("mine")
+    assert reset_values(home, place, key="recall.max_items")
+    assert [path.name for path in file.parent.iterdir()] == ["notes.md"]
+    file.write_text("# why we restrict\nrecall:\n  max_items: 3\n")
+    assert reset_values(home, place)
+    assert file.read_text().startswith("# why we restrict")
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,22 @@ def test_install_into_nothing_twice_and_out_again(place: Place, host: str, *, in
     assert place.files() == {}
     assert place.state(host, **scope) == "absent"
     assert not list(place.home.root.rglob("installs.json"))
+    assert [*place.user.iterdir(), *place.project.iterdir()] == []
+    assert not (place.home.root / "hosts").exists()
+
+
+def test_folders_of_somebody_else_stay_and_ours_go_when_they_are_empty(place: Place) -> None:
+    (place.user / ".claude/commands").mkdir(parents=True)
+    place.install("claude-code")
+    place.uninstall("claude-code")
+    assert [path.relative_to(place.user).as_posix() for path in sorted(place.user.rglob("*"))] == [
+        ".claude",
+        ".claude/commands",
+    ]
+    place.install("opencode")
+    kept = place.write(".config/opencode/theirs.txt", "mine")
+    place.uninstall("opencode")
+    assert list(kept.parent.iterdir()) == [kept]
 
 
 def test_foreign_settings_stay_byte_for_byte_and_come_back_exactly(place: Place) -> None:

@@ -2314,6 +2314,11 @@ export interface components {
             span: string;
             /** Extractor */
             extractor: string;
+            /**
+             * Speaker
+             * @description the tier, or `agent` for what an agent stated through a tool
+             */
+            speaker: string;
         };
         /**
          * PendingFailure

@@ -17,7 +17,7 @@ from tacit.capture.amend import with_amended_digests
 from tacit.capture.reconcile.rejected import Rejected
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.changes import Change, Edit, Merge, Retire, Skip
-from tacit.model.memory import Memory, Relation, TrustTier
+from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, Recorded
 from tacit.safety.trust import most_sensitive
@@ -92,7 +92,7 @@ class Review:
 
     def _why(self, memory: Memory, other: Memory | None, scope: ScopeFilter) -> str:
         if other is None:
-            return f"said by {memory.provenance.tier.name.lower()}, not confirmed by you"
+            return f"{_said(memory.provenance)}, not confirmed by you"
         versions = self._store.recorded(scope=scope, limit=1000, memory_id=memory.id)
         return versions[-1].reason if versions else "contradicts"
 
@@ -261,3 +261,12 @@ class Review:
 
     def _now(self) -> int:
         return self._parts.clock.now_ms()
+
+
+def _said(provenance: Provenance) -> str:
+    """Where it comes from, in words."""
+    if provenance.speaker == "agent":
+        return "added by the agent (memory_add)"
+    if provenance.tier is TrustTier.IMPORT and provenance.host:
+        return f"imported from {provenance.host}"
+    return f"said by {provenance.speaker}"

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Self
 
 from tacit import __version__
+from tacit.app.library.failures import Absence, no_answer
 from tacit.app.library.session import Session
 from tacit.app.library.values import Recollection, Stored
 from tacit.app.library.ways import InProcess, Statement, Way, open_in_process
@@ -63,7 +64,7 @@ class Tacit:
             StoreError: if the store cannot be opened; the message says what to do.
         """
         place = None if home is None else Path(home)
-        return cls(open_in_process(place, settings, _failed), cwd=cwd)
+        return cls(open_in_process(place, settings, no_answer), cwd=cwd)
 
     @classmethod
     def connect(
@@ -72,6 +73,7 @@ class Tacit:
         *,
         cwd: str | os.PathLike[str] | None = None,
         start: bool = True,
+        timeout_s: float = 30.0,
     ) -> Self:
         """Use the memory through the daemon that serves the agents of this machine. Loads no model into this process.
 
@@ -81,12 +83,16 @@ class Tacit:
             home: folder of the data; None = TACIT_HOME, else `~/.tacit`.
             cwd: as for `open`.
             start: start the daemon where there is none.
+            timeout_s: seconds that a call without a deadline of its own waits for an answer.
         """
         from tacit.app.library.over_socket import OverSocket  # noqa: PLC0415 - only who asks for it pays for it
         from tacit.config.home import Home  # noqa: PLC0415
 
         place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
-        return cls(OverSocket(place, start=start, version=__version__, on_failure=_failed), cwd=cwd)
+        return cls(
+            OverSocket(place, start=start, version=__version__, on_failure=Absence(place, starts=start), timeout_s=timeout_s),
+            cwd=cwd,
+        )
 
     def remember(
         self,
@@ -157,7 +163,7 @@ class Tacit:
             prompt: the user's words.
             session: names the conversation: what was handed over in it does not come again. "" = a new one.
             cwd: folder whose project it is about.
-            deadline_ms: longest time; None = as the settings say.
+            deadline_ms: longest time, also for a daemon that hangs (a quarter of a second on top); None = as the settings say.
         """
         from tacit.app.asking.injection import InjectionFailed  # noqa: PLC0415 - the settings' types come with it
 
@@ -294,7 +300,3 @@ def _folder(cwd: str | os.PathLike[str] | None) -> str:
     if cwd is None:
         return os.getcwd()  # noqa: PTH109 - a text is wanted
     return os.path.abspath(cwd) if os.fspath(cwd) else ""  # noqa: PTH100 - "" must stay ""
-
-
-def _failed(error: Exception) -> None:
-    _LOG.warning("the memory gave no answer: %s: %s", type(error).__name__, error)

@@ -17,6 +17,7 @@ from tacit.cli.terminal.arguments import AsJson, Here
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.transfer.report import ImportLine, ImportReport, Wanted
+    from tacit.errors import TacitError
 
 SHOWN = 40
 """Lines of one sort that a person is shown."""
@@ -73,24 +74,35 @@ def files(
     from tacit.app.wiring import open_engine
     from tacit.cli.surroundings import current
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
+    from tacit.errors import InvalidInput, NotFound
 
     wanted = Wanted(
         tool=tool, vouched=mine, universal=universal, any_project=any_project, again=again,
         forget_removed=forget_removed, dry_run=dry_run,
     )  # fmt: skip
     engine = open_engine(current().home.root)
-    reports: list[ImportReport] = []
+    reports: list[dict[str, object]] = []
+    problem = False
     try:
         for each in path:
-            report = _take(engine, each.absolute(), str(cwd.absolute()), wanted, quiet=as_json)
-            reports.append(report)
+            try:
+                report = _take(engine, each.absolute(), str(cwd.absolute()), wanted, quiet=as_json)
+            except (InvalidInput, NotFound) as error:
+                if len(path) == 1:
+                    raise
+                # The others are looked at all the same: each is whole by itself.
+                reports.append(_refused(each.absolute(), error, dry_run=dry_run, quiet=as_json))
+                problem = True
+                continue
+            reports.append(_json(report, each.absolute()))
+            problem = problem or bool(dict(report.counts).get("refused"))
             if not as_json:
                 _tell(report)
     finally:
         engine.close()
-    if as_json:
-        print_json({"imports": [_json(report) for report in reports]})
-    if any(dict(report.counts).get("refused") for report in reports):
+        if as_json and reports:
+            print_json({"imports": reports})
+    if problem:
         raise typer.Exit(SOME_PROBLEM)
 
 
@@ -117,9 +129,20 @@ def _take(engine: Engine, path: Path, cwd: str, wanted: Wanted, *, quiet: bool) 
     return report
 
 
-def _json(report: ImportReport) -> dict[str, object]:
+def _refused(path: Path, error: TacitError, *, dry_run: bool, quiet: bool) -> dict[str, object]:
+    """The report of a file of which nothing was read."""
+    from tacit.app.transfer.report import ImportReport
+    from tacit.cli.terminal.output import print_error
+
+    if not quiet:
+        print_error(error, as_json=False)
+    facts = {"code": error.code, "message": error.message, "hint": error.hint}
+    return {**_json(ImportReport(formats=(), counts=(), lines=(), dry_run=dry_run), path), "problem": facts}
+
+
+def _json(report: ImportReport, path: Path) -> dict[str, object]:
     plain = asdict(report)
-    return {**plain, "counts": dict(report.counts)}
+    return {"path": str(path), "problem": None, **plain, "counts": dict(report.counts)}
 
 
 def _tell(report: ImportReport) -> None:

@@ -21,7 +21,8 @@ from tacit.errors import HostError
 class FileEdit:
     """One file: `before` None = it does not exist, `after` None = it goes away. `why` is for the person who is asked.
 
-    `private` = for its owner alone, and so are the folders made for it.
+    `private` = for its owner alone, and so are the folders made for it. `folders` were made for it, outermost first, and go with
+    it where nothing else is in them; None = the one that it stands in.
     """
 
     path: Path
@@ -29,6 +30,7 @@ class FileEdit:
     after: str | None
     why: str
     private: bool = False
+    folders: tuple[Path, ...] | None = None
 
     @property
     def changes(self) -> bool:
@@ -96,6 +98,7 @@ def apply(plan: InstallPlan) -> None:
             f"{error.filename or plan.host} cannot be written: {error.strerror or error}. Nothing was changed.",
             hint="Check the free space and the owner and mode of the folder.",
         ) from error
+    _remove_folders(edits)
 
 
 def _undo(done: Iterable[FileEdit], made: Iterable[Path]) -> None:
@@ -109,22 +112,34 @@ def _undo(done: Iterable[FileEdit], made: Iterable[Path]) -> None:
 
 
 def _make_folders(folder: Path, *, mode: int) -> list[Path]:
+    missing = list(missing_folders(folder))
+    for each in missing:
+        each.mkdir(mode=mode, exist_ok=True)
+    return missing
+
+
+def missing_folders(folder: Path) -> tuple[Path, ...]:
+    """Those of `folder` and the ones around it that are not there, outermost first."""
     missing: list[Path] = []
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
-    for each in reversed(missing):
-        each.mkdir(mode=mode, exist_ok=True)
-    return list(reversed(missing))
+    return tuple(reversed(missing))
+
+
+def _remove_folders(edits: Iterable[FileEdit]) -> None:
+    """Take away the folders that were made for files that are gone, where nothing else is in them."""
+    gone = [edit for edit in edits if edit.after is None]
+    made = ((edit.path.parent,) if edit.folders is None else edit.folders for edit in gone)
+    folders = {folder for each in made for folder in each}
+    for folder in sorted(folders, key=lambda one: (-len(one.parts), one)):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _write(path: Path, text: str | None, *, private: bool) -> None:
     if text is None:
         path.unlink(missing_ok=True)
-        with contextlib.suppress(
-            OSError
-        ):  # a folder that was made for this file goes with it, if nothing else is in it
-            path.parent.rmdir()
         return
     target = path.resolve()  # a link stays a link: the file it points to is written
     try:

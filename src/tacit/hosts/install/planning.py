@@ -13,7 +13,7 @@ from typing import Literal
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import claude, opencode, record
+from tacit.hosts.install import claude, files, opencode, record
 from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
 from tacit.hosts.install.target import Target
 
@@ -82,7 +82,9 @@ def plan(
             continue
         clean = _without_ours(target, current, known.get(target.path))
         after = target.add(clean)
-        known[target.path] = record.Before(text=clean, after_sha256=record.sha256(after))
+        earlier = known.get(target.path)
+        made = files.missing_folders(target.path.parent) if earlier is None else earlier.made
+        known[target.path] = record.Before(text=clean, after_sha256=record.sha256(after), made=made)
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
@@ -111,14 +113,25 @@ def uninstall(
     edits: list[FileEdit] = []
     for target in targets:
         current = read_text(target.path)
-        after = _without_ours(target, current, known.pop(target.path, None))
+        before = known.pop(target.path, None)
+        after = _without_ours(target, current, before)
         if current != after:
-            edits.append(FileEdit(path=target.path, before=current, after=after, why="takes Tacit out again"))
+            made = before.made if before is not None else None
+            edits.append(
+                FileEdit(
+                    path=target.path, before=current, after=after, why="takes Tacit out again", folders=made
+                )
+            )
     book_after = record.write(known)
     if book_before is not None and record.read(book_before) != known:
         edits.append(
             FileEdit(
-                path=book, before=book_before, after=book_after, why="forgets what it restored", private=True
+                path=book,
+                before=book_before,
+                after=book_after,
+                why="forgets what it restored",
+                private=True,
+                folders=(book.parent.parent, book.parent),
             )
         )
     return InstallPlan(host=host, edits=tuple(edits), notes=linked)

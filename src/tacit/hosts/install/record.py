@@ -17,10 +17,14 @@ from tacit.config.home import Home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """What a file held before us (None = it did not exist), and the hash of what it held just after."""
+    """What a file held before us (None = it did not exist), the hash of what it held just after, and the folders made for it.
+
+    `made` = outermost first; None = an earlier version did not note them.
+    """
 
     text: str | None
     after_sha256: str
+    made: tuple[Path, ...] | None = None
 
 
 def record_file(home: Home, host: str) -> Path:
@@ -48,7 +52,7 @@ def read(text: str | None) -> dict[Path, Before]:
         fields = cast("Mapping[str, object]", entry)
         before, after = fields.get("before"), fields.get("after_sha256")
         if isinstance(after, str) and (before is None or isinstance(before, str)):
-            known[Path(path)] = Before(text=before, after_sha256=after)
+            known[Path(path)] = Before(text=before, after_sha256=after, made=_folders(fields.get("made")))
     return known
 
 
@@ -57,7 +61,17 @@ def write(record: Mapping[Path, Before]) -> str | None:
     if not record:
         return None
     rows = {
-        str(path): {"before": entry.text, "after_sha256": entry.after_sha256}
+        str(path): {
+            "before": entry.text,
+            "after_sha256": entry.after_sha256,
+            **({} if entry.made is None else {"made": [str(folder) for folder in entry.made]}),
+        }
         for path, entry in sorted(record.items())
     }
     return json.dumps(rows, indent=1) + "\n"
+
+
+def _folders(given: object) -> tuple[Path, ...] | None:
+    if not isinstance(given, list):
+        return None
+    return tuple(Path(str(folder)) for folder in cast("list[object]", given))

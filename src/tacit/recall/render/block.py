@@ -57,7 +57,7 @@ def source_of(candidate: Candidate) -> str:
     since = day(memory.validity.valid_from_ms)
     if memory.kind == "error_pattern" and memory.error_signature and memory.status == "active":
         return f"worked before, {since}{_STALE[candidate.freshness]}"
-    who = origin if "." in origin or "/" in origin else memory.provenance.tier.name.lower()
+    who = origin if "." in origin or "/" in origin else memory.provenance.speaker
     return f"{who}, {since}{mark_of(candidate)}"
 
 

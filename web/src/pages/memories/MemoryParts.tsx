@@ -36,7 +36,7 @@ export function About({ memory, open }: { memory: Memory; open: (id: string) => 
       </dd>
       <dt>vouched for by</dt>
       <dd>
-        {provenance.tier}
+        {provenance.speaker}
         {provenance.source !== "" && `, through ${provenance.source}`}
         {provenance.session_id !== "" && (
           <>

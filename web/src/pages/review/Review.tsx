@@ -133,7 +133,7 @@ function Statement({ name, memory }: { name: string; memory: Memory }) {
       </h2>
       <p>{memory.content}</p>
       <p className="faint">
-        {scopeOf(memory.scope)} · said by {memory.provenance.tier}
+        {scopeOf(memory.scope)} · said by {memory.provenance.speaker}
         {memory.provenance.source !== "" && `, through ${memory.provenance.source}`} · {dateOf(memory.created_at_ms)} · confidence {memory.confidence.toFixed(2)}
       </p>
       {memory.provenance.span !== "" && memory.provenance.span !== memory.content && <p className="span">“{memory.provenance.span}”</p>}
