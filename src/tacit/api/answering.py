@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from tacit.errors import DaemonUnavailable
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine as Service
@@ -18,12 +20,17 @@ def _no_counters() -> Mapping[str, float]:
     return {}
 
 
+def _no_recalls(engine: Service) -> AsyncIterator[bytes]:  # noqa: ARG001 - the shape of `Streams.recalls`
+    raise DaemonUnavailable("Nothing is streamed here.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The path's parameters, by name, and numbers of the process that serves."""
+    """The path's parameters, by name, and what the process that serves knows: its numbers, its open streams."""
 
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     counters: Callable[[], Mapping[str, float]] = _no_counters
+    recalls: Callable[[Service], AsyncIterator[bytes]] = _no_recalls
 
     def __getitem__(self, name: str) -> str:
         return self.values[name]
@@ -37,11 +44,12 @@ class Answer:
         body: plain values; None = no content; `text` instead for what is no JSON.
         status: HTTP status.
         etag: of the thing answered, for `If-Match`; "" = none.
-        text, media_type: an answer that is no JSON.
+        text, events, media_type: an answer that is no JSON; `events` are sent as they come.
     """
 
     body: Any = None
     status: int = 200
     etag: str = ""
     text: str | None = None
+    events: AsyncIterator[bytes] | None = None
     media_type: str = "application/json"

@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, get_origin
 
 from pydantic import BaseModel, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 
 from tacit.api.answering import Answer, Parameters, Service
@@ -66,9 +67,7 @@ def build_routes(
     routes: list[BaseRoute] = [
         Route(
             endpoint.path,
-            _stream(engine, streams)
-            if endpoint.media_type == "text/event-stream"
-            else _serve(endpoint, engine, run, once, counters),
+            _serve(endpoint, engine, run, once, Parameters(counters=counters, recalls=streams.recalls)),
             methods=[endpoint.method],
         )
         for endpoint in ENDPOINTS
@@ -82,30 +81,18 @@ def build_routes(
     return [*routes, Route("/v1/{rest:path}", unknown, methods=methods)]
 
 
-def _stream(engine: Service, streams: Streams) -> Callable[[Request], Awaitable[Response]]:
-    async def serve(request: Request) -> Response:
-        if request.query_params:
-            name = next(iter(request.query_params))
-            return problem_of(InvalidInput(f"There is no field `{name}`.", hint="Known: no fields."))
-        if streams.full:
-            return problem("daemon_unavailable", "Too many streams are open.", hint="Close one of them.")
-        return streams.response(engine)
-
-    return serve
-
-
 def _serve(
     endpoint: Endpoint,
     engine: Service,
     run: Run,
     once: Once,
-    counters: Callable[[], Mapping[str, float]],
+    process: Parameters,
 ) -> Callable[[Request], Awaitable[Response]]:
     def work(request: Request, body: bytes) -> Answer:
         asked = _checked(request, body, endpoint)
         values = {name: str(value) for name, value in request.path_params.items()}
         _check_path(values)
-        at = Parameters(values=values, counters=counters)
+        at = replace(process, values=values)
         with matching(endpoint, engine, at, request.headers):
             return endpoint.handler(engine, at, asked)
 
@@ -134,6 +121,9 @@ def _serve(
 
 def _response(answer: Answer) -> Response:
     headers = {"ETag": f'"{answer.etag}"'} if answer.etag else {}
+    if answer.events is not None:
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(answer.events, media_type=answer.media_type, headers=headers)
     if answer.text is not None:
         return Response(answer.text, status_code=answer.status, headers=headers, media_type=answer.media_type)
     if answer.body is None:

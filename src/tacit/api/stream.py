@@ -9,12 +9,11 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 
-from starlette.responses import StreamingResponse
-
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.encoding import encode, to_bytes
 from tacit.api.requests import NoBody
 from tacit.app.desk.recalls import row_of
+from tacit.errors import DaemonUnavailable
 from tacit.model.trace import Trace
 
 BEAT_S = 15.0
@@ -24,9 +23,9 @@ MOST_WAITING = 256
 MOST_STREAMS = 32
 
 
-def stream(engine: Service, at: Parameters, request: NoBody) -> Answer:
+def stream(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001 - one shape for all handlers
     """Recalls as they happen: `event: trace` with a row of `GET /v1/timeline`; a comment every 15 seconds."""
-    raise NotImplementedError("served by `tacit.api.stream.streaming`")
+    return Answer(events=at.recalls(engine), media_type="text/event-stream")
 
 
 class Streams:
@@ -37,15 +36,15 @@ class Streams:
         self._leaving = leaving
         self._open = 0
 
-    @property
-    def full(self) -> bool:
-        """Whether no further stream is opened."""
-        return self._open >= MOST_STREAMS
+    def recalls(self, engine: Service) -> AsyncGenerator[bytes]:
+        """Recalls from the first look on, as events.
 
-    def response(self, engine: Service) -> StreamingResponse:
-        """A stream from now on."""
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(self._events(engine), media_type="text/event-stream", headers=headers)
+        Raises:
+            DaemonUnavailable: if too many streams are open.
+        """
+        if self._open >= MOST_STREAMS:
+            raise DaemonUnavailable("Too many streams are open.", hint="Close one of them.")
+        return self._events(engine)
 
     async def _events(self, engine: Service) -> AsyncGenerator[bytes]:
         loop = asyncio.get_running_loop()
