@@ -363,9 +363,11 @@ class TestVectors:
         store.apply([Add(memory=memory("mem_c")), Retire(memory_id="mem_c", at_ms=NOW)])
         assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_b", "mem_a"]
         assert [m.id for m in store.pending_vectors(EMBEDDER, limit=1)] == ["mem_b"]
+        assert store.count_pending(EMBEDDER) == 2
         store.put_vectors(["mem_b"], unit(1, 0, 0, 0)[np.newaxis], identity=EMBEDDER)
         assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_a"]
         assert [m.id for m in store.pending_vectors(OTHER_EMBEDDER, limit=9)] == ["mem_b", "mem_a"]
+        assert [store.count_pending(one) for one in (EMBEDDER, OTHER_EMBEDDER)] == [1, 2]
         store.put_vectors(["mem_b"], unit(1, 0, 0, 0)[np.newaxis], identity=OTHER_EMBEDDER)
         assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_b", "mem_a"]
         assert (store.stats().vectors, store.stats().vectors_missing) == (1, 1)

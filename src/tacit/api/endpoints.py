@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from tacit.api import handlers, programs
 from tacit.api import requests as ask
 from tacit.api.answering import Answer
-from tacit.api.desk import digests, settings
+from tacit.api.desk import digests, jobs, settings
 from tacit.api.desk import handlers as desk
 from tacit.api.desk import requests as asked
 from tacit.api.documents import metrics, openapi
@@ -194,5 +194,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/backup", ask.Backup, handlers.backup, "Target", statuses=(201,)),
         _get("/v1/check", ask.NoBody, handlers.check, "Problems"),
         _send("POST", "/v1/reindex", ask.NoBody, handlers.reindex, "Embedded"),
+        _send("POST", "/v1/jobs", asked.BeginJob, jobs.begin, "OneJob", statuses=(202,)),
+        _get("/v1/jobs", ask.NoBody, jobs.jobs, "Jobs"),
     ),
 )  # fmt: skip

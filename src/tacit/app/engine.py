@@ -488,6 +488,7 @@ class Engine:
 
     def close(self) -> None:
         """Finish running work and release the store."""
+        self._writing.close()
         self._signals.close()
         self._learning.close()
         self._sessions.close()

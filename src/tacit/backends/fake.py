@@ -244,13 +244,12 @@ class FakeStore:
     @_locked
     def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
         """See the port. Active and quarantined memories, in the order they were stored."""
-        missing = [
-            memory
-            for memory in self._tables.memories.values()
-            if memory.status in {"active", "quarantined"}
-            and self._tables.vectors.get(memory.id, (None,))[0] != identity
-        ]
-        return tuple(missing[: max(limit, 0)])
+        return tuple(self._tables.without_vector(identity)[: max(limit, 0)])
+
+    @_locked
+    def count_pending(self, identity: EmbedderIdentity) -> int:
+        """See the port."""
+        return len(self._tables.without_vector(identity))
 
     @_locked
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
@@ -469,8 +468,8 @@ class FakeStore:
         return found
 
     @_locked
-    def check(self) -> tuple[str, ...]:
-        """See the port."""
+    def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:  # noqa: ARG002
+        """See the port. Without steps."""
         return ()
 
     @_locked

@@ -56,6 +56,11 @@ class FakeTables:
         """A copy whose tables can be changed without touching this one (the values themselves are frozen)."""
         return FakeTables(**{name: copy(table) for name, table in vars(self).items()})
 
+    def without_vector(self, identity: EmbedderIdentity) -> list[Memory]:
+        """Active and quarantined memories without a vector of `identity`, in the order they were stored."""
+        live = (one for one in self.memories.values() if one.status in {"active", "quarantined"})
+        return [one for one in live if self.vectors.get(one.id, (None,))[0] != identity]
+
     def known(self, as_of_ms: int | None) -> list[Memory]:
         """All memories as they are now, or as they were known at `as_of_ms` and held then."""
         if as_of_ms is None:

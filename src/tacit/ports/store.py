@@ -198,6 +198,10 @@ class MemoryStore(Protocol):
         """Memories that have no vector of `identity`."""
         ...
 
+    def count_pending(self, identity: EmbedderIdentity) -> int:
+        """How many memories `pending_vectors` would name in all."""
+        ...
+
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
         """Store vectors of `ids`, shape (len(ids), dimensions), replacing those of another identity."""
         ...
@@ -347,8 +351,11 @@ class Store(MemoryStore, SessionStore, Protocol):
         """
         ...
 
-    def check(self) -> tuple[str, ...]:
-        """Integrity problems found, as sentences; empty = sound."""
+    def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
+        """Integrity problems found, as sentences; empty = sound.
+
+        `progress` is called before every step and at the end with (steps done, steps); what it raises ends the check.
+        """
         ...
 
     def backup(self, target: Path) -> None:

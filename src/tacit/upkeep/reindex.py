@@ -25,7 +25,7 @@ def reindex(
         store: the store.
         embedder: makes the vectors.
         batch: memories per call of the model.
-        progress: called after every batch with (renewed so far, renewed and known to be missing).
+        progress: called before the first batch and after every one with (renewed so far, renewed and missing).
 
     Returns:
         How many vectors were stored.
@@ -35,6 +35,8 @@ def reindex(
         StoreError: as the store; batches before it are kept.
     """
     done = 0
+    if progress:
+        progress(0, store.count_pending(embedder.identity))
     tried: set[str] = set()
     while True:
         pending = store.pending_vectors(embedder.identity, limit=batch)
@@ -46,4 +48,4 @@ def reindex(
         store.put_vectors([memory.id for memory in fresh], vectors, identity=embedder.identity)
         done += len(fresh)
         if progress:
-            progress(done, done + store.stats().vectors_missing)
+            progress(done, done + store.count_pending(embedder.identity))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
@@ -345,3 +347,16 @@ def test_digests_have_their_shape_and_their_reason(client, shop):
     assert "has none: it runs still" in answer["reason"]
     assert ask(client, "GET", "/v1/digests?session=nosuch/session", status=404)["code"] == "not_found"
     ask(client, "GET", "/v1/digests?limit=0", status=422)
+
+
+def test_long_work_is_begun_and_told_of(client):
+    begun = ask(client, "POST", "/v1/jobs", json={"name": "check"}, status=202)["job"]
+    assert (begun["name"], begun["state"], begun["ended_ms"]) == ("check", "running", None)
+    looks = Event()
+    for _ in range(1000):
+        (job,) = ask(client, "GET", "/v1/jobs")["jobs"]
+        if job["state"] != "running":
+            break
+        looks.wait(0.02)
+    assert (job["state"], job["done"], job["problems"]) == ("done", job["whole"], [])
+    assert ask(client, "POST", "/v1/jobs", json={"name": "wash"}, status=422)["code"] == "invalid_input"

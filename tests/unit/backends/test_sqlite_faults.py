@@ -139,7 +139,10 @@ class TestDamage:
             raw.execute("INSERT INTO vectors (memory, identity, vector) VALUES (99, 98, x'00')")
             raw.commit()
         store = open_sqlite_store(home, clock=CLOCK)
-        found = "\n".join(store.check())
+        steps: list[tuple[int, int]] = []
+        found = "\n".join(store.check(progress=lambda done, whole: steps.append((done, whole))))
+        assert steps == [(step, steps[-1][1]) for step in range(len(steps))]
+        assert steps[-1][0] == steps[-1][1]
         for part in ("text_words", "1 scopes count", "1 memories have no history", "vectors names a row"):
             assert part in found
         store.close()

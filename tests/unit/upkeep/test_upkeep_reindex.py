@@ -58,7 +58,7 @@ def test_all_missing_vectors_are_made_in_batches(store: FakeStore) -> None:
     embedder, seen = Counting("new"), []
     assert reindex(store, embedder, batch=4, progress=lambda done, total: seen.append((done, total))) == 10
     assert embedder.sizes == [4, 4, 2]
-    assert [done for done, _ in seen] == [4, 8, 10]
+    assert seen == [(0, 10), (4, 10), (8, 10), (10, 10)]
     assert store.pending_vectors(embedder.identity, limit=20) == ()
     assert reindex(store, embedder) == 0
 
@@ -72,5 +72,7 @@ def test_a_failure_keeps_what_is_done_and_the_next_run_goes_on(store: FakeStore)
 
 def test_vectors_of_another_model_are_replaced(store: FakeStore) -> None:
     reindex(store, Counting("old"))
-    assert reindex(store, Counting("new")) == 10
+    seen = []
+    assert reindex(store, Counting("new"), progress=lambda done, whole: seen.append((done, whole))) == 10
+    assert seen == [(0, 10), (10, 10)]
     assert len(store.pending_vectors(EmbedderIdentity(name="old", dimensions=2), limit=20)) == 10

@@ -911,6 +911,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended. */
+        get: operations["get_jobs"];
+        put?: never;
+        /** Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is. */
+        post: operations["post_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1017,6 +1035,18 @@ export interface components {
              * @description a file that does not exist yet
              */
             target: string;
+        };
+        /**
+         * BeginJob
+         * @description Which long work.
+         */
+        BeginJob: {
+            /**
+             * Name
+             * @description `reindex` renews vectors of another embedder, `check` reads the whole store for damage
+             * @enum {string}
+             */
+            name: "check" | "reindex";
         };
         /**
          * Block
@@ -2060,6 +2090,64 @@ export interface components {
             latency_ms: number;
         };
         /**
+         * Job
+         * @description One piece of long work.
+         *
+         *     Attributes:
+         *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage.
+         *         state: how it stands.
+         *         done, whole: vectors, or steps of the check; `whole` 0 = not known yet.
+         *         began_ms, ended_ms: since the epoch; None = it goes on.
+         *         problems: what the check found, as sentences.
+         *         error, hint: why it failed and what to do; "" = it did not.
+         */
+        Job: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "check" | "reindex";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "done" | "failed";
+            /** Done */
+            done: number;
+            /** Whole */
+            whole: number;
+            /** Began Ms */
+            began_ms: number;
+            /**
+             * Ended Ms
+             * @default null
+             */
+            ended_ms: number | null;
+            /**
+             * Problems
+             * @default []
+             */
+            problems: string[];
+            /**
+             * Error
+             * @default
+             */
+            error: string;
+            /**
+             * Hint
+             * @default
+             */
+            hint: string;
+        };
+        /**
+         * Jobs
+         * @description Long work, by name.
+         */
+        Jobs: {
+            /** Jobs */
+            jobs: components["schemas"]["Job"][];
+        };
+        /**
          * KindRow
          * @description A kind of memory.
          */
@@ -2261,6 +2349,13 @@ export interface components {
          */
         OneAgent: {
             agent: components["schemas"]["AgentSettings"];
+        };
+        /**
+         * OneJob
+         * @description How long work stands.
+         */
+        OneJob: {
+            job: components["schemas"]["Job"];
         };
         /**
          * OneMemory
@@ -5624,6 +5719,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Embedded"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Jobs"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginJob"];
+            };
+        };
+        responses: {
+            /** @description done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneJob"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from tacit.api.cursors import MAX_CHARS
 from tacit.api.requests import MAX_CONTENT_CHARS, AskedSurface, Folder, Request, ScopeText, StoredStatus
+from tacit.app.care.jobs import JobName
 from tacit.model.memory import MemoryStatus
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope
@@ -166,6 +167,14 @@ class HowThorough(Request):
 
     thorough: bool = Field(
         default=False, description="also read the whole store for damage, which takes its time"
+    )
+
+
+class BeginJob(Request):
+    """Which long work."""
+
+    name: JobName = Field(
+        description="`reindex` renews vectors of another embedder, `check` reads the whole store for damage"
     )
 
 

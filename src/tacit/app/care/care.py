@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.app.care.jobs import Jobs
 from tacit.app.parts import Parts
 from tacit.capture.extract.pending import pending_name, read_pending, without_old, write_pending
 from tacit.capture.usage import TOTALS, Totals, read_totals, usage_name
@@ -49,6 +50,7 @@ class Care:
     def __init__(self, parts: Parts, *, settle: Callable[[], None]) -> None:
         self._parts = parts
         self._settle = settle
+        self.jobs = Jobs(parts)
 
     def rescan(self, *, dry_run: bool) -> Rescan:
         """Take out of everything stored what the rules of today find; with `dry_run` only count it.

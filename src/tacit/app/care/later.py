@@ -48,6 +48,11 @@ class LaterWriting:
         made.follow_settings()
         return made
 
+    def close(self) -> None:
+        """End the jobs that still run."""
+        if self._made is not None:
+            self._made.care.jobs.close()
+
     def _make(self) -> Writing:
         from tacit.app.care.writing import Writing  # noqa: PLC0415 - see the module docstring
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 from tacit.backends.sqlite.connection import connect, device_error, translate
@@ -47,21 +49,50 @@ def _count(connection: sqlite3.Connection, source: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {source}").fetchone()[0])
 
 
-def find_problems(connection: sqlite3.Connection) -> tuple[str, ...]:
+def unseen(done: int, whole: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def find_problems(
+    connection: sqlite3.Connection, progress: Callable[[int, int], None] = unseen
+) -> tuple[str, ...]:
     """Examine the whole file inside the writer's transaction (the text indexes are checked by a command)."""
     problems: list[str] = []
-    for (said,) in connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})"):
-        if said != "ok":
-            problems.append(f"{DAMAGED}: {said}")
-    for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check").fetchmany(_MOST_PROBLEMS):
-        problems.append(f"Row {row} of {table} names a row of {parent} that does not exist.")
-    for index in ("text_words", "text_code"):
-        try:
-            connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
-        except sqlite3.DatabaseError as error:
-            problems.append(f"{DAMAGED}: the text index {index} does not agree with its documents: {error}")
-    problems += [sentence.format(count) for sql, sentence in _COUNTS if (count := _count(connection, sql))]
+    steps: list[Callable[[sqlite3.Connection], list[str]]] = [
+        _damage,
+        _lost_parents,
+        *(partial(_disagreeing, index) for index in ("text_words", "text_code")),
+        *(partial(_miscounted, sql, sentence) for sql, sentence in _COUNTS),
+    ]
+    for done, step in enumerate(steps):
+        progress(done, len(steps))
+        problems += step(connection)
+    progress(len(steps), len(steps))
     return tuple(problems)
+
+
+def _damage(connection: sqlite3.Connection) -> list[str]:
+    said = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})").fetchall()
+    return [f"{DAMAGED}: {one}" for (one,) in said if one != "ok"]
+
+
+def _lost_parents(connection: sqlite3.Connection) -> list[str]:
+    lost = connection.execute("PRAGMA foreign_key_check").fetchmany(_MOST_PROBLEMS)
+    return [
+        f"Row {row} of {table} names a row of {parent} that does not exist." for table, row, parent, _ in lost
+    ]
+
+
+def _disagreeing(index: str, connection: sqlite3.Connection) -> list[str]:
+    try:
+        connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        return [f"{DAMAGED}: the text index {index} does not agree with its documents: {error}"]
+    return []
+
+
+def _miscounted(sql: str, sentence: str, connection: sqlite3.Connection) -> list[str]:
+    return [sentence.format(count)] if (count := _count(connection, sql)) else []
 
 
 _COUNTS = (

@@ -259,6 +259,21 @@ def relations(
     )
 
 
+_PENDING = (
+    "FROM memories AS m LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity ="
+    " (SELECT number FROM identities WHERE name = ? AND dimensions = ?)"
+    " WHERE v.memory IS NULL AND m.status IN ('active', 'quarantined')"
+)
+
+
+def count_pending(connection: sqlite3.Connection, identity: EmbedderIdentity) -> int:
+    """See the port."""
+    asked = connection.execute(
+        f"SELECT count(*) {_PENDING}", (clean_text(identity.name), identity.dimensions)
+    )
+    return int(asked.fetchone()[0])
+
+
 def pending_vectors(
     connection: sqlite3.Connection, identity: EmbedderIdentity, limit: int
 ) -> tuple[Memory, ...]:
@@ -266,10 +281,7 @@ def pending_vectors(
     if limit <= 0:
         return ()
     rows = connection.execute(
-        "SELECT m.body, m.use_count FROM memories AS m"
-        " LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity ="
-        " (SELECT number FROM identities WHERE name = ? AND dimensions = ?)"
-        " WHERE v.memory IS NULL AND m.status IN ('active', 'quarantined') ORDER BY m.number LIMIT ?",
+        f"SELECT m.body, m.use_count {_PENDING} ORDER BY m.number LIMIT ?",
         (clean_text(identity.name), identity.dimensions, limit),
     )
     return tuple(decode_memory(row[0], row[1]) for row in rows)

@@ -186,6 +186,11 @@ class SqliteStore:
         with self._database.read() as connection:
             return memories.pending_vectors(connection, identity, limit)
 
+    def count_pending(self, identity: EmbedderIdentity) -> int:
+        """See the port."""
+        with self._database.read() as connection:
+            return memories.count_pending(connection, identity)
+
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
         """See the port.
 
@@ -365,10 +370,10 @@ class SqliteStore:
             rewrite.compact(self._database.path)
         return found
 
-    def check(self) -> tuple[str, ...]:
+    def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
         """See the port. Reads the whole file; writers wait meanwhile."""
         with self._database.write(durable=False) as connection:
-            return health.find_problems(connection)
+            return health.find_problems(connection, progress or health.unseen)
 
     def backup(self, target: Path) -> None:
         """See the port."""

@@ -1,0 +1,114 @@
+"""Long work goes on by itself: it is found again, joined while it runs, tells how far it is, fails in words and ends with the store."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from threading import Event, Thread
+
+import pytest
+
+from samples import NOW_MS
+from tacit.app.wiring import open_engine
+from tacit.errors import ProviderError, StoreError
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+
+PATIENCE_S = 30.0
+
+
+class Slow:
+    """Embeds when it is let, and under another name than what the store holds."""
+
+    def __init__(self, *, broken: bool = False) -> None:
+        self._inner = FakeEmbedder()
+        self.identity = EmbedderIdentity(name="slow", dimensions=self._inner.identity.dimensions)
+        self.asked, self.let = Event(), Event()
+        self.broken = broken
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked.set()
+        assert self.let.wait(PATIENCE_S)
+        if self.broken:
+            raise ProviderError("The model stopped.", hint="Start it again.")
+        return self._inner.embed(texts)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Open an engine over a store whose three vectors are of another embedder."""
+    clock = FakeClock(now_ms=NOW_MS)
+    with contextlib.closing(open_engine(tmp_path / "home", clock=clock, embedder=FakeEmbedder())) as engine:
+        for words in ("Run make lint before a commit.", "The port is 8080.", "Never log names."):
+            engine.remember(words, cwd=str(tmp_path))
+    with contextlib.ExitStack() as stack:
+
+        def open_with(embedder: Slow):
+            engine = open_engine(tmp_path / "home", clock=clock, embedder=embedder)
+            return stack.enter_context(contextlib.closing(engine))
+
+        yield open_with
+
+
+def ended(jobs, name: str):
+    """The job of this name when it has ended."""
+    until = Event()
+    for _ in range(int(PATIENCE_S / 0.01)):
+        (job,) = (one for one in jobs.all() if one.name == name)
+        if job.state != "running":
+            return job
+        until.wait(0.01)
+    raise TimeoutError(name)
+
+
+def test_a_job_tells_how_far_it_is_and_is_the_same_while_it_runs(opened: Callable):
+    slow = Slow()
+    jobs = opened(slow).care.jobs
+    assert jobs.all() == ()
+    begun = jobs.begin("reindex")
+    assert slow.asked.wait(PATIENCE_S)
+    (seen,) = jobs.all()
+    assert (seen.state, seen.done, seen.whole) == ("running", 0, 3)
+    assert jobs.begin("reindex") == seen
+    assert jobs.begin("check").whole == 0  # it waits for the other
+    slow.let.set()
+    job = ended(jobs, "reindex")
+    assert (job.state, job.done, job.whole, job.error) == ("done", 3, 3, "")
+    assert (job.began_ms, job.ended_ms) == (begun.began_ms, NOW_MS)
+    check = ended(jobs, "check")
+    assert (check.state, check.problems, check.done) == ("done", (), check.whole)
+    assert check.whole > 1
+    assert [one.name for one in jobs.all()] == ["check", "reindex"]
+
+
+def test_a_job_that_fails_says_why_and_can_be_begun_again(opened: Callable):
+    slow = Slow(broken=True)
+    slow.let.set()
+    jobs = opened(slow).care.jobs
+    jobs.begin("reindex")
+    failed = ended(jobs, "reindex")
+    assert (failed.state, failed.error, failed.hint) == ("failed", "The model stopped.", "Start it again.")
+    slow.broken = False
+    jobs.begin("reindex")
+    assert ended(jobs, "reindex").done == 3
+
+
+def test_closing_the_store_ends_a_job_between_two_steps(opened: Callable):
+    slow = Slow()
+    jobs = opened(slow).care.jobs
+    jobs.begin("reindex")
+    jobs.begin("check")
+    assert slow.asked.wait(PATIENCE_S)
+    closing = Thread(target=jobs.close)
+    closing.start()
+    assert jobs._leaving.wait(PATIENCE_S)
+    with pytest.raises(StoreError):
+        jobs.begin("check")
+    slow.let.set()
+    closing.join(PATIENCE_S)
+    assert [(one.name, one.state, one.done) for one in jobs.all()] == [
+        ("check", "failed", 0),
+        ("reindex", "failed", 0),
+    ]
+    assert {one.error for one in jobs.all()} == {"The daemon ended before the work did."}
