@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tacit.backends.fake import FakeStore
-from tacit.backends.measure import EMBEDDER, VISIBLE, Synthetic, fill_store, measure_search
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
+from tacit_evals.searching.measure import EMBEDDER, VISIBLE, Synthetic, fill_store, measure_search
 
 
 def test_the_same_seed_makes_the_same_store() -> None:

@@ -7,14 +7,19 @@ comparable between machines and versions, not with a real store. Never touches a
 
 from __future__ import annotations
 
+import argparse
 import random
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.model.changes import Add
 from tacit.model.memory import Entity, Memory, Provenance, TrustTier, Validity
@@ -22,6 +27,8 @@ from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.trigger import ACTIONS, Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import Store
+from tacit.providers.clock import SystemClock
+from tacit_evals.timing import Row, percentile, print_rows
 
 EMBEDDER = EmbedderIdentity(name="synthetic@1", dimensions=384)
 SCOPE = project_scope("measured")
@@ -152,10 +159,27 @@ def _time(name: str, call: Callable[[int], object], rounds: int) -> Timing:
         began = time.perf_counter()
         call(number)
         taken.append((time.perf_counter() - began) * 1000)
-    later = np.sort(np.array(taken[1:]))
     return Timing(
-        name=name,
-        first_ms=taken[0],
-        p50_ms=float(np.percentile(later, 50)),
-        p95_ms=float(np.percentile(later, 95)),
+        name=name, first_ms=taken[0], p50_ms=percentile(taken[1:], 0.5), p95_ms=percentile(taken[1:], 0.95)
     )
+
+
+def main() -> int:
+    """Fill a store in a folder of its own and print how long each kind of search takes."""
+    parser = argparse.ArgumentParser(prog="python -m tacit_evals.searching", description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000, help="memories to make up")
+    parser.add_argument("--rounds", type=int, default=60, help="searches of each kind")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_sqlite_store(Home(Path(folder) / "home"), clock=SystemClock())
+        fill_store(store, given.rows)
+        found = measure_search(store, rounds=given.rounds)
+        store.close()
+    rows = [
+        Row(
+            name=one.name, value=one.p50_ms, unit="ms", note=f"first {one.first_ms:.1f}, p95 {one.p95_ms:.1f}"
+        )
+        for one in found
+    ]
+    print_rows(rows, title=f"Searches over {given.rows:,} memories, p50")
+    return 0
