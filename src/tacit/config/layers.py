@@ -55,6 +55,12 @@ class Origin:
     place: str
     value: object
 
+    @property
+    def plain(self) -> object:
+        """The value as JSON has it: a list for a tuple."""
+        value = self.value
+        return list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsWarning:

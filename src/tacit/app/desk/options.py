@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
@@ -276,11 +276,7 @@ class Options:
 
 
 def _row(about: Described, origins: tuple[Origin, ...]) -> SettingRow:
-    told = tuple(LayerValue(layer=one.layer, place=one.place, value=_plain(one.value)) for one in origins)
+    told = tuple(LayerValue(layer=one.layer, place=one.place, value=one.plain) for one in origins)
     return SettingRow(
         about=about, key=about.key, value=told[-1].value, layer=told[-1].layer, place=told[-1].place, origins=told
     )  # fmt: skip
-
-
-def _plain(value: object) -> Any:
-    return list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value

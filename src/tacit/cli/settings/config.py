@@ -51,12 +51,12 @@ def get(
     report = _report(cwd, agent, warn=not as_json)
     found = _below(report, key)
     if as_json:
-        print_json({name: _plain(given[-1].value) for name, given in found.items()})
+        print_json({name: given[-1].plain for name, given in found.items()})
     elif key in found:
-        print_line(_text(found[key][-1].value))
+        print_line(_text(found[key][-1]))
     else:
         for name, given in found.items():
-            print_line(f"{name} = {_text(given[-1].value)}")
+            print_line(f"{name} = {_text(given[-1])}")
 
 
 @app.command("set")
@@ -100,10 +100,10 @@ def set_(
         )
         return
     if now:
-        print_line(f"{key} = {_text(now[-1].value)}  ({_where(now[-1])})")
+        print_line(f"{key} = {_text(now[-1])}  ({_where(now[-1])})")
     for note in notes:
         print_line(str(note), style="yellow")
-    if now and not notes and given is not None and _plain(now[-1].value) != given:
+    if now and not notes and given is not None and now[-1].plain != given:
         print_line(f"It is written, but {_where(now[-1])} stands above it.", style="yellow")
     if about is not None and about.restart:
         print_line("It takes effect when the daemon starts anew: `tacit stop`.", style="yellow")
@@ -122,11 +122,11 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
     if as_json:
         print_json({**_facts(key, given), **_meaning(about)})
         return
-    print_line(f"{key} = {_text(given[-1].value)}", style="bold")
+    print_line(f"{key} = {_text(given[-1])}", style="bold")
     print_line(f"{about.about}; {_takes(about)}")
     said = {one.layer: one for one in given}
     rows = [
-        ("->" if said.get(name) is given[-1] else "", name, _text(said[name].value), said[name].place)
+        ("->" if said.get(name) is given[-1] else "", name, _text(said[name]), said[name].place)
         if name in said
         else ("", name, "-", "")
         for name in get_args(LayerName)
@@ -147,7 +147,7 @@ def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None
     changed = {
         key: report.origins[key]
         for key, about in described().items()
-        if _plain(report.origins[key][-1].value) != about.default
+        if report.origins[key][-1].plain != about.default
     }
     if as_json:
         print_json([_facts(key, given) for key, given in changed.items()])
@@ -156,7 +156,7 @@ def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None
         "",
         ("setting", "value", "shipped", "layer", "where"),
         [
-            (key, _text(given[-1].value), _text(given[0].value), given[-1].layer, given[-1].place)
+            (key, _text(given[-1]), _text(given[0]), given[-1].layer, given[-1].place)
             for key, given in changed.items()
         ],
         empty="Everything is as shipped.",
@@ -197,7 +197,7 @@ def reset(
     elif not done:
         print_line("Nothing stands there; nothing was changed.")
     else:
-        print_line(f"{key} = {_text(now[-1].value)}  ({_where(now[-1])})" if now else "Taken back.")
+        print_line(f"{key} = {_text(now[-1])}  ({_where(now[-1])})" if now else "Taken back.")
 
 
 @app.command("agents")
@@ -322,14 +322,10 @@ def _value(about: Described | None, words: Sequence[str]) -> Any:
     return parse_settings(f"value: {words[0]}", place=f"`{words[0]}`").values["value"]
 
 
-def _plain(value: object) -> Any:
-    return list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-
-
-def _text(value: object) -> str:
+def _text(origin: Origin) -> str:
     import json
 
-    plain = _plain(value)
+    plain = origin.plain
     return plain if isinstance(plain, str) and plain else json.dumps(plain, ensure_ascii=False)
 
 
@@ -338,7 +334,7 @@ def _where(origin: Origin) -> str:
 
 
 def _facts(key: str, given: Sequence[Origin]) -> dict[str, Any]:
-    layers = [{"layer": one.layer, "place": one.place, "value": _plain(one.value)} for one in given]
+    layers = [{"layer": one.layer, "place": one.place, "value": one.plain} for one in given]
     return {"key": key, **({"value": layers[-1]["value"], "layer": layers[-1]["layer"]} if layers else {}), "layers": layers}  # fmt: skip
 
 
