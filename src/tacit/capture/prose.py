@@ -73,6 +73,8 @@ _CHATTY = late_pattern(r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])")
 """Where a sentence ends for people who write without capitals."""
 _MANY_HEADINGS = late_pattern(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
+_PROMPTS, _SHORT = 512, 4_000
+"""So many prompts of at most so many characters are kept as read; of longer ones a few."""
 PASTED_WORDS = 400
 """A prompt of more words that has several headings is a pasted document, not speech."""
 
@@ -92,12 +94,17 @@ class Sentence:
 
 def pasted_document(text: str) -> bool:
     """Whether the prompt is mostly a document that was pasted (a plan, a specification, a page)."""
+    if len(text) <= 2 * PASTED_WORDS:  # too short for so many words
+        return False
     return len(text.split()) > PASTED_WORDS and len(_MANY_HEADINGS.findall(text)) >= 3
 
 
-@lru_cache(maxsize=16)  # several extractors ask for the same prompt, one after the other
 def spoken_sentences(text: str) -> tuple[Sentence, ...]:
     """Sentences that the person wrote, in order."""
+    return _sentences_of_short(text) if len(text) <= _SHORT else _sentences_of_long(text)
+
+
+def _sentences_of(text: str) -> tuple[Sentence, ...]:
     bare = _ELEMENT.sub("\n", _FENCE.sub("\n", text))
     found: list[Sentence] = []
     places: list[int] = []
@@ -113,6 +120,11 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
                 found.append(Sentence(text=sentence, lead=not found, item=item))
                 places.append(place)
     return _with_doubts(found, places)
+
+
+# Several extractors ask for the same prompts, each for all of a session's before the next one does.
+_sentences_of_short = lru_cache(maxsize=_PROMPTS)(_sentences_of)
+_sentences_of_long = lru_cache(maxsize=16)(_sentences_of)
 
 
 def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence, ...]:

@@ -18,7 +18,7 @@ from tacit.capture.extract.passages.model import PassageModel, VectorsOf, shippe
 from tacit.capture.extract.pending import Pending, open_after, open_before
 from tacit.capture.extract.session_end import Found, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
-from tacit.capture.turn import Role, Turn
+from tacit.capture.turn import Role, ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.memory import Provenance, TrustTier
@@ -308,8 +308,13 @@ def _first_words(turns: Sequence[Turn]) -> str:
 
 
 def _with_relative_paths(turn: Turn, place: Place) -> Turn:
-    tools = tuple(replace(use, paths=tuple(place.relative(path) for path in use.paths)) for use in turn.tools)
-    return replace(turn, tools=tools)
+    if not any(use.paths for use in turn.tools):
+        return turn
+    return replace(turn, tools=tuple(_with_relative(use, place) for use in turn.tools))
+
+
+def _with_relative(use: ToolUse, place: Place) -> ToolUse:
+    return replace(use, paths=tuple(map(place.relative, use.paths))) if use.paths else use
 
 
 def _task_note(work: SessionWork) -> str:

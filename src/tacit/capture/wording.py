@@ -97,7 +97,12 @@ _CONJUNCTION_THAT = late_pattern(
 
 def negated(text: str) -> bool:
     """Whether the statement forbids or denies: it has an odd number of negations."""
-    return len(_NEGATED.findall(text)) % 2 == 1
+    return denials(text) % 2 == 1
+
+
+def denials(text: str) -> int:
+    """How many negations there are."""
+    return len(_NEGATED.findall(text))
 
 
 def strip_negation(text: str) -> str:
@@ -126,9 +131,15 @@ def kind_of(content: str, *, rule: bool = False) -> str:
 
 def imperative(content: str) -> bool:
     """Whether the statement opens with an instruction, also behind a label or a condition."""
-    bodies = [content, content.split(": ", 1)[-1], content.split(", ", 1)[-1]]
-    firsts = (_FIRST_WORD.search(body.lower()) for body in dict.fromkeys(bodies))
-    return any(first is not None and first[0] in IMPERATIVES for first in firsts)
+    lower = content.lower()
+    if _opens(lower):
+        return True
+    return any(mark in lower and _opens(lower.split(mark, 1)[1]) for mark in (": ", ", "))
+
+
+def _opens(lower: str) -> bool:
+    first = _FIRST_WORD.search(lower)
+    return first is not None and first[0] in IMPERATIVES
 
 
 def rule_like(content: str) -> bool:

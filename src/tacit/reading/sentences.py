@@ -17,7 +17,7 @@ _ABBREVIATIONS = frozenset(_ABBREVIATIONS_TEXT.split())
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _LIST = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-zA-Z][.)])[ \t]+\S|^[ \t]*(?:#{1,6} |>|\|)")
 _END = re.compile(r"[.!?…](?:[.!?…]*)[\"'”’»)\]*_`]*(?=\s|$)|[。！？](?:[\"'”’」』）]*)")
-_LAST_WORD = re.compile(r"(\S+)$")
+_NEXT = re.compile(r"\S")
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
@@ -80,7 +80,10 @@ def _split_prose(text: str, sentences: list[str]) -> None:
 
 
 def _split_paragraph(lines: list[str], sentences: list[str]) -> None:
-    text = " ".join(line.strip() for line in lines).strip()
+    if not lines:
+        sentences.append("")
+        return
+    text = " ".join([line.strip() for line in lines]).strip()
     lines.clear()
     start = 0
     for end in _END.finditer(text):
@@ -95,12 +98,14 @@ def _is_sentence_end(text: str, start: int, end: re.Match[str]) -> bool:
         return True
     if text.count("`", start, end.start()) % 2 and "`" in text[end.start() : end.end() + 80]:
         return False  # inside a code span
-    following = text[end.end() :].lstrip()
-    if not following:
+    following = _NEXT.search(text, end.end())
+    if following is None:
         return True
     if end[0][0] == ".":
-        before = _LAST_WORD.search(text[start : end.start()])
-        word = before[1].lstrip("(\"'*_[").lower() if before else ""
+        before = text[start : end.start()]
+        # A word that ends before the mark: none where white space does.
+        last = before.rsplit(None, 1)[-1] if before and not before[-1].isspace() else ""
+        word = last.lstrip("(\"'*_[").lower()
         if word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha()):
             return False
         if word.isdigit() and not text[start : end.start() - len(word)].strip():

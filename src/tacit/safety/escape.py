@@ -104,6 +104,8 @@ _WRAPPED = late_pattern(_HOOK_REMINDER, re.DOTALL)
 _HOOK_CONTEXT = late_pattern(r"<hook_context>(?:(?!</hook_context>).)*(?:</hook_context>|\Z)", re.DOTALL)
 _EMPTY_WRAPPER = late_pattern(r"<(system-reminder|hook_context)>\s*</\1>")
 _GAPS = late_pattern(r"\n{3,}")
+_OPENED = ("<tacit-memory", OPEN_SECTION, "<system-reminder>", "<hook_context>")
+"""Without one of these there is nothing to remove."""
 
 
 def strip_blocks(text: str) -> str:
@@ -112,7 +114,7 @@ def strip_blocks(text: str) -> str:
     Goes: `<tacit-memory>` and `[MEMORY]` blocks, also cut-off ones up to the end; the wrappers in which Claude Code
     (`<system-reminder>... hook additional context: ...`) and Gemini CLI (`<hook_context>`) carry hook output.
     """
-    if "<" not in text and OPEN_SECTION not in text:
+    if not any(mark in text for mark in _OPENED):
         return text
     found = _BLOCKS.sub("", text)
     found = _WRAPPED.sub("", found)

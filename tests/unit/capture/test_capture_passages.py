@@ -22,11 +22,13 @@ from tacit.capture.extract.passages.proof import proved
 from tacit.capture.extract.passages.resolve import content_of, names_in
 from tacit.capture.session import Place, learn
 from tacit.capture.turn import ToolUse, Turn
+from tacit.capture.wording import imperative, leading_reference, loose_reference, negated, rule_like
 from tacit.config.settings import CaptureSettings
 from tacit.model.memory import TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
 from tacit.reading.classifier.weights import WeightFile
+from tacit.reading.terms import identifiers, names_path
 
 PLACE = Place(session=SessionKey(host="plain", session_id="s"), scope=project_scope("p"))
 
@@ -66,7 +68,9 @@ def weights(*, user=0.0, assistant=0.0):
             """you did n't why are not right doesn't work are you sure previously sorry good catch do n't should have make sure
             would like rather than no longer house rules going with option 2 so that due to that's why root cause the bug was
             turns out not found follow-up not yet next steps tests pass what do you think right away we're API exit code 1 error:
-            [12/ ? : ... - \u2014 ( `x` "y" https://a.b now, wrong. hallucinated, \u2705 1""".split()
+            [12/ ? : ... - \u2014 ( `x` "y" https://a.b now, wrong. hallucinated, \u2705 1
+            must n't N't cannot no longer should not do don't NEVER always a/b.py CHANGELOG LICENSE justfile and/or someName() --flag
+            https://a.b/c.py the first one option a sure that it is its name: use the following, fix my last answer such This mu\u017ft""".split()
         ),
         max_size=12,
     )
@@ -76,6 +80,10 @@ def test_cues_found_word_by_word_are_those_of_the_sentence(words):
     found = marks.marks_of(sentence)
     for bit, (_, pattern) in enumerate(marks._SAID):
         assert bool(found >> bit & 1) == bool(re.search(pattern, sentence.lower())), pattern
+    shouts, *more = [bool(found >> bit & 1) for bit in range(len(marks._SAID), marks.MARKS)]
+    assert shouts == bool(re.search(r"\b[A-Z]{3,}\b", sentence))
+    readers = (names_path, identifiers, imperative, negated, loose_reference, leading_reference, rule_like)
+    assert more == [bool(reader(sentence)) for reader in readers]
     assert found < 1 << marks.MARKS <= 1 << 63
 
 

@@ -82,6 +82,8 @@ _FROM_NOW = late_pattern(
     r"|^(?P<front>.+?)\s*,?\s+(?:from (?:now|here) on(?:wards?)?|going forward)[.!]*$",
     re.IGNORECASE | re.DOTALL,
 )
+_SETS_A_DAY = late_pattern(r"from|forward|future|henceforth|rule", re.IGNORECASE)
+"""Without one of these `_FROM_NOW` finds nothing: far cheaper to look for."""
 _CONDITION = r"(?:(?:in|for|on|when|whenever|if|before|after|with|during|once|at)\b[^,.]{2,80},\s*)?"
 _ALWAYS = late_pattern(
     rf"^(?P<when>{_CONDITION})(?:(?P<bare>you|we|i|one)\s+(?:should|must|need to|have to|want (?:you )?to)?\s*"
@@ -240,7 +242,7 @@ def _remember(body: str) -> _Found | None:
 
 
 def _from_now_on(body: str) -> _Found | None:
-    match = _FROM_NOW.match(body)
+    match = _FROM_NOW.match(body) if _SETS_A_DAY.search(body) else None
     if match is None or _question(body):
         return None
     rest = match["rest"] or match["front"]

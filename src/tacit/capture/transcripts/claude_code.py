@@ -7,16 +7,62 @@ made itself. Never writes, never fails on a bad or half-written line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+
+import msgspec
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
-from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, text_in
+from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, parse_json, text_in
 from tacit.capture.turn import Position, Transcript
 from tacit.reading.prompts.machine_made import PROGRAM_SOURCES
 
-_DEAF_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+_SPEAKERS = ("user", "human", "assistant")
+
+
+class _Said(msgspec.Struct):
+    """Of a message only what was said."""
+
+    content: Any = None
+
+
+class _Row(msgspec.Struct, rename="camel"):
+    """What is read of a line, under the host's names. All else, a third of a long session, is passed over undecoded."""
+
+    type: Any = None
+    session_id: Any = None
+    session: Any = msgspec.field(default=None, name="session_id")
+    cwd: Any = None
+    timestamp: Any = None
+    message: _Said | None = None
+    attachment: Any = None
+    is_meta: Any = None
+    is_compact_summary: Any = None
+    is_visible_in_transcript_only: Any = None
+    is_api_error_message: Any = None
+    is_sidechain: Any = None
+    parent: Any = msgspec.field(default=None, name="parent_tool_use_id")
+    prompt_source: Any = None
+    turn_origin: Any = None
+    source: Any = None
+
+
+_decode = msgspec.json.Decoder(_Row).decode
+_NAMES = _Row.__struct_encode_fields__
+
+
+def _row(line: bytes) -> object:
+    """The row; what else the line holds where it is none, None where it is no JSON."""
+    try:
+        return _decode(line)
+    except (ValueError, RecursionError):
+        value = parse_json(line)
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, object]", value)
+    message = fields.get("message")
+    said = {"content": cast("Fields", message).get("content")} if isinstance(message, dict) else None
+    return msgspec.convert({**{name: fields.get(name) for name in _NAMES}, "message": said}, _Row)
 
 
 def read_claude_code(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
@@ -30,42 +76,44 @@ def read_claude_code(path: Path, since: Position | None = None, *, subagents: bo
     rows = RowReader(path=path, since=since or Position())
     builder: TurnBuilder | None = None
     session_id = cwd = ""
-    for fields in rows:
+    for row in rows.read(_row, _Row):
         builder = builder or rows.builder()
-        session_id = session_id or text_in(fields, "sessionId") or text_in(fields, "session_id")
-        cwd = cwd or text_in(fields, "cwd")
-        _take(builder, fields, subagents=subagents)
+        session_id = session_id or _text(row.session_id) or _text(row.session)
+        cwd = cwd or _text(row.cwd)
+        _take(builder, row, subagents=subagents)
     return rows.transcript(builder or rows.builder(), session_id=session_id, cwd=cwd)
 
 
-def _take(builder: TurnBuilder, fields: Fields, *, subagents: bool) -> None:
-    kind = fields.get("type")
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _take(builder: TurnBuilder, row: _Row, *, subagents: bool) -> None:
+    kind = row.type
     if kind == "attachment":
-        builder.user(_typed_meanwhile(fields), time_of(fields.get("timestamp")))
+        builder.user(_typed_meanwhile(row), time_of(row.timestamp))
         return
-    if kind not in ("user", "human", "assistant") or any(fields.get(flag) for flag in _DEAF_FLAGS):
+    if kind not in _SPEAKERS or row.message is None:
         return
-    if (fields.get("isSidechain") or fields.get("parent_tool_use_id")) and not subagents:
+    if row.is_meta or row.is_compact_summary or row.is_visible_in_transcript_only or row.is_api_error_message:
         return
-    raw = fields.get("message")
-    if not isinstance(raw, Mapping):
+    if (row.is_sidechain or row.parent) and not subagents:
         return
-    content = cast("Fields", raw).get("content")
-    at_ms = time_of(fields.get("timestamp"))
+    content = row.message.content
+    at_ms = time_of(row.timestamp)
     if kind == "assistant":
         _take_reply(builder, content, at_ms)
     else:
-        machine = any(
-            fields.get(name) in PROGRAM_SOURCES for name in ("promptSource", "turnOrigin", "source")
-        )
+        sources = (row.prompt_source, row.turn_origin, row.source)
+        machine = any(isinstance(one, str) and one in PROGRAM_SOURCES for one in sources)
         _take_prompt(builder, content, at_ms, machine=machine)
 
 
-def _typed_meanwhile(fields: Fields) -> str:
+def _typed_meanwhile(row: _Row) -> str:
     """What a person typed while the agent worked: Claude Code keeps it as an attachment, never as a line of the user."""
-    given = fields_of(fields.get("attachment"))
+    given = fields_of(row.attachment)
     origin = fields_of(given.get("origin")).get("kind", "human")
-    if given.get("type") != "queued_command" or given.get("isMeta") or fields.get("isSidechain"):
+    if given.get("type") != "queued_command" or given.get("isMeta") or row.is_sidechain:
         return ""
     if given.get("commandMode", "prompt") != "prompt" or origin != "human":
         return ""
@@ -75,7 +123,7 @@ def _typed_meanwhile(fields: Fields) -> str:
 def _take_prompt(builder: TurnBuilder, content: object, at_ms: int, *, machine: bool) -> None:
     blocks = cast("list[object]", content) if isinstance(content, list) else []
     for block in blocks:
-        if isinstance(block, Mapping) and cast("Fields", block).get("type") == "tool_result":
+        if isinstance(block, dict) and cast("Fields", block).get("type") == "tool_result":
             fields = cast("Fields", block)
             builder.result(
                 text_in(fields, "tool_use_id"),
@@ -93,7 +141,7 @@ def _take_reply(builder: TurnBuilder, content: object, at_ms: int) -> None:
     if not isinstance(content, list):
         return
     for block in cast("list[object]", content):
-        if not isinstance(block, Mapping):
+        if not isinstance(block, dict):
             continue
         fields = cast("Fields", block)
         if fields.get("type") == "text":

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
+
+import msgspec
 
 from tacit.capture.transcripts.assemble import TurnBuilder
 from tacit.capture.turn import Position, Transcript
@@ -20,10 +22,20 @@ from tacit.capture.turn import Position, Transcript
 HEAD_BYTES = 256
 MAX_FIRST_BYTES = 2_000_000
 Fields = Mapping[str, object]
+_Row = TypeVar("_Row")
+_decode = msgspec.json.Decoder().decode
 
 
 def parse_json(text: str | bytes) -> object:
     """The value, or None where it is no JSON."""
+    try:
+        return _decode(text)
+    except (ValueError, RecursionError):
+        return _parse_loosely(text)
+
+
+def _parse_loosely(text: str | bytes) -> object:
+    """The same, for half a pair of surrogates, a mark of byte order and `NaN`, too, which are no JSON, but written as such."""
     try:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError):
@@ -42,7 +54,7 @@ def is_list(value: object) -> bool:
 
 def fields_of(value: object) -> Fields:
     """The mapping, or an empty one."""
-    return cast("Fields", value) if isinstance(value, Mapping) else {}
+    return cast("Fields", value) if isinstance(value, dict | Mapping) else {}
 
 
 def list_of(value: object) -> list[object]:
@@ -78,6 +90,14 @@ class RowReader:
         Raises:
             OSError: if the file cannot be read.
         """
+        return cast("Iterator[Fields]", self.read(parse_json, dict))
+
+    def read(self, parse: Callable[[bytes], object], kind: type[_Row]) -> Iterator[_Row]:
+        """What `parse` makes of the lines, in order, where it is of `kind`; it gives None for what is no JSON.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
         with self.path.open("rb") as file:
             self._head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()[:16]
             size = file.seek(0, 2)
@@ -89,12 +109,12 @@ class RowReader:
             self._offset = start.offset
             file.seek(start.offset)
             for line in file:
-                row = parse_json(line)
+                row = parse(line)
                 if row is None and not line.endswith(b"\n"):
                     break
                 self._offset += len(line)
-                if isinstance(row, dict):
-                    yield cast("Fields", row)
+                if isinstance(row, kind):
+                    yield row
                 else:
                     self.bad += bool(line.strip())
 

@@ -7,8 +7,9 @@ fitting and when reading.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ CUES = MARKS + 23
 class Reading:
     """A message's sentences as the weights see them; each is read once, when it is first asked for."""
 
-    __slots__ = ("_after", "_around", "_before", "_marks", "_sizes", "_stems", "message")
+    __slots__ = ("_after", "_around", "_before", "_marks", "_rows", "_sets", "_sizes", "_stems", "message")
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -50,9 +51,11 @@ class Reading:
         )  # fmt: skip
         self._around = tuple(float(one) for one in around)
         self._sizes = tuple(len(one.split()) for one in message.sentences)
-        self._before = frozenset(stems_of(message.before))
-        self._after = frozenset(stems_of(message.after))
+        self._before = _stem_set(message.before)
+        self._after = _stem_set(message.after)
         self._stems: dict[int, list[str]] = {}
+        self._sets: dict[int, frozenset[str]] = {}
+        self._rows: dict[int, list[int]] = {}
         self._marks: dict[int, int] = {}
 
     def words(self, passage: Passage) -> frozenset[str]:
@@ -65,6 +68,12 @@ class Reading:
         if place not in self._stems:
             self._stems[place] = stems_of(shortened(self.message.sentences[place]))
         return self._stems[place]
+
+    def rows(self, place: int, rows_of: Callable[[Sequence[str]], list[int]]) -> list[int]:
+        """What `rows_of`, always the same, makes of the stems of sentence `place`."""
+        if place not in self._rows:
+            self._rows[place] = rows_of(self.stems(place))
+        return self._rows[place]
 
     def cues(self, passage: Passage) -> Row:
         """`CUES` numbers, most of them 0 or 1: what is said first, then where it stands."""
@@ -89,13 +98,23 @@ class Reading:
 
     def _place(self, passage: Passage) -> tuple[float, ...]:
         first, last = passage.first, passage.last
-        stems = {one for place in range(first, last) for one in self.stems(place)}
+        stems = frozenset[str]().union(*map(self._set, range(first, last)))
         count = len(self._sizes)
         words = sum(self._sizes[first:last])
         return (
             1.0, passage.whole, words < 12, words <= 25, words > 35, words / MAX_WORDS, last - first == 1, first == 0, last == count,
             first / count, min(count, 60) / 30, count <= 3, count - last < 4, _share(stems, self._before), _share(stems, self._after),
         )  # fmt: skip
+
+    def _set(self, place: int) -> frozenset[str]:
+        if place not in self._sets:
+            self._sets[place] = frozenset(self.stems(place))
+        return self._sets[place]
+
+
+@lru_cache(maxsize=16)  # what stands before one message stands behind another
+def _stem_set(text: str) -> frozenset[str]:
+    return frozenset(stems_of(text))
 
 
 def _share(stems: AbstractSet[str], others: AbstractSet[str]) -> float:

@@ -99,12 +99,9 @@ class Passage:
 def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]:
     """The messages of `turns` with what stands around them; `before` = end of what the agent said before the first."""
     ends: dict[Role, str] = {"assistant": before, "user": ""}
-    for place, turn in enumerate(turns):
+    for turn, after in zip(turns, _replies(turns), strict=True):
         other: Role = "assistant" if turn.role == "user" else "user"
-        after = next((one.text for one in turns[place + 1 :] if one.role == other), "")
-        raw = _said(turn)
-        sentences = tuple(_BOLD.sub("", _MARKER.sub("", one)).strip() for one in raw)
-        kept = [(plain, one) for plain, one in zip(sentences, raw, strict=True) if plain]
+        kept = [(plain, one) for one in _said(turn) if (plain := _plain(one))]
         yield Message(
             turn=turn,
             sentences=tuple(plain for plain, _ in kept),
@@ -113,6 +110,23 @@ def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]
             after=after[:CONTEXT_CHARS],
         )
         ends[turn.role] = turn.text
+
+
+def _replies(turns: Sequence[Turn]) -> list[str]:
+    """What the other side said next, for each of `turns`; "" = nothing yet."""
+    heads: dict[Role, str] = {"assistant": "", "user": ""}
+    found: list[str] = []
+    for turn in reversed(turns):
+        found.append(heads["assistant" if turn.role == "user" else "user"])
+        heads[turn.role] = turn.text
+    return found[::-1]
+
+
+def _plain(sentence: str) -> str:
+    """A sentence without marks of lists and bold type."""
+    marker = _MARKER.match(sentence)
+    bare = sentence[marker.end() :] if marker else sentence
+    return (_BOLD.sub("", bare) if "**" in bare or "__" in bare else bare).strip()
 
 
 def passages_of(message: Message) -> Iterator[Passage]:

@@ -7,10 +7,18 @@ as fast.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from tacit.capture.wording import imperative, leading_reference, loose_reference, negated, rule_like
+from tacit.capture.wording import (
+    denials,
+    imperative,
+    leading_reference,
+    loose_reference,
+    negated,
+    rule_like,
+)
 from tacit.model.late_pattern import late_pattern
 from tacit.reading.terms import identifiers, names_path
 
@@ -131,51 +139,94 @@ _LETS = tuple(
 )
 _WHOLE = {1 << bit: _PATTERNS[bit] for bit, (sort, _) in enumerate(_SAID) if sort not in (WITHIN, START)}
 _WORDS = tuple((1 << bit, _PATTERNS[bit]) for bit, (sort, _) in enumerate(_SAID) if sort == WITHIN)
-_ANY = late_pattern("|".join(f"(?:{pattern.pattern})" for _, pattern in (*_WORDS, *_LETS)))
+_Marks = tuple[tuple[int, re.Pattern[str]], ...]
+
+
+def _spoken(pattern: re.Pattern[str]) -> bool:
+    return re.search(r"[a-z]{2}", re.sub(r"\\.", "", pattern.pattern)) is not None
+
+
+def _split(marks: _Marks) -> tuple[_Marks, _Marks]:
+    """Those whose pattern holds words, and those of single signs."""
+    return tuple(one for one in marks if _spoken(one[1])), tuple(one for one in marks if not _spoken(one[1]))
+
+
+def _any_of(marks: _Marks) -> re.Pattern[str]:
+    return late_pattern("|".join(f"(?:{pattern.pattern})" for _, pattern in marks))
+
+
+_SPOKEN_WORDS, _SIGN_WORDS = _split(_WORDS)
+_SPOKEN_LETS, _SIGN_LETS = _split(_LETS)
+_ANY_SPOKEN, _ANY_SIGN = _any_of((*_SPOKEN_WORDS, *_SPOKEN_LETS)), _any_of((*_SIGN_WORDS, *_SIGN_LETS))
 _SHOUTED = late_pattern(r"\b[A-Z]{3,}\b")
 _SHOUTS = 1 << len(_SAID)
 _SEEN_WORDS = 20_000
-
-
-def _names_code(sentence: str) -> bool:
-    return bool(identifiers(sentence))
-
-
-_MORE: tuple[Callable[[str], bool], ...] = (
-    names_path, _names_code, imperative, negated, loose_reference, leading_reference, rule_like,
-)  # fmt: skip
-MARKS = len(_SAID) + 1 + len(_MORE)
+_PATH, _CODE, _IMPERATIVE, _NEGATED, _LOOSE, _LEADING, _RULE = (1 << len(_SAID) + 1 + at for at in range(7))
+MARKS = len(_SAID) + 8
 """How many bits there are."""
+_CONFIRMED: dict[int, Callable[[str], bool]] = {_PATH: names_path, _LOOSE: loose_reference, _RULE: rule_like}
+"""Tried on the sentence only where one of its words lets it through."""
+_NAMED_APART = ("CHANGELOG", "LICENSE")
+"""Files that count only in a sentence that holds the sign of another name."""
+_POINTS = late_pattern(
+    r"\b(?:this|that|these|those|here|above|below|there|following|latter|former|one|approach|variant|version|option|last|previous"
+    r"|it|its|they|them|their)\b",
+    re.IGNORECASE,
+)
+_RULES = late_pattern(
+    r"\b(?:always|must|should|shall|sure|ensure|requir|mandatory|need|has|have|only|never|no|don'?t|forbidden|allowed|prohibited"
+    r"|avoid|stop|refrain)",
+    re.IGNORECASE,
+)
 
 
 def marks_of(sentence: str) -> int:
     """The cues of a sentence, one bit each; at most 63."""
-    found = maybe = 0
+    found = maybe = denied = 0
     for word in sentence.split():
-        within, lets = _of_word(word)
+        within, lets, times = _of_word(word)
         found |= within
         maybe |= lets
+        denied += times
     lower = sentence.lower()
     for bit, pattern in _STARTS:
         if pattern.match(lower):
             found |= bit
+    if leading_reference(sentence):
+        found |= _LEADING
+    # Two words may deny together, but one of them does so alone, but for "must n't".
+    if negated(sentence) if " n'" in lower else denied % 2:
+        found |= _NEGATED
+    if imperative(sentence):
+        found |= _IMPERATIVE | _RULE
+        maybe &= ~_RULE
     while maybe:
         bit = maybe & -maybe
         maybe ^= bit
-        if _WHOLE[bit].search(lower):
+        holds = _CONFIRMED.get(bit)
+        if holds(sentence) if holds else _WHOLE[bit].search(lower):
             found |= bit
-    for number, holds in enumerate(_MORE, start=len(_SAID) + 1):
-        if holds(sentence):
-            found |= 1 << number
     return found
 
 
 @lru_cache(maxsize=_SEEN_WORDS)
-def _of_word(word: str) -> tuple[int, int]:
-    """Cues that lie within the word, and cues that it lets through."""
+def _of_word(word: str) -> tuple[int, int, int]:
+    """Cues that lie within the word, cues that it lets through, and how often it denies."""
     lower = word.lower()
-    if not _ANY.search(lower) and not _SHOUTED.search(word):
-        return 0, 0
-    within = sum(bit for bit, pattern in _WORDS if pattern.search(lower))
-    lets = sum(bit for bit, pattern in _LETS if pattern.search(lower))
-    return within | (_SHOUTS if _SHOUTED.search(word) else 0), lets
+    within = _SHOUTS if _SHOUTED.search(word) else 0
+    lets = 0
+    if _ANY_SPOKEN.search(lower):
+        within |= sum(bit for bit, pattern in _SPOKEN_WORDS if pattern.search(lower))
+        lets |= sum(bit for bit, pattern in _SPOKEN_LETS if pattern.search(lower))
+    if _ANY_SIGN.search(lower):
+        within |= sum(bit for bit, pattern in _SIGN_WORDS if pattern.search(lower))
+        lets |= sum(bit for bit, pattern in _SIGN_LETS if pattern.search(lower))
+    if identifiers(word):
+        within |= _CODE
+    if names_path(word) or any(name in word for name in _NAMED_APART):
+        lets |= _PATH
+    if _POINTS.search(word):
+        lets |= _LOOSE
+    if _RULES.search(word):
+        lets |= _RULE
+    return within, lets, denials(word)

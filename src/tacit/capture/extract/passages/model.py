@@ -107,8 +107,9 @@ class PassageModel:
         return found
 
     def _rows(self, passage: Passage, reading: Reading) -> list[int]:
-        places = range(passage.first, passage.last)
-        return sorted({row for place in places for row in self._words.of_stems(reading.stems(place))})
+        of_stems = self._words.of_stems
+        own = [reading.rows(place, of_stems) for place in range(passage.first, passage.last)]
+        return own[0] if len(own) == 1 else sorted(set[int]().union(*own))
 
     def _said(self, passages: Sequence[Passage], reading: Reading) -> Row:
         """The part of the logits that words and places give."""
@@ -120,7 +121,7 @@ class PassageModel:
         for at, one in enumerate(passages):
             rows = self._rows(one, reading)
             if rows:
-                logits[at] += weights[rows].sum() * np.float32(len(rows) ** -0.5)
+                logits[at] += np.add.reduce(weights.take(rows)) * np.float32(len(rows) ** -0.5)
         return logits
 
     def _how(self, passages: Sequence[Passage], reading: Reading) -> Row:
@@ -132,7 +133,11 @@ class PassageModel:
         return (1.0 / (1.0 + np.exp(-(slope * logits + bias)))).tolist()
 
     def _promise(self, role: Role, sentence: str) -> float:
-        found = [one for word in sentence.split() for one in self._of_word(role, word)]
+        seen = self._seen[role]
+        found: list[float] = []
+        for word in sentence.split():
+            known = seen.get(word)
+            found += self._of_word(role, word) if known is None else known
         return sum(found) / len(found) ** 0.5 if found else 0.0
 
     def _of_word(self, role: Role, word: str) -> tuple[float, ...]:
