@@ -28,9 +28,9 @@ from tacit.app.values import Delivery, EngineStatus, Recalled
 from tacit.config.home import Home
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
+from tacit.late_pattern import compile_waiting
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
-from tacit.model.late_pattern import compile_waiting
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
 
 _FENCE = late_pattern(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)

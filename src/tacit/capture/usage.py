@@ -16,7 +16,7 @@ from typing import Literal, cast
 
 from tacit.capture.transcripts.rows import fields_of, list_of
 from tacit.capture.turn import Turn
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.model.memory import Memory
 
 Cue = Literal["citation", "file", "identifier", "phrase", ""]

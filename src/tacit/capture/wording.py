@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _IMPERATIVES = (
     "add adhere align allow always annotate append apply ask assert avoid bump build bundle call catch check choose"

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.ports.models import TokenCounter
 
 RANKS = Path(__file__).parent / "o200k" / "o200k_base.tiktoken.gz"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _SEPARATOR = late_pattern(r"&&|\|\||[;\n|&]")
 _QUOTED = late_pattern(

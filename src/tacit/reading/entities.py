@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.model.memory import Entity
 from tacit.reading.commands import split_commands
 from tacit.reading.terms import code_spans, find_paths, identifiers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.commands import main_command
 
 MAX_CHARS = 200

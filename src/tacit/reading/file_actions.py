@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.languages import is_code
 
 Touch = Literal["edit", "write", "read", "named"]

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _EXT = (
     r"(?:py|pyi|ipynb|ts|tsx|mts|cts|js|jsx|mjs|cjs|go|rs|java|kt|kts|cs|csproj|sln|c|h|cc|cpp|hpp|rb|php|swift|scala|dart|exs?|erl|hs|lua"

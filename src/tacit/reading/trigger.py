@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands

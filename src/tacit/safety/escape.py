@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 OPEN_TAG = "tacit-memory"
 """Name of the element that frames a block: `<tacit-memory ...>` to `</tacit-memory>`."""

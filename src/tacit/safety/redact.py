@@ -14,7 +14,7 @@ from typing import Protocol
 
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.model.scope import Scope
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.secret_shapes import SHAPES, Shape

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _PLACEHOLDER = late_pattern(
     r"""^(?:

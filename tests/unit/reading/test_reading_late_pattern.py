@@ -9,7 +9,7 @@ import re
 import pytest
 
 import tacit
-from tacit.model.late_pattern import compile_waiting, late_pattern
+from tacit.late_pattern import compile_waiting, late_pattern
 
 
 def test_a_late_pattern_does_what_a_compiled_one_does() -> None:

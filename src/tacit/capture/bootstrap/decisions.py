@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tacit.capture.bootstrap.markdown import RuleLine
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
 
 MAX_WORDS = 50

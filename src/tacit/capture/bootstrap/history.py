@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from tacit.capture.bootstrap.git_objects import Commit, Head, walk
 from tacit.capture.bootstrap.markdown import RuleLine
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 LEAST = 20
 """Fewer commits show no habit."""

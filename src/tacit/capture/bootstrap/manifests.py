@@ -14,7 +14,7 @@ from typing import cast
 
 from tacit.capture.bootstrap.markdown import RuleLine
 from tacit.errors import InvalidPayload
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 MAX_COMMANDS = 20
 _MAX_COMMAND = 120

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from tacit.capture.wording import imperative, leading_reference, rule_like, word_count
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
 
 MIN_WORDS, MAX_WORDS = 3, 60

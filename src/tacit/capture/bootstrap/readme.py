@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from tacit.capture.bootstrap.markdown import RuleLine, read_rules
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
 
 MAX_COMMANDS = 20

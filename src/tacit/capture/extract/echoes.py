@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 SHINGLE = 3
 MOST = 0.5

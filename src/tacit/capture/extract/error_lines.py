@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 RED_TEST = late_pattern(
     r"AssertionError|assert(?:ion)? failed|\bexpected\b.{0,80}\b(?:got|received|but|to (?:equal|be))\b|^--- FAIL|^FAILED "

@@ -20,7 +20,7 @@ from tacit.capture.wording import (
     loose_reference,
     word_count,
 )
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 MIN_WORDS, MAX_WORDS = 3, 60
 _LEAD = late_pattern(

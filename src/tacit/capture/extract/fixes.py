@@ -20,7 +20,7 @@ from tacit.capture.extract.error_lines import (
     stopped_from_outside,
 )
 from tacit.capture.turn import ToolUse, Turn
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.commands import main_command, split_commands
 from tacit.reading.errors import error_signature
 

@@ -14,7 +14,7 @@ from tacit.capture.extract.explicit import MAX_WORDS, Statement, find_explicit, 
 from tacit.capture.prose import hide_quotes, pasted_document, show_quotes, spoken_sentences
 from tacit.capture.turn import Turn
 from tacit.capture.wording import IMPERATIVES, kind_of, loose_reference, word_count
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 MIN_WORDS = 4
 _LEAD = late_pattern(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from tacit.capture.turn import ToolUse, Turn
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 Task = tuple[str, str, str]
 """(number, text, status)."""

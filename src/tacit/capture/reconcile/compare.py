@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.capture.wording import negated, strip_negation
+from tacit.late_pattern import late_pattern
 from tacit.model.ids import normalise_text
-from tacit.model.late_pattern import late_pattern
 
 Verdict = Literal["same", "value_changed", "reversed", "replaced", "slot_changed", "different"]
 

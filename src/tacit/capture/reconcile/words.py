@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _CODE = late_pattern(r"`([^`\n]+)`")
 _TOKEN = late_pattern(r"[A-Za-z0-9][\w'+#./:@*~$%<>=-]*[\w+#*%/]|[A-Za-z0-9]|--?[a-z][\w-]*")

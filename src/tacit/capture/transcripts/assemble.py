@@ -13,7 +13,7 @@ from typing import cast
 
 from tacit.capture.transcripts.cleaning import clean_prompt, clean_reply, refusal
 from tacit.capture.turn import ToolUse, Turn, turn_key
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 MAX_ERROR = 4000
 MAX_COMMAND = 20_000

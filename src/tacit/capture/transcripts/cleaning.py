@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.prompts.machine_made import machine_made
 from tacit.safety.escape import strip_blocks
 

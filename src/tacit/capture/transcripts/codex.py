@@ -14,7 +14,7 @@ from pathlib import Path
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, list_of, parse_json, text_in
 from tacit.capture.turn import Position, Transcript
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _NOT_SAID = late_pattern(
     r"\s*(?:# AGENTS\.md instructions|<(?:permissions|skill|skills_instructions|turn_aborted|subagent_notification"

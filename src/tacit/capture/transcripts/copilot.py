@@ -21,7 +21,7 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Position, Transcript
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _EXIT = late_pattern(r"<(?:shell )?exited with exit code (\d+)>")
 

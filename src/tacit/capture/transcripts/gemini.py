@@ -24,7 +24,7 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Position, Transcript
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _CONTEXT = late_pattern(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
 _EXIT = late_pattern(r"^Exit Code: (\d+)", re.MULTILINE)

@@ -14,7 +14,7 @@ from typing import cast
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.turn import Position, Transcript
 from tacit.errors import InvalidPayload
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _Fields = Mapping[str, object]
 _TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")

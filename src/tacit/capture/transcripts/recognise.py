@@ -18,7 +18,7 @@ from tacit.capture.transcripts.opencode.storage import is_storage_piece, is_stor
 from tacit.capture.transcripts.rows import Fields, fields_of, is_object, list_of, parse_json, text_in
 from tacit.capture.transcripts.specstory import GENERATED, HEADED, heading_of
 from tacit.errors import InvalidPayload
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 LOOKED_AT_BYTES = 300_000
 Format = Literal[

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 
 _YES = (
     r"y|yes|yup|yep|yeah|yea|ya|ye|yess+|aye|sure(?: thing)?|ok|okay|okey|k|kk|alright|all right|fine|correct|right|exactly|agreed?|absolutely|definitely|perfect|great|good|nice"

@@ -23,9 +23,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from tacit.late_pattern import late_pattern
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
-from tacit.model.late_pattern import late_pattern
 from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger, TriggerMaker

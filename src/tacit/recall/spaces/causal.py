@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.reading.words.stems import stems

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.capture.extract.passages.cut import MAX_WORDS, Message, Passage
 from tacit.capture.extract.passages.marks import MARKS, marks_of
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.classifier.features import prompt_words, shortened, stems_of
 from tacit.reading.prompts.proposals import read_reply
 

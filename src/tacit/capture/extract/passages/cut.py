@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from tacit.capture.prose import pasted_document, spoken_sentences
 from tacit.capture.turn import Role, Turn
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
 
 MIN_WORDS, MAX_WORDS = 8, 50

@@ -19,7 +19,7 @@ from tacit.capture.wording import (
     negated,
     rule_like,
 )
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.terms import identifiers, names_path
 
 WITHIN = ""

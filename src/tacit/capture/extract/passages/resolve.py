@@ -12,7 +12,7 @@ import re
 from tacit.capture.extract.explicit import tidy
 from tacit.capture.extract.passages.cut import MAX_WORDS, Passage
 from tacit.capture.wording import loose_reference
-from tacit.model.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern
 from tacit.reading.terms import find_paths, identifiers
 
 MOST_NAMES = 2
