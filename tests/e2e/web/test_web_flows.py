@@ -231,3 +231,37 @@ def test_a_daemon_that_is_gone_is_said_in_words(web_browser, tmp_path):
         page.get_by_role("link", name="Health").click()
         page.get_by_text("Run `tacit ui` again.").first.wait_for()
         page.context.close()
+
+
+@pytest.mark.timeout(120)
+def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path, axe_source):
+    from contextlib import closing
+    from sqlite3 import connect
+
+    from e2e.web.driver import served, signed_in
+    from e2e.web.seed import fill_many
+
+    home = tmp_path / "home"
+    fill_many(home, 800)  # without vectors
+    with closing(connect(home / "tacit.db")) as raw:
+        raw.execute("UPDATE scopes SET active = active + 1")
+        raw.commit()
+    with served(home) as place:
+        page = signed_in(web_browser, place)
+        page.goto(f"{place.base}/ui/health")
+        page.get_by_role("button", name="Renew vectors").click()
+        work = page.get_by_role("region", name="Renewing vectors")
+        work.locator("progress[max='800']").wait_for()
+        found = page.evaluate(f"{axe_source}; axe.run(document, {{ resultTypes: ['violations'] }})")
+        assert [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")] == []
+        page.reload()
+        work.get_by_text("800 vectors").wait_for(timeout=60_000)
+        work.get_by_text("Renewed 800 vectors").wait_for(timeout=60_000)
+        assert place.api("/v1/status")["store"]["vectors_missing"] == 0
+
+        page.get_by_role("button", name="Check the store").focus()
+        page.keyboard.press("Enter")
+        check = page.get_by_role("region", name="Check of the store")
+        check.get_by_text("1 problem, found just now.").wait_for()
+        check.get_by_text("1 scopes count other memories than they hold.").wait_for()
+        page.context.close()

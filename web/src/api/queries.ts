@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { queryClient } from "./queryClient";
-import type { Memory, ReviewEntry, Status, Surface } from "./types";
+import type { Job, Memory, ReviewEntry, Status, Surface } from "./types";
 
 const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? undefined;
 
@@ -19,6 +19,28 @@ const seriesOptions = (sinceMs: number, bucket: "hour" | "day") =>
     queryKey: ["timeline", "series", sinceMs, bucket],
     queryFn: async () => (await body(api.GET("/v1/stats/timeline", { params: { query: { since_ms: sinceMs, bucket } } }))).series,
   });
+
+// --- long work
+
+const LOOK_MS = 400;
+
+/** Long work and how far it is; asked again and again while some of it runs. */
+export const useJobs = () =>
+  useQuery({
+    queryKey: ["jobs"],
+    queryFn: async () => (await body(api.GET("/v1/jobs"))).jobs,
+    refetchInterval: (query) => (query.state.data?.some((one) => one.state === "running") === true ? LOOK_MS : false),
+  });
+
+export const useBeginJob = () =>
+  useMutation({
+    mutationFn: (name: Job["name"]) => body(api.POST("/v1/jobs", { body: { name } })),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["jobs"] }),
+  });
+
+export function renewHealth() {
+  void queryClient.invalidateQueries({ queryKey: ["status"] });
+}
 
 export const useSeries = (sinceMs: number, bucket: "hour" | "day") => useQuery({ ...seriesOptions(sinceMs, bucket), placeholderData: keepPreviousData });
 

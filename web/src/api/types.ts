@@ -18,5 +18,6 @@ export type ReviewEntry = Schemas["ReviewEntry"];
 export type ChangeEntry = Schemas["ChangeEntry"];
 export type SettingRow = Schemas["SettingRow"];
 export type SettingsView = Schemas["SettingsView"];
+export type Job = Schemas["Job"];
 export type Surface = Schemas["RecallRow"]["surface"];
 export type Status = Memory["status"];

@@ -1,15 +1,14 @@
 import "./health.css";
-import { Button, Code } from "@mantine/core";
+import { Code } from "@mantine/core";
 import { IconCircleCheck, IconCircleX } from "@tabler/icons-react";
-import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, body } from "../../api/client";
 import { useHealth, useSeries, useStatus } from "../../api/queries";
 import { Answer } from "../../ui/Answer";
-import { Bars } from "../../ui/Bars";
 import { Head } from "../../ui/Head";
-import { say } from "../../ui/said";
-import { bytesOf, countOf, msOf, plural, wordsOf } from "../../ui/words";
+import { Panel } from "../../ui/Panel";
+import { LatencyTable, Silences } from "../../ui/Recalled";
+import { bytesOf, countOf, plural, wordsOf } from "../../ui/words";
+import { BeginJobs, Jobs } from "./Jobs";
 
 const DAY_MS = 86_400_000;
 
@@ -21,8 +20,9 @@ export function Component() {
   return (
     <>
       <Head title="Health" text="Whether it works, how fast, and why it was silent. Silence must never look like failure.">
-        <Work />
+        <BeginJobs />
       </Head>
+      <Jobs />
       <Answer of={health}>
         {(data) => (
           <>
@@ -46,33 +46,13 @@ export function Component() {
             </section>
             <div className="health-grid">
             <div className="grid">
-              <section className="panel">
-                <h2>Latency by surface</h2>
-                <p className="sub">half, 95 and 99 of a hundred recalls are faster</p>
-                <table className="latency">
-                  <thead>
-                    <tr>
-                      <th scope="col">surface</th><th scope="col">recalls</th><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {(series.data?.latency ?? []).map((one) => (
-                      <tr key={one.surface}>
-                        <th scope="row">{wordsOf(one.surface)}</th><td>{countOf(one.count)}</td><td>{msOf(one.p50_ms)}</td><td>{msOf(one.p95_ms)}</td><td>{msOf(one.p99_ms)}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </section>
-              <section className="panel">
-                <h2>Why it was silent</h2>
-                <p className="sub">the last seven days</p>
-                <Bars rows={(series.data?.silences ?? []).map((one) => ({ name: one.reason, value: one.count }))} empty="It was not silent." />
-              </section>
+              <Panel title="Latency by surface" sub="half, 95 and 99 of a hundred recalls are faster">
+                <LatencyTable rows={series.data?.latency ?? []} />
+              </Panel>
+              <Silences of={series.data?.silences ?? []} sub="the last seven days" empty="It was not silent." />
             </div>
             <div className="grid">
-              <section className="panel">
-                <h2>Store</h2>
+              <Panel title="Store">
                 <dl className="facts">
                   <Fact name="memories" value={`${countOf(data.store.memories_active)} active, ${countOf(data.store.memories_total)} with history`} />
                   <Fact name="projects" value={countOf(data.store.projects)} />
@@ -83,9 +63,8 @@ export function Component() {
                   <Fact name="wait for capture" value={countOf(data.store.handovers_pending)} />
                   <Fact name="size" value={bytesOf(data.store.size_bytes)} />
                 </dl>
-              </section>
-              <section className="panel">
-                <h2>Daemon</h2>
+              </Panel>
+              <Panel title="Daemon">
                 <dl className="facts">
                   <Fact name="version" value={data.version} />
                   {status.data !== undefined && (
@@ -100,33 +79,12 @@ export function Component() {
                     <Fact key={name} name={wordsOf(name)} value={countOf(value)} />
                   ))}
                 </dl>
-              </section>
+              </Panel>
             </div>
             </div>
           </>
         )}
       </Answer>
-    </>
-  );
-}
-
-function Work() {
-  const check = useMutation({
-    mutationFn: () => body(api.GET("/v1/check")),
-    onSuccess: ({ problems }) => say(problems.length === 0 ? "The store is sound" : plural(problems.length, "problem"), problems.join(" ")),
-  });
-  const reindex = useMutation({
-    mutationFn: () => body(api.POST("/v1/reindex")),
-    onSuccess: ({ embedded }) => say(embedded === 0 ? "Every vector is of this embedder already" : `Renewed ${plural(embedded, "vector")}`),
-  });
-  return (
-    <>
-      <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
-        Check the store
-      </Button>
-      <Button variant="default" loading={reindex.isPending} onClick={() => reindex.mutate()}>
-        Renew vectors
-      </Button>
     </>
   );
 }

@@ -1,8 +1,9 @@
 import "@mantine/charts/styles.css";
 import { BarChart, LineChart } from "@mantine/charts";
-import type { ReactNode } from "react";
 import type { Series } from "../../api/types";
 import { Bars } from "../../ui/Bars";
+import { Panel } from "../../ui/Panel";
+import { LatencyTable, Silences } from "../../ui/Recalled";
 import { countOf, msOf, percentOf, wordsOf } from "../../ui/words";
 
 const still = { isAnimationActive: false };
@@ -31,25 +32,10 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
           barProps={still} barChartProps={{ accessibilityLayer: false }} series={[{ name: "handed over", color: "var(--accent)" }, { name: "silence", color: "var(--chart-quiet)" }]}
         />
       </Panel>
-      <Panel title="Why it was silent" sub="Silence is the default; each has its reason.">
-        <Bars rows={series.silences.map((one) => ({ name: one.reason, value: one.count }))} empty="No silence in this time." />
-      </Panel>
+      <Silences of={series.silences} sub="Silence is the default; each has its reason." empty="No silence in this time." />
       <Panel title="Latency" sub="milliseconds, all surfaces" says={series.latency.map((one) => `${one.surface} p95 ${msOf(one.p95_ms)}`).join(", ")}>
         <LineChart h={150} data={rows} dataKey="when" withLegend legendProps={{ verticalAlign: "top", height: 26 }} gridAxis="x" tickLine="none" curveType="monotone" connectNulls withDots={false} strokeWidth={1.8} lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "p50", color: "var(--chart-1)" }, { name: "p95", color: "var(--chart-2)" }]} />
-        <table className="mini">
-          <thead>
-            <tr>
-              <th scope="col">surface</th><th scope="col">recalls</th><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th>
-            </tr>
-          </thead>
-          <tbody>
-            {series.latency.map((one) => (
-              <tr key={one.surface}>
-                <th scope="row">{wordsOf(one.surface)}</th><td>{countOf(one.count)}</td><td>{msOf(one.p50_ms)}</td><td>{msOf(one.p95_ms)}</td><td>{msOf(one.p99_ms)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <LatencyTable rows={series.latency} />
       </Panel>
       <Panel title="Tokens by kind" sub="what the blocks were made of" says={Object.entries(series.kinds).map(([kind, count]) => `${kind} ${count}`).join(", ")}>
         {kinds.length === 0 ? (
@@ -73,16 +59,6 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
         )}
       </Panel>
     </div>
-  );
-}
-
-function Panel({ title, sub, says, className = "", children }: { title: string; sub: string; says?: string; className?: string; children: ReactNode }) {
-  return (
-    <section className={`panel ${className}`} aria-label={says === undefined ? title : `${title}: ${says}`}>
-      <h2>{title}</h2>
-      <p className="sub">{sub}</p>
-      {children}
-    </section>
   );
 }
 

@@ -1,11 +1,10 @@
 import "./sessions.css";
-import { Button } from "@mantine/core";
 import { Link } from "react-router";
 import { useSessions } from "../../api/queries";
 import type { SessionRow } from "../../api/types";
-import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Head } from "../../ui/Head";
+import { Pages } from "../../ui/Pages";
 import { agoOf, countOf, dayOf, timeOf } from "../../ui/words";
 
 export function Component() {
@@ -13,30 +12,21 @@ export function Component() {
   return (
     <>
       <Head title="Sessions" text="Each session of an agent, turn by turn: what it asked, what it was given, what it already had." />
-      <Answer of={asked}>
-        {(data) => {
-          const rows = data.pages.flatMap((page) => page.sessions);
-          if (rows.length === 0) return <Empty title="No session yet" text="Start your agent in a project; its first event makes the session." command="tacit install" />;
-          return (
-            <div className="panel flush">
-              <ul className="sessions">
-                {rows.map((row) => (
-                  <li key={row.key}>
-                    <Row row={row} />
-                  </li>
-                ))}
-              </ul>
-              {asked.hasNextPage && (
-                <div className="more">
-                  <Button variant="default" loading={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>
-                    Older ones
-                  </Button>
-                </div>
-              )}
-            </div>
-          );
-        }}
-      </Answer>
+      <Pages
+        of={asked}
+        rows={(page) => page.sessions}
+        empty={<Empty title="No session yet" text="Start your agent in a project; its first event makes the session." command="tacit install" />}
+      >
+        {(rows) => (
+          <ul className="sessions">
+            {rows.map((row) => (
+              <li key={row.key}>
+                <Row row={row} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Pages>
     </>
   );
 }

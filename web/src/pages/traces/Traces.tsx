@@ -6,9 +6,9 @@ import { IconSearch } from "@tabler/icons-react";
 import { useEffect, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useProjects, useTraces, type TraceFilter } from "../../api/queries";
-import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Head } from "../../ui/Head";
+import { Pages } from "../../ui/Pages";
 import { RecallList } from "../../ui/RecallList";
 import { SURFACES } from "../../ui/SurfaceMark";
 
@@ -73,29 +73,20 @@ export function Component() {
           </Button>
         )}
       </div>
-      <Answer of={asked} rows={14}>
-        {(data) => {
-          const rows = data.pages.flatMap((page) => page.recalls);
-          if (rows.length === 0)
-            return Object.keys(filter).length > 0 ? (
-              <Empty title="No trace matches" text="Take a filter away." />
-            ) : (
-              <Empty title="The memory was not asked yet" text="Start a session of your agent in a project, or try a prompt in the playground." command={"tacit install\ntacit doctor"} to="/playground" link="To the playground" />
-            );
-          return (
-            <div className="panel flush">
-              <RecallList rows={rows} />
-              {asked.hasNextPage && (
-                <div className="more">
-                  <Button variant="default" loading={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>
-                    Older ones
-                  </Button>
-                </div>
-              )}
-            </div>
-          );
-        }}
-      </Answer>
+      <Pages
+        of={asked}
+        rows={(page) => page.recalls}
+        waiting={14}
+        empty={
+          Object.keys(filter).length > 0 ? (
+            <Empty title="No trace matches" text="Take a filter away." />
+          ) : (
+            <Empty title="The memory was not asked yet" text="Start a session of your agent in a project, or try a prompt in the playground." command={"tacit install\ntacit doctor"} to="/playground" link="To the playground" />
+          )
+        }
+      >
+        {(rows) => <RecallList rows={rows} />}
+      </Pages>
     </>
   );
 }

@@ -1,0 +1,66 @@
+import { Button } from "@mantine/core";
+import { useEffect, useRef } from "react";
+import { renewHealth, useBeginJob, useJobs } from "../../api/queries";
+import type { Job } from "../../api/types";
+import { agoOf, plural } from "../../ui/words";
+
+const NAMES: Record<Job["name"], { title: string; unit: string }> = {
+  check: { title: "Check of the store", unit: "step" },
+  reindex: { title: "Renewing vectors", unit: "vector" },
+};
+
+/** The long work that can be begun here. Pressed again while it runs, it goes on as it is. */
+export function BeginJobs() {
+  const jobs = useJobs().data ?? [];
+  const begin = useBeginJob();
+  const busy = (name: Job["name"]) => (begin.isPending && begin.variables === name) || jobs.some((one) => one.name === name && one.state === "running");
+  return (
+    <>
+      <Button variant="default" loading={busy("check")} onClick={() => begin.mutate("check")}>
+        Check the store
+      </Button>
+      <Button variant="default" loading={busy("reindex")} onClick={() => begin.mutate("reindex")}>
+        Renew vectors
+      </Button>
+    </>
+  );
+}
+
+/** How far long work is, whoever began it, and how the last of it ended. */
+export function Jobs() {
+  const jobs = useJobs().data ?? [];
+  const running = jobs.filter((one) => one.state === "running").length;
+  const before = useRef(running);
+  useEffect(() => {
+    if (running < before.current) renewHealth(); // its counts are others now
+    before.current = running;
+  }, [running]);
+  if (jobs.length === 0) return null;
+  return (
+    <div className="jobs">
+      {jobs.map((job) => (
+        <section key={job.name} className="panel job" data-state={job.state} aria-label={NAMES[job.name].title}>
+          <h2>{NAMES[job.name].title}</h2>
+          {job.state === "running" && <progress {...(job.whole > 0 && { value: job.done, max: job.whole })} aria-label={NAMES[job.name].title} />}
+          <p aria-live={job.state === "running" ? "off" : "polite"}>{standingOf(job)}</p>
+          {job.problems.length > 0 && (
+            <ul>
+              {job.problems.map((problem) => (
+                <li key={problem}>{problem}</li>
+              ))}
+            </ul>
+          )}
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function standingOf(job: Job): string {
+  const { unit } = NAMES[job.name];
+  if (job.state === "running") return job.whole > 0 ? `${job.done.toLocaleString("en-US")} of ${plural(job.whole, unit)}` : "waits to begin";
+  const ended = agoOf(job.ended_ms ?? job.began_ms);
+  if (job.state === "failed") return `It failed after ${plural(job.done, unit)}, ${ended}. ${job.error} ${job.hint}`;
+  if (job.name === "check") return job.problems.length === 0 ? `The store is sound; looked at ${ended}.` : `${plural(job.problems.length, "problem")}, found ${ended}.`;
+  return job.done === 0 ? `Every vector was of this embedder already; looked at ${ended}.` : `Renewed ${plural(job.done, unit)}, ${ended}.`;
+}
