@@ -21,6 +21,7 @@ from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, TacitError
+from tacit.session.answering import answering
 
 if TYPE_CHECKING:
     from starlette.routing import Router
@@ -108,6 +109,12 @@ def answer(engine: Engine, host: str, body: bytes, *, until_s: float) -> str:
     payload = parse_payload(body)
     left_ms = (until_s - time.monotonic()) * 1000 - WRITE_UP_MS
     return engine.hook(host, payload, deadline_ms=max(1.0, left_ms))
+
+
+def owed(engine: Engine, host: str, body: bytes, *, until_s: float) -> str:
+    """`answer` on a thread of its own; what may wait gives way meanwhile, as it does for the socket's door."""
+    with answering():
+        return answer(engine, host, body, until_s=until_s)
 
 
 def deadline_of(headers: Iterable[tuple[bytes, bytes]]) -> float:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.daemon.hooks import DEADLINE_MS, DaemonParts, answer
+from tacit.daemon.hooks import DEADLINE_MS, DaemonParts, owed
 from tacit.daemon.server import read_body
 from tacit.daemon.workers import Busy
 from tacit.errors import TacitError
@@ -70,7 +70,9 @@ class McpMount:
         try:
             payload = json.dumps(fields).encode()
             engine = await parts.source.get(until_s=until)
-            text = await parts.pool.run(lambda: answer(engine, host, payload, until_s=until), until_s=until)
+            text = await parts.pool.run(
+                lambda: owed(engine, host, payload, until_s=until), until_s=until, ahead=True
+            )
             parts.counters.add("injections" if text else "silences")
         except Busy:
             parts.counters.add("busy")

@@ -26,9 +26,9 @@ from tacit.daemon.hooks import (
     VERSION_HEADER,
     DaemonParts,
     Refused,
-    answer,
     deadline_of,
     health_of,
+    owed,
     problem,
     refused,
     text_headers,
@@ -39,6 +39,7 @@ from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy
 from tacit.errors import TacitError
+from tacit.session.answering import give_way
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -177,7 +178,9 @@ async def _hook(parts: DaemonParts, host: str, scope: Scope, receive: Receive) -
     try:
         body = await read_body(receive)
         engine = await parts.source.get(until_s=until)
-        text = await parts.pool.run(lambda: answer(engine, host, body, until_s=until), until_s=until)
+        text = await parts.pool.run(
+            lambda: owed(engine, host, body, until_s=until), until_s=until, ahead=True
+        )
     except ClientDisconnect:
         return Response(status_code=400)
     # The hook boundary: whatever broke, the agent's turn goes on.
@@ -238,8 +241,12 @@ def _build_api(engine: Engine, parts: DaemonParts) -> Router:
     from tacit.errors import DaemonUnavailable  # noqa: PLC0415
 
     async def run(work: Callable[[], T]) -> T:
+        def in_turn() -> T:
+            give_way()  # the hooks first
+            return work()
+
         try:
-            return await parts.pool.run(work)
+            return await parts.pool.run(in_turn)
         except Busy:
             raise DaemonUnavailable("The daemon is busy.", hint="Ask again in a moment.") from None
 

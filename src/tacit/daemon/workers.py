@@ -24,8 +24,9 @@ class WorkerPool:
     """Threads behind the event loop."""
 
     def __init__(self, *, threads: int, queue: int) -> None:
-        """Allow `threads` jobs at once and `queue` more in line."""
+        """Allow `threads` jobs at once, as many of those that go ahead, and `queue` more in line."""
         self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="tacit-worker")
+        self._ahead = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="tacit-ahead")
         self._most = threads + queue
         self._count = 0
         self._lock = Lock()
@@ -35,12 +36,13 @@ class WorkerPool:
         """Jobs that run or wait."""
         return self._count
 
-    async def run(self, work: Callable[[], T], *, until_s: float | None = None) -> T:
+    async def run(self, work: Callable[[], T], *, until_s: float | None = None, ahead: bool = False) -> T:
         """Run `work` on a thread.
 
         Args:
             work: blocking; bounds itself.
             until_s: moment of `time.monotonic()` after which the result is worth nothing; None = wait.
+            ahead: somebody's turn waits for it: it stands in a line of its own, with threads of its own.
 
         Raises:
             Busy: the line is full.
@@ -53,7 +55,7 @@ class WorkerPool:
                 raise Busy
             self._count += 1
         try:
-            future = self._executor.submit(work)
+            future = (self._ahead if ahead else self._executor).submit(work)
         except RuntimeError:  # the pool is shut down: the daemon leaves
             self._leave()
             raise Busy from None
@@ -68,7 +70,8 @@ class WorkerPool:
 
     def close(self, *, timeout_s: float) -> bool:
         """Take no more, drop what waits, give what runs `timeout_s`; whether all of it finished."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        for executor in (self._executor, self._ahead):
+            executor.shutdown(wait=False, cancel_futures=True)
         until = time.monotonic() + timeout_s
         while self._count and time.monotonic() < until:
             time.sleep(0.01)

@@ -30,6 +30,7 @@ from tacit.errors import TacitError
 from tacit.mcp.prompts import PROMPTS, message
 from tacit.mcp.resources import RESOURCES, read
 from tacit.mcp.tools import BY_NAME, TOOLS, Tool, call
+from tacit.session.answering import give_way
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -103,7 +104,12 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
         if not limiter:  # belongs to the loop that runs
             limiter.append(anyio.CapacityLimiter(THREADS))
         who = caller_of(asked) or caller or Caller()
-        return await run_sync(lambda: do(who), limiter=limiter[0])
+
+        def in_turn() -> T:
+            give_way()  # the hooks first
+            return do(who)
+
+        return await run_sync(in_turn, limiter=limiter[0])
 
     async def list_tools(_: Asked, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed_tools())

@@ -35,13 +35,13 @@ from tacit.recall.retrieve import embed_query
 from tacit.recall.spaces import late
 from tacit.recall.spaces.sequence import Neighbours, neighbours, place_of, with_neighbours
 
-WIDE = 256
+WIDE = 128
 """Most memories that each space proposes."""
 WORDS = 64
 """Most words of a question that are looked up, first come first."""
 LONG_WORDS = 24
 """From here a question of several lines is a text, whose first line is its heading."""
-POOL = 384
+POOL = 192
 """Most memories that are weighed."""
 MATCHED_CHARS = 64_000
 """So much text is matched token by token, the likeliest memories first: about thirty milliseconds."""
@@ -115,6 +115,11 @@ def answer(
     whole = np.mean(parts, axis=0)
     order = zip(names, map(float, whole), strict=True)
     return Outcome(kept=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))), notes=tuple(notes))
+
+
+def asks_twice(text: str) -> bool:
+    """Whether `answer` embeds the heading of `text` besides."""
+    return bool(_read(text).heading)
 
 
 def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:

@@ -16,7 +16,7 @@ from time import perf_counter
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import Candidate, Ranking
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
@@ -36,7 +36,7 @@ from tacit.recall.fuse import FUSE_WEIGHTS, FUSIONS, cut_short
 from tacit.recall.guard import guard, threshold_for
 from tacit.recall.measure import measure_spaces, read_shortlist
 from tacit.recall.need import NeedModel
-from tacit.recall.on_demand import WIDE, answer, in_order
+from tacit.recall.on_demand import WIDE, answer, asks_twice, in_order
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.pools.similar import dissimilar
@@ -101,7 +101,7 @@ class _Stages:
     records: list[StageRecord] = field(default_factory=list[StageRecord])
     answered: tuple[str, ...] = ()
     among: int = 0
-    home: float | None = None
+    nearness: float | None = None
     since: float = field(default_factory=perf_counter)
 
     def note(
@@ -295,10 +295,15 @@ class RecallPipeline:
             )
             if vector.kept is not None and (usual := self._usual_for(query, settings)):
                 vector = replace(vector, kept=usual.without(vector.kept))
+        waiting: tuple[Ranking, ...] = ()
+        if query.surface is Surface.ON_DEMAND:
+            waiting = (unconfirmed(query, store=self._store, embedder=self._embedder),)
         # Where more is embedded on the way, no transaction may wait for it.
-        embeds = bool(settings.sections) or query.surface is Surface.ON_DEMAND
-        with nullcontext() if embeds else self._store.at_once():
-            return self._found(query, settings, context, stages, spaces=spaces, vector=vector)
+        more = bool(waiting) and (self._sparse is not None or asks_twice(query.text))
+        with nullcontext() if more or settings.sections else self._store.at_once():
+            return self._found(
+                query, settings, context, stages, spaces=spaces, vector=vector, waiting=waiting
+            )
 
     def _found(
         self,
@@ -309,6 +314,7 @@ class RecallPipeline:
         *,
         spaces: Sequence[str],
         vector: Outcome[Vectors | None],
+        waiting: Sequence[Ranking],
     ) -> tuple[Candidate, ...]:
         asked = query.surface is Surface.ON_DEMAND and bool(settings.spaces_on_demand)
         found = retrieve(
@@ -317,12 +323,11 @@ class RecallPipeline:
             vector=vector.kept,
             identity=self._embedder.identity,
             spaces=spaces,
-            limit=max(WIDE, settings.candidates_per_space) if asked else settings.candidates_per_space,
+            limit=settings.candidates_per_space,
+            wide=WIDE if asked else 0,
             remaining_ms=context.remaining_ms,
         )
-        rankings = found.kept
-        if query.surface is Surface.ON_DEMAND:
-            rankings = (*rankings, unconfirmed(query, store=self._store, embedder=self._embedder))
+        rankings = (*found.kept, *waiting)
         counts = tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings)
         stages.note("retrieve", notes=(*counts, *vector.notes, *found.notes))
         if settings.embedding_required and query.surface is Surface.PROMPT:
@@ -331,18 +336,14 @@ class RecallPipeline:
                     raise ProviderError(f"Failed to embed query: {note.removeprefix('semantic failed: ')}")
         if asked:
             answered = answer(
-                query,
-                rankings,
-                spaces=spaces,
-                store=self._store,
-                embedder=self._embedder,
+                query, rankings, spaces=spaces, store=self._store, embedder=self._embedder,
                 remaining_ms=context.remaining_ms,
-            )
+            )  # fmt: skip
             whole, fuse_notes = answered.kept, answered.notes
         else:
             whole, fuse_notes = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
         fused = cut_short(whole, rankings, settings.shortlist, held=() if asked else context.window)
-        apart, stages.home = semantic.standing_out(rankings, self._usual_for(query, settings))
+        apart, stages.nearness = semantic.standing_out(rankings, self._usual_for(query, settings))
         stages.among = max((r.background.total for r in rankings if r.background), default=0)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
@@ -432,7 +433,7 @@ class RecallPipeline:
         """Relevance and reasons of each candidate: by the fitted gate where it covers the surface, else by the formula."""
         if settings.score == "situation" and candidates and self._gate.covers(query.surface):
             return self._gate.judge(
-                query, candidates, kinds=self._kinds, among=stages.among, home=stages.home
+                query, candidates, kinds=self._kinds, among=stages.among, nearness=stages.nearness
             )
         score = score_for(settings)
         return [score(query, one, self._kinds.get(one.memory.kind)) for one in candidates]

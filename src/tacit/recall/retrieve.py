@@ -78,8 +78,20 @@ def retrieve(
     spaces: Sequence[str],
     limit: int,
     remaining_ms: Callable[[], float],
+    wide: int = 0,
 ) -> Outcome[tuple[Ranking, ...]]:
     """Ask every space in `spaces` that can retrieve; `semantic` only with a `vector` of `identity`.
+
+    Args:
+        query: what is asked.
+        search: who answers.
+        vector: of the query's words.
+        identity: who made it.
+        spaces: which are asked.
+        limit: how many memories each space proposes.
+        remaining_ms: milliseconds left until the deadline.
+        wide: how many they propose, if that is more, whose hits are all they know of a memory; the others measure what is
+            listed, and more hits of theirs would only cost time.
 
     Returns:
         One ranking per space that answered in time, in the spaces' fixed order; notes name the others.
@@ -87,7 +99,7 @@ def retrieve(
     notes: list[str] = []
     found: dict[str, Ranking] = {}
     if query.error_signature:
-        found["error"] = search.error(query.error_signature, scope=query.scope, limit=limit)
+        found["error"] = search.error(query.error_signature, scope=query.scope, limit=max(limit, wide))
     for name in spaces:
         ask = SPACES[name].retrieve
         embedded = vector if name == "semantic" else None
@@ -96,11 +108,12 @@ def retrieve(
         if remaining_ms() <= 0:
             notes.append(f"{name} missed the deadline")
             continue
+        most = limit if SPACES[name].together is not None else max(limit, wide)
         if embedded is not None:
-            ranking = semantic.retrieve(search, query, limit, vector=embedded, identity=identity)
+            ranking = semantic.retrieve(search, query, most, vector=embedded, identity=identity)
         else:
             assert ask is not None
-            ranking = ask(search, query, limit)
+            ranking = ask(search, query, most)
         found[name] = ranking
     order = ("error", *SPACES)
     return Outcome(kept=tuple(found[name] for name in order if name in found), notes=tuple(notes))

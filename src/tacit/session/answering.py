@@ -1,5 +1,6 @@
-"""What may wait until an answer is out. In: jobs of the thread that owes it. Out: the same jobs, done once it has gone.
+"""What may wait until an answer is out. In: jobs of the thread that owes it; calls that nobody's turn waits for.
 
+Out: the same jobs, done once the answer has gone, and those calls, begun when no answer is owed.
 Waking another thread first would have it take the processor just when the answer is ready. Loads nothing.
 """
 
@@ -7,9 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from threading import local
+from threading import Condition, local
+
+MOST_S = 0.25
+"""So long does other work give way at most: answers that are owed without a pause must not stop it."""
 
 _HERE = local()
+
+
+class _Owed:
+    """How many answers all threads owe."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._count = 0
+
+    def add(self, change: int) -> None:
+        with self._changed:
+            self._count += change
+            if not self._count:
+                self._changed.notify_all()
+
+    def wait(self, most_s: float) -> bool:
+        if not self._count:  # read without the lock: a hook that begins just now is met either way
+            return True
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._count, timeout=most_s)
+
+
+_OWED = _Owed()
 
 
 @contextmanager
@@ -17,9 +44,11 @@ def answering() -> Generator[None, None, None]:
     """While inside, this thread owes somebody an answer; what `when_answered` is given is done at the end, whatever happened."""
     jobs: list[Callable[[], None]] = []
     _HERE.jobs = jobs
+    _OWED.add(1)
     try:
         yield
     finally:
+        _OWED.add(-1)
         _HERE.jobs = None
         for job in jobs:
             job()
@@ -32,3 +61,8 @@ def when_answered(job: Callable[[], None]) -> None:
         job()
     else:
         jobs.append(job)
+
+
+def give_way(most_s: float = MOST_S) -> bool:
+    """Wait until no thread owes an answer, `most_s` seconds at most; whether that is so. To be called with no lock held."""
+    return _OWED.wait(most_s)

@@ -298,6 +298,23 @@ def test_the_pool_drops_what_has_not_begun_by_its_deadline():
         asyncio.run(pool.run(lambda: 1))
 
 
+def test_what_a_turn_waits_for_goes_ahead_of_a_line_of_searches():
+    pool = WorkerPool(threads=1, queue=5)
+    release, done = threading.Event(), []
+
+    async def run() -> None:
+        searches = [asyncio.create_task(pool.run(lambda: release.wait(3))) for _ in range(3)]
+        await asyncio.sleep(0.02)
+        await pool.run(lambda: done.append("hook"), until_s=time.monotonic() + 3, ahead=True)
+        assert pool.count == 3
+        release.set()
+        assert all(await asyncio.gather(*searches))
+
+    asyncio.run(run())
+    assert pool.close(timeout_s=2)
+    assert done == ["hook"]
+
+
 def test_a_hook_tool_call_over_mcp_goes_to_the_engine_and_shows_no_error():
     engine = EngineDouble(lambda host, payload, _: json.dumps({"host": host, **payload}))
     parts = parts_of(engine)

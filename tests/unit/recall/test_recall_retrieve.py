@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from samples import NOW_MS, PROJECT, memory, query
+from tacit.backends.fake import FakeStore
 from tacit.config.settings import RecallSettings
+from tacit.model.changes import Add
 from tacit.model.pack import Surface
-from tacit.recall.retrieve import spaces_at
+from tacit.model.situation import Situation
+from tacit.model.trigger import Trigger
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+from tacit.recall.retrieve import retrieve, spaces_at
 
 SETTINGS = RecallSettings(
     spaces=("semantic", "lexical", "intent"),
@@ -32,3 +39,31 @@ def test_every_surface_asks_its_own_list(surface, asked):
 def test_an_empty_list_asks_all(surface):
     settings = SETTINGS.model_copy(update={"spaces_prompt": (), "spaces_on_demand": ()})
     assert spaces_at(settings, surface) == settings.spaces
+
+
+def test_only_spaces_whose_hits_are_all_they_know_propose_more_of_a_wide_search():
+    """Three memories fit; `intent` measures what is listed itself, so two proposals of it do."""
+    store, embedder = FakeStore(clock=FakeClock(now_ms=NOW_MS)), FakeEmbedder()
+    for name in "abc":
+        one = memory(
+            f"deploy {name}", id=name, scope=PROJECT, trigger=Trigger(actions=(("deploy_release", 1.0),))
+        )
+        store.apply([Add(memory=one)], vectors=embedder.embed([one.content]), identity=embedder.identity)
+    asked = query(
+        "deploy", surface=Surface.ON_DEMAND, situation=Situation(actions=(("deploy_release", 1.0),))
+    )
+    found = retrieve(
+        asked,
+        search=store.search,
+        vector=embedder.embed(["deploy"])[0],
+        identity=embedder.identity,
+        spaces=("semantic", "lexical", "intent"),
+        limit=2,
+        wide=9,
+        remaining_ms=lambda: 1e9,
+    ).kept
+    assert {ranking.space: len(ranking.hits) for ranking in found} == {
+        "semantic": 3,
+        "lexical": 3,
+        "intent": 2,
+    }

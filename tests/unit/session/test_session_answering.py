@@ -1,12 +1,12 @@
-"""What follows an answer waits for it, and is done whatever happens."""
+"""What follows an answer waits for it, and is done whatever happens; other calls give way to it."""
 
 from __future__ import annotations
 
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
-from tacit.session.answering import answering, when_answered
+from tacit.session.answering import answering, give_way, when_answered
 
 
 def test_jobs_wait_for_the_answer_in_order() -> None:
@@ -40,3 +40,33 @@ def test_other_threads_owe_nothing() -> None:
         other.start()
         other.join()
         assert done == ["other"]
+
+
+def test_calls_give_way_until_the_last_answer_is_out() -> None:
+    owed, out, gone = Event(), Event(), Event()
+
+    def answer() -> None:
+        with answering():
+            owed.set()
+            out.wait(3)
+
+    def call() -> None:
+        if give_way(3):
+            gone.set()
+
+    assert give_way(0)
+    threads = [Thread(target=answer), Thread(target=call)]
+    threads[0].start()
+    assert owed.wait(3)
+    threads[1].start()
+    assert not gone.wait(0.05)
+    out.set()
+    assert gone.wait(3)
+    for thread in threads:
+        thread.join()
+
+
+def test_nobody_gives_way_for_ever() -> None:
+    with answering():
+        assert not give_way(0.01)
+    assert give_way(0)

@@ -18,7 +18,7 @@ from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory
-from tacit.model.pack import Block, Surface
+from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
@@ -28,6 +28,7 @@ from tacit.reading.entities import find_entities
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.render import rendering
 from tacit.session import ledger
+from tacit.session.answering import give_way
 
 MAX_CHARS = 4000
 SESSIONS_READ = 8
@@ -37,6 +38,8 @@ BESIDE_MS = 10 * 60_000
 """Sessions whose last signals are no further apart are at work side by side."""
 LEAST_ANSWER = 100
 """Tokens below which a rest of the session's tokens is not worth an answer: its frame alone takes most of them."""
+STEP_ASIDE_S = 0.05
+"""So long does one step of an answer wait for hooks at most."""
 CLIENTS = "mcp"
 """Host of the records that only count what a client without a session was told."""
 Wanted = Callable[[Memory], str]
@@ -113,19 +116,37 @@ class Asking:
         most = budget_tokens or settings.recall.budgets.on_demand
         if key is None or not (sure or limited):
             return self._answer(query, visible, wanted, settings, most)[0]
-        with self._sessions.turn(key, timeout_s=5.0):
-            state = self._sessions.load(key) or SessionState(
-                key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms()
+        if (
+            not limited
+        ):  # a hook of this session must not wait for the answer: only counting it is done in turn
+            answer, packed = self._answer(
+                query, visible, wanted, settings, most, state=self._record(key, cwd)
             )
+            with self._sessions.turn(key, timeout_s=5.0):
+                self._sessions.save(self._counted(self._record(key, cwd), answer, packed))
+            return answer
+        with self._sessions.turn(key, timeout_s=5.0):
+            state = self._record(key, cwd)
             budget, refused = allowed_tokens(state, settings.recall)
             if refused:
                 return Answer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
-            budget = min(budget, most) if limited else most
-            answer, after = self._answer(query, visible, wanted, settings, budget, state=state)
-            if after is not None:
-                # What one of several was told does not count as known to the other.
-                self._sessions.save(after if sure else replace(after, ledger=state.ledger))
+            answer, packed = self._answer(
+                query, visible, wanted, settings, min(budget, most), state=state, waits=False
+            )
+            after = self._counted(state, answer, packed)
+            # What one of several was told does not count as known to the other.
+            self._sessions.save(after if sure else replace(after, ledger=state.ledger))
         return answer
+
+    def _record(self, key: SessionKey, cwd: str) -> SessionState:
+        known = self._sessions.load(key)
+        return known or SessionState(key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms())
+
+    def _counted(self, state: SessionState, answer: Answer, packed: Pack) -> SessionState:
+        """The record after `answer`."""
+        now = self._parts.clock.now_ms()
+        state = ledger.record(state, items=packed.items, block=answer.block, message_id="", at_ms=now)
+        return replace(state, answers=(*state.answers, answer.block.tokens))
 
     def newest(self, cwd: str) -> SessionKey | None:
         """The newest session at work in the project around `cwd`, or None."""
@@ -178,7 +199,10 @@ class Asking:
         settings: Settings,
         budget: int,
         state: SessionState | None = None,
-    ) -> tuple[Answer, SessionState | None]:
+        *,
+        waits: bool = True,
+    ) -> tuple[Answer, Pack]:
+        """The answer and what is in it; `waits` = it may give way to hooks, as no lock is held."""
         text = words.strip()[:MAX_CHARS]
         recall = settings.recall
         situation = self._pipeline.read(text) if text else Situation()
@@ -205,6 +229,7 @@ class Asking:
             in_context=wanted,
             turn=state.turn if state else 0,
             epoch=state.epoch if state else 0,
+            remaining_ms=_after_hooks if waits else _at_once,
         )
         now = self._parts.clock.now_ms()
         trace_id = new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5))
@@ -215,10 +240,18 @@ class Asking:
         if text and not settings.privacy.incognito:
             self._parts.store.save_trace(stored := clean_trace(trace, clean))
             self._sessions.feed.publish([stored])
-        if state is None:
-            return answer, None
-        state = ledger.record(state, items=done.pack.items, block=block, message_id="", at_ms=now)
-        return answer, replace(state, answers=(*state.answers, block.tokens))
+        return answer, done.pack
+
+
+def _at_once() -> float:
+    """Milliseconds that an answer may take: as many as it needs."""
+    return 1e9
+
+
+def _after_hooks() -> float:
+    """The same, asked before every costly step, which lets hooks go first."""
+    give_way(STEP_ASIDE_S)
+    return 1e9
 
 
 def _side_by_side(states: Sequence[SessionState]) -> tuple[SessionState, ...]:
