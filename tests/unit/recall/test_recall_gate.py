@@ -16,7 +16,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.recall.score.gate.evidence import EVIDENCE, USUAL_HOME, evidence_of, rarest_shared
+from tacit.recall.score.gate.evidence import EVIDENCE, USUAL_NEARNESS, evidence_of, rarest_shared
 from tacit.recall.score.gate.model import (
     CROWD,
     MANY,
@@ -81,8 +81,8 @@ def test_evidence_by_hand() -> None:
         round(math.log(5 / 1.5), 6),
         0.0,
     ]  # "commit": one of two, taken as one of four
-    assert column(table, "home") == [USUAL_HOME, USUAL_HOME]
-    assert column(evidence_of(asked(), rows, home=1.25), "home") == [1.25, 1.25]
+    assert column(table, "nearness") == [USUAL_NEARNESS, USUAL_NEARNESS]
+    assert column(evidence_of(asked(), rows, nearness=1.25), "nearness") == [1.25, 1.25]
 
 
 def test_a_shared_word_counts_by_how_few_of_the_list_hold_it() -> None:

@@ -9,7 +9,7 @@ from tacit.errors import InvalidInput
 from tacit.model.evidence import Hit, Ranking
 from tacit.ports.models import EmbedderIdentity
 from tacit.recall.score.gate.usual import SHARE, UsualPrompt, read_usual, shipped_usual, usual_text
-from tacit.recall.spaces.semantic import home
+from tacit.recall.spaces.semantic import nearness
 
 USUAL = UsualPrompt(
     embedder="e@1/2", vector=np.array([0.3, 0.0], np.float32), mean=0.1, deviation=0.2, manifest={"rows": 2}
@@ -39,15 +39,15 @@ def test_the_file_round_trip():
         read_usual("{}")
 
 
-def test_home_by_hand():
+def test_nearness_by_hand():
     hits = tuple(
         Hit(memory_id=name, score=score)
         for name, score in zip("abcdef", (0.9, 0.5, 0.4, 0.3, 0.2, 0.1), strict=True)
     )
-    found = home(
+    found = nearness(
         (Ranking(space="intent", hits=hits[5:]), Ranking(space="semantic", hits=hits)),
         mean=0.1,
         deviation=0.2,
     )
     assert found == pytest.approx((2.3 / 5 - 0.1) / 0.2)
-    assert home((), mean=0.1, deviation=0.2) is None
+    assert nearness((), mean=0.1, deviation=0.2) is None

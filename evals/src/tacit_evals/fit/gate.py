@@ -54,9 +54,9 @@ TOKENS = 30.0
 MOST_TOKENS = 400.0
 """No prompt is charged more than this: a loss has to have a bound."""
 PRIOR: Mapping[str, float] = {
-    "intent": 0.4, "breadth": 0.4, "character": 0.4, "cosine": 0.4, "rare": 0.4, "home": 0.2,
+    "intent": 0.4, "breadth": 0.4, "character": 0.4, "cosine": 0.4, "rare": 0.4, "nearness": 0.2,
 }  # fmt: skip
-"""Mean of the prior, per standard deviation of the evidence. Half as much for `home`: it tells strangers, not memories."""
+"""Mean of the prior, per standard deviation of the evidence. Half as much for `nearness`: it tells strangers, not memories."""
 PENALTY = 400.0
 """Precision of the prior: 1 / variance of each weight."""
 CROSS_WEIGHT = 0.2
@@ -89,10 +89,10 @@ class Listener:
         *,
         kinds: KindRegistry,
         among: int = 0,
-        home: float | None = None,
+        nearness: float | None = None,
     ) -> list[tuple[float, tuple[str, ...]]]:
         del kinds, among
-        self.heard.append((query, tuple(candidates), home))
+        self.heard.append((query, tuple(candidates), nearness))
         return [(0.0, ())] * len(candidates)
 
     def thresholds(self) -> Mapping[str, float]:
@@ -118,7 +118,7 @@ class Asked:
     nothing: bool = False
     crossed: bool = False
     given: bool = False
-    home: float | None = None
+    nearness: float | None = None
 
 
 def ask_all(
@@ -148,7 +148,7 @@ def ask_all(
                     start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms or project.prompts[-1].at_ms)
                     before = len(listener.heard)
                     pool.prompt(prompt, start, pool_of=other)
-                    query, candidates, home = (
+                    query, candidates, nearness = (
                         listener.heard[-1] if len(listener.heard) > before else (None, (), None)
                     )
                     crossed = other != project.name
@@ -166,7 +166,7 @@ def ask_all(
                             nothing=not crossed and prompt.judgment.nothing,
                             crossed=crossed,
                             given=given,
-                            home=home,
+                            nearness=nearness,
                         )
                     )
         finally:
@@ -215,7 +215,7 @@ def pairs_of(
     for number, one in enumerate(asked):
         if one.query is None or not one.candidates:
             continue
-        table = evidence_of(one.query, one.candidates, home=one.home)
+        table = evidence_of(one.query, one.candidates, nearness=one.nearness)
         for row, candidate in zip(table, one.candidates, strict=True):
             name = candidate.memory.id
             if name in one.marginal or (one.crossed and (name in one.generic or name in one.start)):
@@ -299,7 +299,7 @@ def predict(model: SurfaceModel, asked: Sequence[Asked]) -> list[Predicted]:
     for one in asked:
         logits: dict[str, float] = {}
         if one.query is not None and one.candidates:
-            gains = model.gains(evidence_of(one.query, one.candidates, home=one.home))
+            gains = model.gains(evidence_of(one.query, one.candidates, nearness=one.nearness))
             totals = gains.sum(axis=1) + model.bias
             logits = {
                 candidate.memory.id: float(total)

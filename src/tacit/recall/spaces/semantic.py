@@ -48,14 +48,14 @@ class Reference(Protocol):
 def standing_out(
     rankings: Sequence[Ranking], reference: Reference | None
 ) -> tuple[Callable[[str], float], float | None]:
-    """`apart` and `home`, measured by `reference`; without one, by what whole prompts have, and `home` is not known."""
+    """`apart` and `nearness`, measured by `reference`; without one, by what whole prompts have, and `nearness` is not known."""
     if reference is None:
         return apart(rankings), None
     mean, deviation = reference.mean, reference.deviation
-    return apart(rankings, mean=mean, deviation=deviation), home(rankings, mean=mean, deviation=deviation)
+    return apart(rankings, mean=mean, deviation=deviation), nearness(rankings, mean=mean, deviation=deviation)
 
 
-def home(rankings: Sequence[Ranking], *, mean: float, deviation: float) -> float | None:
+def nearness(rankings: Sequence[Ranking], *, mean: float, deviation: float) -> float | None:
     """How near the prompt is to what the scope holds: its `NEAREST` best cosines, in deviations above what is usual.
 
     None without a ranking of this space. A prompt of another project is far from everything, which `apart` cannot tell.

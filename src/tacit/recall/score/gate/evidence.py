@@ -8,7 +8,7 @@
     rare           greatest ln((n + 1) / (k + 0.5)) of the prompt's words that the memory holds too, at least 0; n = length of
                    the list, `LEAST_LIST` at least, k = how many of it hold that word (the idf of Robertson and Sparck Jones,
                    1976, in the smoothed form of Lucene); 0 without one
-    home           deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.home`): a
+    nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.nearness`): a
                    prompt that this project has nothing to say to is far from all of it; the same for all candidates
 
 Only `rare` looks at the list: which words are usual in a project is best told by what it has to say on this matter.
@@ -33,7 +33,7 @@ from tacit.reading.words.stems import stem_list
 
 Row = NDArray[np.float64]
 
-EVIDENCE: tuple[str, ...] = ("intent", "breadth", "character", "cosine", "rare", "home")
+EVIDENCE: tuple[str, ...] = ("intent", "breadth", "character", "cosine", "rare", "nearness")
 """Names of the columns."""
 
 SURE = 0.01
@@ -49,17 +49,17 @@ LEAST_LIST = 4
 
 QUIET = (0.18, 1.3)
 """Character and cosine of the mean candidate of the judged short lists."""
-USUAL_HOME = 2.5
+USUAL_NEARNESS = 2.5
 """Of a mean prompt in its own project; taken where nothing is known."""
 
 
-def evidence_of(query: Query, candidates: Sequence[Candidate], *, home: float | None = None) -> Row:
-    """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`); `home` is None where it is not known."""
+def evidence_of(query: Query, candidates: Sequence[Candidate], *, nearness: float | None = None) -> Row:
+    """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`); `nearness` is None where it is not known."""
     # One by one: for a list as short as this, setting up arrays takes longer than the numbers.
     if not candidates:
         return np.zeros((0, len(EVIDENCE)))
     rare = rarest_shared(query.raw_text, [candidate.memory.content for candidate in candidates])
-    near = USUAL_HOME if home is None else home
+    near = USUAL_NEARNESS if nearness is None else nearness
     rows: list[tuple[float, ...]] = []
     for candidate, rarity in zip(candidates, rare, strict=True):
         scores = dict(candidate.scores)

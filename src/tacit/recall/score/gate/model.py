@@ -115,7 +115,7 @@ class Gate(Protocol):
         *,
         kinds: KindRegistry,
         among: int = 0,
-        home: float | None = None,
+        nearness: float | None = None,
     ) -> Sequence[tuple[float, tuple[str, ...]]]:
         """Relevance (0-1) with short reasons for every candidate, in the order given.
 
@@ -124,7 +124,7 @@ class Gate(Protocol):
             candidates: the short list.
             kinds: the kinds.
             among: memories in scope.
-            home: see `recall.spaces.semantic.home`.
+            nearness: see `recall.spaces.semantic.nearness`.
         """
         ...
 
@@ -151,11 +151,11 @@ class GateModel:
         *,
         kinds: KindRegistry,
         among: int = 0,
-        home: float | None = None,
+        nearness: float | None = None,
     ) -> tuple[tuple[float, tuple[str, ...]], ...]:
         """Relevance with short reasons, strongest first, for every candidate in the order given."""
         model = self.surfaces[query.surface]
-        gains = model.gains(evidence_of(query, candidates, home=home))
+        gains = model.gains(evidence_of(query, candidates, nearness=nearness))
         values = model.relevance(gains, among=among).tolist()
         share = share_of_few(len(candidates))
         judged: list[tuple[float, tuple[str, ...]]] = []
