@@ -13,9 +13,10 @@ import { join, resolve } from "node:path"
 // `tacit install opencode` fills this line in; TACIT_HOME wins over it.
 const INSTALLED = { home: "", launcher: "" }
 
-const PROMPT_MS = 400
-const START_MS = 800
-const TOOL_MS = 400
+const NAMED_MS = Math.min(Number(process.env.TACIT_HOOK_DEADLINE_MS) || 0, 60000) // as for the hooks of other hosts
+const PROMPT_MS = NAMED_MS > 0 ? NAMED_MS : 400
+const START_MS = NAMED_MS > 0 ? NAMED_MS : 800
+const TOOL_MS = NAMED_MS > 0 ? NAMED_MS : 400
 const REST_MS = 300 // after an unanswered request nothing is asked for so long ...
 const REST_LONG_MS = 3000 // ... and so long when it was not the first one in a row
 const SPAWN_AGAIN_MS = 30000

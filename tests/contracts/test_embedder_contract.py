@@ -56,14 +56,14 @@ def _onnx_folder(path: Path) -> OnnxFolder:
 
 def _openai(stack: ExitStack) -> OpenAIEmbedder:
     server = stack.enter_context(model_server(dimensions=16))
-    client = JsonClient(server.address, timeout_ms=4000)
+    client = JsonClient(server.address, timeout_ms=30_000)
     stack.callback(client.close)
     return OpenAIEmbedder(model="some-model", dimensions=16, client=client)
 
 
 def _ollama(stack: ExitStack) -> OllamaEmbedder:
     server = stack.enter_context(model_server(dimensions=16))
-    client = JsonClient(server.address, timeout_ms=4000)
+    client = JsonClient(server.address, timeout_ms=30_000)
     stack.callback(client.close)
     return OllamaEmbedder(model="some-model", dimensions=16, client=client)
 

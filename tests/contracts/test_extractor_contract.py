@@ -34,7 +34,7 @@ def extractor(request: pytest.FixtureRequest) -> Iterator[Extractor]:
     with extraction_server() as server:
         dialect = OPENAI if request.param == "openai" else ANTHROPIC
         address = f"{server.address}/v1" if dialect is OPENAI else server.address
-        client = JsonClient(address, headers=dialect.headers("k"), timeout_ms=4000)
+        client = JsonClient(address, headers=dialect.headers("k"), timeout_ms=30_000)
         yield RemoteExtractor(dialect, model="own", most_output_tokens=500, client=client)
         client.close()
 

@@ -65,7 +65,7 @@ def test_threads_get_the_same_scores(model: Reranker) -> None:
 
 
 def test_is_ready_in_a_while_without_making_anybody_wait(model: Reranker) -> None:
-    for _ in range(400):
+    for _ in range(3000):
         if model.ready:
             break
         time.sleep(0.01)

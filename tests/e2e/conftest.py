@@ -7,7 +7,7 @@ import pytest
 from e2e.drivers.clients import require_client
 from e2e.drivers.sandbox import Sandbox
 
-MEASURED = pytest.StashKey[list[str]]()
+MEASURED = "measured: "
 
 
 @pytest.fixture
@@ -17,18 +17,24 @@ def sandbox():
 
 
 @pytest.fixture
-def report(record_property, request):
+def report(record_property):
     """Say a measured value: shown in the closing lines of the run and kept in the junit file."""
 
     def say(name: str, value: str) -> None:
-        record_property(name, value)
-        request.config.stash.setdefault(MEASURED, []).append(f"{request.node.name}: {name} = {value}")
+        record_property(MEASURED + name, value)
 
     return say
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    if measured := config.stash.get(MEASURED, []):
+def pytest_terminal_summary(terminalreporter):
+    # From the reports and not from memory: tests may have run in other processes.
+    measured = [
+        f"{report.nodeid.rpartition('::')[2]}: {name.removeprefix(MEASURED)} = {value}"
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if report.when == "call" and name.startswith(MEASURED)
+    ]
+    if measured:
         terminalreporter.section("measured with real clients")
         for line in measured:
             terminalreporter.line(line)

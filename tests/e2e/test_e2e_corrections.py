@@ -11,7 +11,7 @@ import pytest
 
 from tacit.hosts.probe.stub_model import find_places
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.e2e
 
 LINT = "Remember that we always run `make lint` before committing."
 OLD_LINT = "always run `make lint` before committing"
@@ -21,7 +21,7 @@ NEW_PORT = "We don't run the staging API on port 8080 any more; always run the s
 COMMIT = "Commit what we have."
 
 
-def wait_for(sandbox, *, gone=(), there=(), timeout_s=20.0):
+def wait_for(sandbox, *, gone=(), there=(), timeout_s=90.0):
     """Wait until the active memories hold each of `there` and none of `gone`; what they are then."""
     end = time.monotonic() + timeout_s
     while True:

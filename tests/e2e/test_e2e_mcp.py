@@ -14,7 +14,7 @@ from tacit.mcp.server import INSTRUCTIONS
 from tacit.mcp.tools import TOOLS
 from tacit.providers.tokens import make_token_counter
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.e2e
 
 PREFIX = "mcp__tacit__"
 CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."

@@ -13,7 +13,7 @@ from tacit.hosts.probe import opencode as opencode_probe
 from tacit.hosts.probe.stub_model import find_places
 from tacit.model.session import SessionKey
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 EARLIER = (
     ("Remember that auth uses JWT tokens in httpOnly cookies.", "httpOnly"),
@@ -129,7 +129,7 @@ def test_title_and_summary_requests_are_left_alone(sandbox, installed):
         session = server.create_session()
         server.prompt(session, "Commit what we have.")
         assert newest(sandbox).find("make lint")
-        assert sandbox.stub.wait_for("title generator", timeout_s=10), "the client asked for a title"
+        assert sandbox.stub.wait_for("title generator", timeout_s=60), "the client asked for a title"
         server.summarize(session)
     helpers = [r for r in sandbox.stub.model_requests if not r.offers_tools]
     assert helpers
@@ -173,7 +173,7 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
         assert (turn.text, turn.error) == ("two", None)
         assert sandbox.wait_for_daemon() != killed
         fresh = server.create_session()
-        end = time.monotonic() + 20
+        end = time.monotonic() + 90
         while not newest(sandbox).find("make lint") and time.monotonic() < end:
             time.sleep(0.5)  # the plugin leaves a daemon that did not answer alone for a while
             server.prompt(fresh, "hello")
@@ -235,7 +235,7 @@ def _memory_block(request) -> str:
     return place.text[place.offset :].partition("[/MEMORY]")[0]
 
 
-def _session_is_stored(sandbox, session: str, *, wanted: bool, timeout_s: float = 8.0) -> bool:
+def _session_is_stored(sandbox, session: str, *, wanted: bool, timeout_s: float = 60.0) -> bool:
     """Whether the store holds the live record, as `wanted`, waiting for it."""
     key = SessionKey(host="opencode", session_id=session)
     end = time.monotonic() + timeout_s

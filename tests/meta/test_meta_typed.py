@@ -36,7 +36,6 @@ def test_the_package_says_that_it_is_typed() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_a_program_of_somebody_else_is_checked_strictly(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -11,7 +11,7 @@ from tacit import InjectionResult, Tacit
 from tacit.daemon.client import DaemonClient
 from tacit.errors import NotFound
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.slow
 RULE = "Run make lint before every commit."
 ASK = "Please commit the changes in the billing module now."
 

@@ -24,7 +24,7 @@ from tacit.ports.store import MemoryFilter
 
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.slow
 
 BLOCK = re.compile(r"(?:\n\n)?<tacit-memory\b.*?</tacit-memory>", re.DOTALL)
 SETTINGS = {

@@ -743,7 +743,6 @@ def minilm():
 
 @acceptance("typed", "9.2-a", "9.2-b", "9.2-c", "9.2-d")
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("query", "found", "left"),
     [

@@ -29,7 +29,7 @@ FIRST, SECOND = "1f6d0c1e-5f0a-4d3b-9a53-6f2f7d8f0b11", "2e7d1c2f-6a1b-4e4c-8b64
 START_TOKENS = 85
 """The frame and one line. Small on purpose: with the default of 2000 the start pack would hold all of so few memories,
 and no prompt would get anything more."""
-DEADLINE_MS = 5_000.0
+DEADLINE_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,10 @@ def play(folder: Path) -> dict[str, Any]:
     project.mkdir()
     transcript = folder / "session.jsonl"
     transcript.write_text(_recorded(str(project)), encoding="utf-8")
-    engine = open_engine(folder / "home", overrides={"recall": {"budgets": {"start": START_TOKENS}}})
+    engine = open_engine(
+        folder / "home",
+        overrides={"recall": {"budgets": {"start": START_TOKENS}, "deadline_ms": DEADLINE_MS}},
+    )
     stage = _Stage(engine=engine, project=project, transcript=transcript)
     try:
         stage.tell(FIRST, "SessionStart", source="startup")

@@ -6,6 +6,7 @@ the hook client's own way, so that there is one way to start it. Never opens the
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import http.client
 import json
@@ -22,7 +23,11 @@ from tacit.config.home import Home
 from tacit.daemon.launcher import hook_source
 from tacit.daemon.lifecycle import ask_health, read_facts, version_key
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, error_of
+from tacit.hosts.probe.process import is_running
 from tacit.providers.unix_http import ask
+
+LAST_MOMENTS_S = 5.0
+"""How long a daemon that let its lock go is waited for: its number may be somebody else's, seen from a container."""
 
 SIGNS: Mapping[str, str] = {
     "n": "no daemon in time",
@@ -114,9 +119,10 @@ class DaemonClient:
     def _start(self) -> None:
         command = [sys.executable, "-I", "-S", "-E", os.fspath(hook_source()), "start"]
         environ = dict(os.environ, TACIT_HOME=os.fspath(self.home.root))
-        subprocess.run(
-            command, check=False, timeout=10, env=environ, stdin=subprocess.DEVNULL, capture_output=True
-        )
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a slow machine; who asked goes on looking
+            subprocess.run(
+                command, check=False, timeout=10, env=environ, stdin=subprocess.DEVNULL, capture_output=True
+            )
 
     def stop(self, timeout_s: float = 15.0) -> bool:
         """Ask the daemon to stop and wait until it has; False when none was running.
@@ -124,6 +130,7 @@ class DaemonClient:
         Raises:
             DaemonError: if it is still there after `timeout_s`.
         """
+        pid = health.get("pid") if (health := ask_health(self.home, timeout_s=2.0)) else None
         try:
             self.request("POST", "/stop", timeout_s=5.0)
         except DaemonUnavailable:
@@ -137,6 +144,10 @@ class DaemonClient:
                     f"The daemon (process {facts.pid if facts else 'unknown'}) did not stop within {timeout_s:g} s.",
                     hint="It may be finishing long work; ask again, or end the process.",
                 )
+            time.sleep(0.02)
+        # Its lock comes free a moment before it is gone; who removes the home next should find nobody in it.
+        until = time.monotonic() + LAST_MOMENTS_S
+        while isinstance(pid, int) and pid > 0 and is_running(pid) and time.monotonic() < until:
             time.sleep(0.02)
         return True
 

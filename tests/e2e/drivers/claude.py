@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from e2e.drivers.sandbox import Sandbox
+from e2e.drivers.sandbox import PATIENT, Sandbox
 from tacit.hosts.probe import claude_code, process
 
 ALLOWED_TOOLS = "Bash Read Edit Write Agent"
@@ -48,7 +48,7 @@ class ClaudeCode:
         *,
         resume: str = "",
         go_on: bool = False,
-        timeout_s: float = 60.0,
+        timeout_s: float = 180.0,
         **environment: str,
     ) -> ClaudeTurn:
         """One `claude -p` run: a session of its own, or `resume` an id, or `go_on` with the newest one."""
@@ -79,7 +79,7 @@ class ClaudeCode:
     def _environment(self, **more: str) -> dict[str, str]:
         sandbox = self.sandbox
         base = claude_code.environment(sandbox.stub.url, home=sandbox.home, tacit_home=sandbox.tacit_home)
-        return {**base, **more}
+        return {**base, **PATIENT, **more}
 
 
 class ClaudeSession:
@@ -107,7 +107,7 @@ class ClaudeSession:
     def __exit__(self, *error) -> None:
         self.close()
 
-    def ask(self, prompt: str, *, timeout_s: float = 60.0) -> ClaudeTurn:
+    def ask(self, prompt: str, *, timeout_s: float = 180.0) -> ClaudeTurn:
         """Send one prompt (or `/compact`, `/clear`) and wait for its result."""
         started = time.monotonic()
         message = {"type": "user", "message": {"role": "user", "content": prompt}}
@@ -123,12 +123,12 @@ class ClaudeSession:
             if event.get("type") == "result":
                 return _turn(event, (time.monotonic() - started) * 1000)
 
-    def close(self, *, timeout_s: float = 20.0) -> int:
+    def close(self, *, timeout_s: float = 90.0) -> int:
         """End the session as a person does; return the exit code."""
         if self._process.poll() is None:
             self._process.stdin.close()
         code = self._process.wait(timeout_s)
-        self._reader.join(5)
+        self._reader.join(30)
         self._process.stdout.close()
         return code
 

@@ -11,7 +11,7 @@ from typing import Self
 
 import httpx
 
-from e2e.drivers.sandbox import Sandbox
+from e2e.drivers.sandbox import PATIENT, Sandbox
 from tacit.hosts.probe import opencode
 
 MODEL = {"providerID": opencode.PROVIDER, "modelID": opencode.MODEL}
@@ -48,7 +48,7 @@ class OpenCode:
     def environment(self, **more: str) -> dict[str, str]:
         sandbox = self.sandbox
         base = opencode.environment(sandbox.stub.url, home=sandbox.home, tacit_home=sandbox.tacit_home)
-        return {**base, **more}
+        return {**base, **PATIENT, **more}
 
 
 class OpenCodeServer:
@@ -56,6 +56,14 @@ class OpenCodeServer:
 
     def __init__(self, client: OpenCode, **environment: str) -> None:
         started = time.monotonic()
+        self._start(client, environment)
+        while not self._is_up(180):  # somebody else may have taken the port between the look and the start
+            assert "ServeError" in self._end_of_log(), f"opencode serve ended\n{self._end_of_log()}"
+            self._http.close()
+            self._start(client, environment)
+        self.start_ms = (time.monotonic() - started) * 1000
+
+    def _start(self, client: OpenCode, environment: dict[str, str]) -> None:
         port = _free_port()
         self.log = client.sandbox.root / f"opencode-{port}.log"
         with self.log.open("w") as log:
@@ -67,9 +75,7 @@ class OpenCodeServer:
                 stderr=subprocess.STDOUT,
             )
         self.address = f"http://127.0.0.1:{port}"
-        self._http = httpx.Client(base_url=self.address, timeout=90, trust_env=False)
-        self._wait_until_up(60)
-        self.start_ms = (time.monotonic() - started) * 1000
+        self._http = httpx.Client(base_url=self.address, timeout=240, trust_env=False)
 
     def __enter__(self) -> Self:
         return self
@@ -109,7 +115,7 @@ class OpenCodeServer:
         """End the server."""
         self._http.close()
         self._process.terminate()
-        self._process.wait(15)
+        self._process.wait(60)
 
     def _call(self, method: str, path: str, body: object = None):
         reply = self._http.request(method, path, json=body)
@@ -118,14 +124,16 @@ class OpenCodeServer:
         )
         return reply.json()
 
-    def _wait_until_up(self, timeout_s: float) -> None:
+    def _is_up(self, timeout_s: float) -> bool:
+        """Wait until the server answers; False when it has ended instead."""
         # A request that arrives while the server still starts is never answered: ask often, wait briefly.
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
-            assert self._process.poll() is None, f"opencode serve ended\n{self._end_of_log()}"
+            if self._process.poll() is not None:
+                return False
             try:
                 if self._http.get("/global/health", timeout=1).status_code == 200:
-                    return
+                    return True
             except httpx.TransportError:
                 pass
             time.sleep(0.05)

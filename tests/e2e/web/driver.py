@@ -57,7 +57,7 @@ class Served:
         """Run `tacit` in this home."""
         environ = {**os.environ, "TACIT_HOME": str(self.home), "NO_COLOR": "1"}
         command = [sys.executable, "-m", "tacit.cli.main", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, env=environ, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, env=environ, timeout=240)
 
     def api(self, path: str, method: str = "GET", body: object = None) -> Any:
         """Ask the API over the socket."""
@@ -129,7 +129,7 @@ def signed_in(
         timezone_id="UTC",
         reduced_motion="reduce",
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
@@ -148,7 +148,7 @@ def visit(page: Page, path: str) -> None:
     settle(page)
 
 
-def settle(page: Page, *, within_ms: int = 15_000) -> None:
+def settle(page: Page, *, within_ms: int = 60_000) -> None:
     """Wait until nothing is being loaded; the live stream stays open, so network silence is no sign."""
     # Not `wait_for_function`: it needs eval, which the page's policy forbids.
     for _ in range(within_ms // 50):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 from e2e.web.driver import settle
 
 pytestmark = pytest.mark.e2e
+expect.set_options(timeout=60_000)
 
 
 def memory_of(served, words: str) -> dict:
@@ -78,25 +80,33 @@ def test_forget_merge_and_remember(go, web_home):
 
 def test_the_review_queue_is_worked_through_with_keys(go, web_home):
     waiting = web_home.api("/v1/review")["review"]
+
+    def shown(gone: int) -> None:
+        number = len(waiting) - gone
+        expect(page.locator(".review-count")).to_have_text(f"{number} statement{'' if number == 1 else 's'}")
+
     page = go("/ui/review")
     first = page.locator(".statement p").first.inner_text()
     page.keyboard.press("j")
+    expect(page.locator(".statement p").first).not_to_have_text(first)
     second = page.locator(".statement p").first.inner_text()
-    assert second != first
     page.keyboard.press("a")
     page.get_by_text("Accepted").first.wait_for()
+    shown(1)
     assert memory_of(web_home, second.rstrip("."))["status"] == "active"
     page.keyboard.press("e")
     page.get_by_role("textbox", name="Better words").fill("Shipping labels are kept for two hours.")
     page.keyboard.press("Control+Enter")
-    page.get_by_text("Accepted").nth(1).wait_for()
+    shown(2)  # the first word in the corner may be gone by then
     assert memory_of(web_home, "kept for two hours")["status"] == "active"
     left = web_home.api("/v1/review")["review"]
     assert len(left) == len(waiting) - 2
     page.keyboard.press("r")
     page.get_by_text("Rejected").wait_for()
+    shown(3)
     page.keyboard.press("u")
     page.get_by_text("Taken back").first.wait_for()
+    shown(2)
     assert len(web_home.api("/v1/review")["review"]) == len(left)
     page.keyboard.press("g")
     page.keyboard.press("r")  # goes to this page; it does not reject
@@ -109,14 +119,14 @@ def test_a_trace_is_replayed_at_another_threshold_and_judged(go, web_home):
     trace = next(row for row in rows if row["text"] == "commit this please" or row["injected"])
     page = go(f"/ui/traces/{trace['id']}")
     kept = page.locator('.lane[data-fate="injected"]')
-    assert kept.count() == len(trace["injected"])
+    expect(kept).to_have_count(len(trace["injected"]))
     assert page.locator(".block pre").inner_text().count("- [") == len(trace["injected"])
     slider = page.get_by_role("slider", name="Threshold")
     slider.focus()
     for _ in range(3):
         page.keyboard.press("End")
     page.get_by_text("fewer").wait_for()
-    assert page.locator('.lane[data-now="gone"]').count() == len(trace["injected"])
+    expect(page.locator('.lane[data-now="gone"]')).to_have_count(len(trace["injected"]))
     page.keyboard.press("Home")
     page.get_by_text("more", exact=False).first.wait_for()
     page.get_by_role("button", name="Back to").click()
@@ -174,7 +184,7 @@ def test_the_playground_says_what_each_stage_keeps_and_stores_nothing(go, web_ho
     page.get_by_role("textbox", name="Prompt").fill("commit this please")
     page.keyboard.press("Control+Enter")
     page.locator(".lane").first.wait_for()
-    assert page.get_by_role("button", name="guard").count() >= 1
+    page.get_by_role("button", name="guard").first.wait_for()
     page.get_by_role("slider", name="Threshold").focus()
     page.keyboard.press("Home")
     page.locator(".gate b").wait_for()

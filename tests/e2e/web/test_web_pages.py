@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
+from playwright.sync_api import expect
 
 from e2e.web.driver import NARROW, PAGES, WIDE, settle, signed_in, visit
 
 pytestmark = pytest.mark.e2e
+expect.set_options(timeout=60_000)
 SERIOUS = ("serious", "critical")
 
 
@@ -107,9 +109,9 @@ def test_a_phone_gets_its_navigation_in_a_drawer(narrow_page):
 def test_the_keyboard_reaches_everything(go):
     page = go("/ui/")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
+    expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    expect(page.locator("#main")).to_be_focused()
     for key, heading in (
         ("m", "Memories"),
         ("r", "Review"),

@@ -106,7 +106,6 @@ NAMES = (
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("host", sorted(EVENTS))
 def test_any_payload_is_answered_or_named_as_invalid(engine, place, host):
     answered: list[str] = []
@@ -139,7 +138,6 @@ def test_any_payload_is_answered_or_named_as_invalid(engine, place, host):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("preset", ["focused", "refresh"])
 def test_no_memory_closes_or_opens_a_block(make_engine, place, preset):
     engine = make_engine(preset=preset)

@@ -116,7 +116,6 @@ def test_the_cache_meter_by_hand() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_a_held_out_session_gets_nothing_and_both_are_counted(tmp_path: Path) -> None:
     settings = {
         "embedder": {"provider": "fake"},

@@ -37,7 +37,6 @@ def test_without_prompts_nothing_is_proposed(engine):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_crossed_prompts_are_held_to_the_bound_and_only_consent_writes(engine, tmp_path):
     for name in ("shop", "mill"):
         folder = tmp_path / name

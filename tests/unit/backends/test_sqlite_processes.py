@@ -37,7 +37,7 @@ class Workers:
 
     def finish(self, process: subprocess.Popen[str]) -> list[str]:
         """Lines the process printed; it must have ended without an error."""
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
         assert process.returncode == 0, err
         return out.split()
 
@@ -64,7 +64,6 @@ def stored(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_writers_and_readers_of_several_processes_share_a_store(workers: Workers) -> None:
     writers = [workers.start("write", f"w{number}", 4) for number in range(3)]
     readers = [workers.start("read", f"r{number}", 4) for number in range(2)]
@@ -76,7 +75,6 @@ def test_writers_and_readers_of_several_processes_share_a_store(workers: Workers
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_a_killed_writer_loses_nothing_it_had_acknowledged(workers: Workers) -> None:
     acknowledged: list[str] = []
     for number in range(3):
@@ -86,7 +84,7 @@ def test_a_killed_writer_loses_nothing_it_had_acknowledged(workers: Workers) -> 
         time.sleep(0.3 + 0.1 * number)
         os.kill(writer.pid, signal.SIGKILL)
         acknowledged += writer.stdout.read().split()
-        assert writer.wait(timeout=30) == -signal.SIGKILL
+        assert writer.wait(timeout=120) == -signal.SIGKILL
         # The lock of a killed process is free at once, and the next process finds a sound store.
         found = stored(workers.root)
         assert {name: f"whole {name}" for name in acknowledged}.items() <= found.items()

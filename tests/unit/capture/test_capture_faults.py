@@ -18,7 +18,6 @@ EVERY_STEP = {
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_a_kill_at_any_step_loses_nothing_acknowledged_and_doubles_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(DRIVER), str(tmp_path)], capture_output=True, text=True, timeout=240, check=True

@@ -158,7 +158,6 @@ def test_serve_in_the_background_says_where_it_listens(tacit):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_reindex_renews_vectors_of_another_embedder(tacit):
     tacit("remember", RULE)  # with the fake embedder
     tacit("stop")

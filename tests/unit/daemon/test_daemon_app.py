@@ -47,7 +47,7 @@ def ask(parts: DaemonParts, talk: Callable[[httpx.AsyncClient], Awaitable[None]]
     try:
         asyncio.run(run())
     finally:
-        parts.pool.close(timeout_s=2)
+        parts.pool.close(timeout_s=20)
 
 
 def test_a_hook_gets_the_engines_text_and_the_version():
@@ -133,7 +133,7 @@ def test_what_breaks_in_the_engine_is_an_empty_error_without_its_text(caplog):
 
 def test_over_the_limit_is_an_answer_at_once():
     release = threading.Event()
-    parts = parts_of(EngineDouble(lambda *_: "late" if release.wait(3) else ""), threads=1, queue=1)
+    parts = parts_of(EngineDouble(lambda *_: "late" if release.wait(30) else ""), threads=1, queue=1)
 
     async def talk(client: httpx.AsyncClient) -> None:
         running = [asyncio.create_task(client.post("/hook/plain", content="{}")) for _ in range(2)]
@@ -150,7 +150,7 @@ def test_over_the_limit_is_an_answer_at_once():
 
 def test_past_the_deadline_is_an_answer_too():
     release = threading.Event()
-    parts = parts_of(EngineDouble(lambda *_: "late" if release.wait(3) else ""))
+    parts = parts_of(EngineDouble(lambda *_: "late" if release.wait(30) else ""))
 
     async def talk(client: httpx.AsyncClient) -> None:
         reply = await client.post("/hook/plain", content="{}", headers={"X-Tacit-Deadline-Ms": "60"})
@@ -180,8 +180,10 @@ def test_health_tells_who_it_is_and_does_not_count_as_use():
         assert told["version"] == __version__
         assert told["home"] == "/h"
         assert told["idle_s"] >= 0.05
+        began = time.monotonic()
         await client.post("/hook/plain", content="{}")
-        assert (await client.get("/health")).json()["idle_s"] < 0.05
+        idle_s = (await client.get("/health")).json()["idle_s"]
+        assert idle_s <= time.monotonic() - began
 
     ask(parts, talk)
 
@@ -194,7 +196,8 @@ def test_stop_answers_before_it_stops():
     async def talk(client: httpx.AsyncClient) -> None:
         assert (await client.post("/stop")).status_code == 202
         assert stopped == []
-        await asyncio.sleep(0.1)
+        while not stopped:  # noqa: ASYNC110 - it is told by nothing else
+            await asyncio.sleep(0.01)
         assert stopped == [True]
 
     ask(parts, talk)
@@ -210,7 +213,7 @@ def test_an_engine_that_cannot_be_opened_says_why_and_is_tried_again():
         return EngineDouble(lambda *_: "open now")
 
     parts = DaemonParts(
-        source=EngineSource(open_it, retry_s=0.05), pool=WorkerPool(threads=1, queue=1), home="/h"
+        source=EngineSource(open_it, retry_s=2.0), pool=WorkerPool(threads=1, queue=1), home="/h"
     )
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -218,7 +221,7 @@ def test_an_engine_that_cannot_be_opened_says_why_and_is_tried_again():
             reply = await client.post(path, content="{}")
             assert reply.status_code == 409
             assert reply.json()["code"] == "store_newer"
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(2.1)
         assert (await client.post("/hook/plain", content="{}")).text == "open now"
 
     ask(parts, talk)
@@ -233,8 +236,8 @@ def test_a_broken_program_is_reported_to_whoever_runs_it():
 
     source = EngineSource(open_it, on_broken=broken.set)
     waiting: Future[object] = source.begin()
-    assert isinstance(waiting.exception(timeout=3), RuntimeError)
-    assert broken.wait(3)
+    assert isinstance(waiting.exception(timeout=30), RuntimeError)
+    assert broken.wait(30)
     assert source.ready is None
 
 
@@ -283,7 +286,7 @@ def test_the_pool_drops_what_has_not_begun_by_its_deadline():
     release, ran = threading.Event(), []
 
     async def run() -> None:
-        first = asyncio.create_task(pool.run(lambda: release.wait(3)))
+        first = asyncio.create_task(pool.run(lambda: release.wait(30)))
         await asyncio.sleep(0.02)
         with pytest.raises(TimeoutError):
             await pool.run(lambda: ran.append(1), until_s=time.monotonic() + 0.05)
@@ -291,7 +294,7 @@ def test_the_pool_drops_what_has_not_begun_by_its_deadline():
         assert await first
 
     asyncio.run(run())
-    assert pool.close(timeout_s=2)
+    assert pool.close(timeout_s=20)
     assert ran == []
     assert pool.count == 0
     with pytest.raises(Busy):

@@ -50,7 +50,7 @@ class Place:
 
     def connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(10)
+        connection.settimeout(30)
         connection.connect(str(self.path))
         return connection
 
@@ -77,7 +77,7 @@ def place(folder: Path, answer: Answer) -> Generator[Place]:
     try:
         yield made
     finally:
-        assert made.door.close(timeout_s=5)
+        assert made.door.close(timeout_s=30)
         made.bound.close()
         made.parts.pool.close(timeout_s=1)
         for connection in made.handed:
@@ -99,7 +99,7 @@ def test_a_hook_gets_the_exact_bytes_and_the_version(tmp_path: Path) -> None:
         assert headers["x-tacit-version"] == __version__
         assert here.parts.counters.values()["injections"] == 1
         assert here.parts.counters.values()["requests"] == 1
-    assert 3000 < deadlines[0] < 5000
+    assert 1000 < deadlines[0] < 5000
 
 
 def test_silence_is_an_empty_body_and_json_is_called_so(tmp_path: Path) -> None:
@@ -154,11 +154,11 @@ def test_what_the_engine_refuses_or_breaks_on_costs_nobody_else(tmp_path: Path) 
 def test_everything_else_is_handed_over_unread(tmp_path: Path, raw: bytes) -> None:
     with place(tmp_path, lambda *_: "never") as here, closing(here.connect()) as client:
         client.sendall(raw)
-        until = time.monotonic() + 5
+        until = time.monotonic() + 30
         while not here.handed and time.monotonic() < until:
             time.sleep(0.01)
         (connection,) = here.handed
-        connection.settimeout(5)
+        connection.settimeout(30)
         assert connection.recv(100) == raw
 
 
@@ -184,15 +184,15 @@ def test_closing_waits_for_what_is_being_answered(tmp_path: Path) -> None:
 
     def slow(*_: object) -> str:
         begun.set()
-        go.wait(5)
+        go.wait(30)
         return "done"
 
     replies: list[bytes] = []
     with place(tmp_path, slow) as here:
         asking = threading.Thread(target=lambda: replies.append(here.post("plain", b"{}")[2]))
         asking.start()
-        assert begun.wait(5)
+        assert begun.wait(30)
         assert not here.door.close(timeout_s=0.05)
         go.set()
-        asking.join(5)
+        asking.join(30)
     assert replies == [b"done"]

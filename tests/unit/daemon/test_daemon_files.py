@@ -189,7 +189,7 @@ def launch(launcher: Path, home: Home | None, *arguments: str, path: str = "/usr
         [launcher, *(arguments or ("claude-code",))],
         input=b'{"hook_event_name": "UserPromptSubmit", "prompt": "hi"}',
         capture_output=True,
-        timeout=20,
+        timeout=50,
         env={"PATH": path, **({"TACIT_HOME": str(home.root)} if home else {})},
     )
     assert done.returncode == 0
@@ -279,7 +279,7 @@ def test_the_client_does_not_use_a_daemon_of_a_newer_minor_version(home):
     listener, thread = answering(home, b'{"version": "99.0.0"}')
     try:
         with pytest.raises(DaemonNewer, match=r"99\.0\.0"):
-            DaemonClient(home).ensure_running(timeout_s=1)
+            DaemonClient(home).ensure_running(timeout_s=30)
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()

@@ -18,8 +18,8 @@ HEAD = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
 class Hasty(PatientProtocol):
-    head_s = 0.25
-    body_s = 0.25
+    head_s = 1.0
+    body_s = 1.0
 
 
 async def echo(scope, receive, send):
@@ -39,7 +39,7 @@ def serving(talk):
         server.capture_signals = contextlib.nullcontext
         task = asyncio.create_task(server.serve(sockets=[bound]))
         try:
-            await asyncio.wait_for(talk(bound.getsockname()[1]), 10)
+            await asyncio.wait_for(talk(bound.getsockname()[1]), 50)
         finally:
             server.should_exit = True
             await task
@@ -66,10 +66,10 @@ WHOLE = HEAD + b"Content-Length: 3\r\nConnection: close\r\n\r\nabc"
 
 def test_drops_of_a_head_and_drops_of_a_body_are_cut_off_and_others_are_served():
     async def talk(port: int) -> None:
-        drops = [bytes([one]) for one in HEAD + b"X: " + b"y" * 200]
+        drops = [bytes([one]) for one in HEAD + b"X: " + b"y" * 400]
         slow = [asyncio.create_task(answer_to(port, *drops, pause_s=0.02)) for _ in range(20)]
         body = HEAD + b"Content-Length: 1000\r\n\r\n"
-        slow += [asyncio.create_task(answer_to(port, body, *[b"z"] * 100, pause_s=0.02)) for _ in range(20)]
+        slow += [asyncio.create_task(answer_to(port, body, *[b"z"] * 400, pause_s=0.02)) for _ in range(20)]
         idle = asyncio.create_task(answer_to(port))
         await asyncio.sleep(0.1)
         assert b"\r\n\r\n3" in await answer_to(port, WHOLE)
@@ -100,7 +100,7 @@ def test_a_kept_connection_may_rest_between_requests_but_not_inside_one():
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(request)
         assert await reader.readuntil(b"\r\n\r\n3")
-        await asyncio.sleep(0.35)
+        await asyncio.sleep(1.2)
         writer.write(request)
         assert await reader.readuntil(b"\r\n\r\n3")
         writer.write(request[:20])

@@ -22,7 +22,7 @@ from tacit.daemon.launcher import write_launcher
 from tacit.daemon.lifecycle import ask_health, read_facts
 from tacit.errors import InvalidInput, NotFound
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.slow
 
 
 def payload(event: str, **fields: object) -> bytes:
@@ -46,6 +46,7 @@ class Place:
             "TACIT_HOME": str(root),
             "TACIT_EMBEDDER__PROVIDER": "fake",
             "TACIT_HOOK_DEADLINE_MS": "20000",
+            "TACIT_RECALL__DEADLINE_MS": "20000",
         }
 
     def popen(self, *, host: str = "claude-code", **environ: str) -> subprocess.Popen[bytes]:
@@ -59,7 +60,7 @@ class Place:
 
     def hook(self, given: bytes, **environ: str) -> bytes:
         process = self.popen(**environ)
-        out, err = process.communicate(given, timeout=40)
+        out, err = process.communicate(given, timeout=90)
         assert process.returncode == 0
         assert err == b""
         return out
@@ -70,7 +71,7 @@ class Place:
         return facts.pid
 
     def health(self) -> dict[str, object]:
-        told = ask_health(self.home, timeout_s=5)
+        told = ask_health(self.home, timeout_s=30)
         assert told is not None
         return dict(told)
 
@@ -96,7 +97,7 @@ def daemons_of(home: Home) -> list[int]:
     return found
 
 
-def wait_for(what: Callable[[], object], *, timeout_s: float = 15.0) -> None:
+def wait_for(what: Callable[[], object], *, timeout_s: float = 60.0) -> None:
     until = time.monotonic() + timeout_s
     while not what():
         assert time.monotonic() < until, "it did not happen in time"
@@ -109,7 +110,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     yield made
     pids = {facts.pid} if (facts := read_facts(made.home)) else set()
     with contextlib.suppress(Exception):
-        made.client.stop(timeout_s=10)
+        made.client.stop(timeout_s=30)
     for pid in pids:
         if alive(pid):
             os.kill(pid, signal.SIGKILL)
@@ -138,11 +139,11 @@ def test_hooks_that_come_at_once_start_one_daemon(place):
         process.stdin.write(START)
         process.stdin.close()
     for process in processes:
-        assert process.wait(40) == 0
+        assert process.wait(90) == 0
         process.stdout.close()
         process.stderr.close()
     # A loser of the race, or a child between fork and exec, may be seen for a moment; it must be gone at once.
-    wait_for(lambda: daemons_of(place.home) == [place.pid()], timeout_s=5)
+    wait_for(lambda: daemons_of(place.home) == [place.pid()])
 
 
 def test_a_killed_daemon_is_started_again_by_the_next_hook(place):
@@ -171,15 +172,14 @@ def test_sigterm_ends_it_cleanly(place):
 
 def test_stop_waits_until_it_is_gone_and_ensure_running_brings_it_back(place, monkeypatch):
     monkeypatch.setenv("TACIT_EMBEDDER__PROVIDER", "fake")
-    place.client.ensure_running(timeout_s=20)
+    place.client.ensure_running(timeout_s=60)
     first = place.pid()
     assert place.client.stop()
-    # The lock it holds is gone by then; the process itself may take a moment more to be reaped.
-    wait_for(lambda: not alive(first))
+    assert not alive(first)  # who removes the home next finds nobody in it
     assert not place.client.stop()
-    place.client.ensure_running(timeout_s=20)
+    place.client.ensure_running(timeout_s=60)
     assert place.pid() != first
-    place.client.ensure_running(timeout_s=20)
+    place.client.ensure_running(timeout_s=60)
     assert place.client.status()["running"] is True
 
 
@@ -195,10 +195,10 @@ def test_the_api_answers_and_its_problems_are_errors_here(place):
 
 
 def test_it_leaves_when_nobody_asks_for_long(place):
-    place.environ["TACIT_DAEMON__IDLE_MINUTES"] = "0.03"
+    place.environ["TACIT_DAEMON__IDLE_MINUTES"] = "0.08"
     place.hook(START)
     pid = place.pid()
-    wait_for(lambda: not alive(pid), timeout_s=20)
+    wait_for(lambda: not alive(pid))
     assert not place.home.socket.exists()
 
 
@@ -206,7 +206,7 @@ def test_it_leaves_when_its_home_is_gone(place, tmp_path):
     place.hook(START)
     pid = place.pid()
     place.home.root.rename(tmp_path / "moved")
-    wait_for(lambda: not alive(pid), timeout_s=20)
+    wait_for(lambda: not alive(pid))
     assert not place.home.database.exists()
     assert not place.home.start_dir.exists()
 
@@ -293,7 +293,7 @@ def test_the_loopback_port_opens_when_asked_and_wants_the_token(place):
     assert (opened["port"], opened["token"]) == (facts.http_port, facts.token)
 
     def ask(headers: str) -> bytes:
-        with socket.create_connection(("127.0.0.1", opened["port"]), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.1", opened["port"]), timeout=60) as connection:
             connection.sendall(
                 f"GET /health HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n".encode()
             )
@@ -322,6 +322,6 @@ def test_a_daemon_that_dies_at_birth_is_not_started_by_every_hook(place):
     )
     hook.with_suffix(".pyc").unlink()
     for _ in range(3):
-        place.hook(PROMPT, TACIT_HOOK_DEADLINE_MS="300")
+        place.hook(PROMPT, TACIT_HOOK_DEADLINE_MS="3000")
     # The first may have been killed from outside; a second one that dies at once dies of itself.
     assert (broken / "count").read_text().count("started") == 2

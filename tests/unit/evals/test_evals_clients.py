@@ -10,7 +10,6 @@ from tacit_evals.clients.measure import main
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_it_asks_alone_beside_others_and_all_at_once(tmp_path, capsys):
     rows = tmp_path / "rows.json"
     given = ["--clients", "3", "--size", "40", "--every", "0.05", "--embedder", "fake", "--json", str(rows)]

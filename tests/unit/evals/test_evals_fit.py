@@ -62,7 +62,6 @@ def disturb(data):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_rows_of_the_evaluated_project_change_nothing(labels):
     fitted, before = fitted_bytes(labels, "alpha")
     assert fitted.left_out == ("alpha",)

@@ -33,7 +33,6 @@ NAMED = (
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_a_run_writes_json_and_a_page(data, tmp_path, capsys):
     card, page = tmp_path / "card.json", tmp_path / "page.html"
     said = evaluate(
@@ -59,7 +58,6 @@ def test_a_run_writes_json_and_a_page(data, tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_one_project_is_a_run_of_its_own(data, tmp_path):
     card = tmp_path / "card.json"
     evaluate(["inject", "--data", str(data / "inject" / "alpha"), "--embedder", "fake", "--json", str(card)])

@@ -38,7 +38,6 @@ def sessions(count):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_twenty_made_up_sessions_teach_nothing_of_our_own():
     replay = replay_sessions(sessions(20), embedder=make_embedder(EmbedderSettings()))
     assert replay.injected >= 20, "injection was on"
@@ -56,7 +55,6 @@ def test_a_short_replay_teaches_nothing_of_our_own():
 
 @pytest.mark.shared_data
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_twenty_real_sessions_teach_nothing_of_our_own():
     folder = shared_data("transcripts", "normalized")
     found = [session for file in sorted(folder.glob("*.jsonl")) for session in load_sessions(file)]

@@ -42,7 +42,6 @@ def test_sessions_are_read_as_exchanges(recorded):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_a_replay_repeats_nothing_and_keeps_every_prefix(recorded):
     card = run_placement(Run(data=recorded, embedder=FakeEmbedder()))
     found = card.total.metrics

@@ -128,7 +128,6 @@ def test_a_malformed_result_is_named(tmp_path, line):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_the_suite_measures_both_kinds_of_corpora(corpora):
     card = run_retrieval(Run(data=corpora, embedder=FakeEmbedder()))
     assert {"turn_recall_at_5", "turn_recall_at_10", "session_any_at_5", "any_at_5"} <= set(

@@ -7,6 +7,13 @@ const sent = []
 let answer = () => ({})
 let down = false
 
+const waits = [] // milliseconds that each request may take
+const limit = AbortSignal.timeout.bind(AbortSignal)
+AbortSignal.timeout = (ms) => {
+  waits.push(ms)
+  return limit(ms)
+}
+
 globalThis.fetch = (url, options) => {
   const payload = JSON.parse(options.body)
   sent.push(payload)
@@ -135,21 +142,21 @@ const scenarios = {
   async silent_daemon() {
     answer = () => "never"
     const hooks = await open()
-    const began = performance.now()
+    waits.length = 0 // what it asks for at its start has time until the first prompt
     await say(hooks, "m1")
-    const prompt = performance.now() - began
+    const prompt = [...waits]
     const lines = await system(hooks)
     const first = await messages(hooks, [user("m1")])
-    return { prompt, whole: performance.now() - began, lines, first }
+    return { prompt, whole: waits, lines, first }
   },
   async no_daemon() {
     down = true
     const hooks = await open()
-    const began = performance.now()
+    waits.length = 0
     await say(hooks, "m1")
     const lines = await system(hooks)
     const first = await messages(hooks, [user("m1")])
-    return { whole: performance.now() - began, lines, first }
+    return { asked: waits.length, lines, first }
   },
   async late_answer() {
     answer = (payload) => (payload.event === "prompt" ? "never" : scripted(payload))

@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Any:
     def scenario(name: str) -> Any:
         answer = subprocess.run(
             [str(NODE), str(DRIVER), str(copy), name],
-            capture_output=True, text=True, timeout=20,
+            capture_output=True, text=True, timeout=50,
             env={"HOME": str(tmp_path), "TACIT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
         )  # fmt: skip
         assert answer.returncode == 0, answer.stderr
@@ -126,15 +126,15 @@ def test_a_deleted_session_is_told_and_forgotten(run: Any) -> None:
 
 def test_a_daemon_that_never_answers_costs_no_more_than_its_deadline(run: Any) -> None:
     found = run("silent_daemon")
-    assert found["prompt"] < 1500
-    assert found["whole"] < 2500
+    assert 0 < sum(found["prompt"]) <= 800
+    assert sum(found["whole"]) <= 2000
     assert found["lines"] == ["You are x <env> y"]
     assert texts(found["first"][0]) == ["hi"]
 
 
 def test_without_a_daemon_everything_stays_as_it_is(run: Any) -> None:
     found = run("no_daemon")
-    assert found["whole"] < 700
+    assert found["asked"] <= 2, "a daemon that is not there is not asked again and again"
     assert found["lines"] == ["You are x <env> y"]
     assert texts(found["first"][0]) == ["hi"]
 

@@ -55,7 +55,7 @@ def claude_settings(tmp_path: Path, command: Path) -> Path:
     return path
 
 
-def run_claude(tmp_path: Path, client: str, settings: Path, launcher: Path, *, timeout_s: float = 4.0):
+def run_claude(tmp_path: Path, client: str, settings: Path, launcher: Path, *, timeout_s: float = 50.0):
     return claude_code.probe(
         script(tmp_path / "claude", client.format(python=sys.executable)),
         settings=settings,
@@ -112,7 +112,7 @@ def test_opencode_probe_loads_a_copy_of_the_plugin(tmp_path: Path, launcher: Pat
 
     def run():
         return opencode.probe(
-            client, plugin=plugin, tacit_home=tmp_path, nonce=NONCE, launcher=launcher, timeout_s=4.0
+            client, plugin=plugin, tacit_home=tmp_path, nonce=NONCE, launcher=launcher, timeout_s=50.0
         )
 
     assert run().where == ("messages[0].content",)

@@ -34,7 +34,7 @@ class SlowEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         self.asked += texts
         self.entered.set()
-        assert self.go.wait(4)
+        assert self.go.wait(30)
         if self.error is not None:
             raise self.error
         return self.inner.embed(texts)
@@ -78,10 +78,10 @@ def test_threads_share_one_answer() -> None:
     cached = CachedEmbedder(slow, entries=10, ttl_s=60)
     with ThreadPoolExecutor(max_workers=3) as pool:
         first = pool.submit(cached.embed, ["a", "b"])
-        assert slow.entered.wait(4)
+        assert slow.entered.wait(30)
         others = [pool.submit(cached.embed, ["b"]), pool.submit(cached.embed, ["a"])]
         slow.go.set()
-        results = [future.result(timeout=4) for future in (first, *others)]
+        results = [future.result(timeout=30) for future in (first, *others)]
     assert slow.asked == ["a", "b"]
     assert np.array_equal(results[0], np.concatenate([results[2], results[1]]))
 
@@ -92,12 +92,12 @@ def test_a_failure_reaches_all_who_wait_and_is_not_kept() -> None:
     cached = CachedEmbedder(slow, entries=10, ttl_s=60)
     with ThreadPoolExecutor(max_workers=2) as pool:
         first = pool.submit(cached.embed, ["a"])
-        assert slow.entered.wait(4)
+        assert slow.entered.wait(30)
         second = pool.submit(cached.embed, ["a"])
         slow.go.set()
         for future in (first, second):
             with pytest.raises(ProviderError, match="no model"):
-                future.result(timeout=4)
+                future.result(timeout=30)
     slow.error = None
     assert cached.embed(["a"]).shape == (1, 8)
 

@@ -30,7 +30,7 @@ def pauses() -> list[float]:
 
 @pytest.fixture
 def client(server: ModelServer, pauses: list[float]) -> Iterator[JsonClient]:
-    made = JsonClient(server.address, key="k-secret", timeout_ms=3000, sleep=pauses.append)
+    made = JsonClient(server.address, key="k-secret", timeout_ms=30_000, sleep=pauses.append)
     yield made
     made.close()
 

@@ -40,7 +40,7 @@ def made(server: ExtractionServer) -> Iterator[Callable[..., Extractor]]:
     """Makes an extractor of a provider for the server."""
     opened: list[Extractor] = []
 
-    def make(provider: str, *, timeout_ms: int = 4000, key: str = "k-secret") -> Extractor:
+    def make(provider: str, *, timeout_ms: int = 30_000, key: str = "k-secret") -> Extractor:
         endpoint = f"{server.address}/v1" if provider == "openai" else server.address
         settings = ExtractorSettings(provider=provider, endpoint=endpoint, model="own", timeout_ms=timeout_ms)
         redactor = Redactor(PrivacySettings())
@@ -96,7 +96,7 @@ def test_a_busy_server_is_asked_again(
 
 def test_the_servers_own_pause_is_kept_within_the_deadline(server: ExtractionServer) -> None:
     pauses: list[float] = []
-    client = JsonClient(f"{server.address}/v1", key="k", timeout_ms=3000, sleep=pauses.append)
+    client = JsonClient(f"{server.address}/v1", key="k", timeout_ms=30_000, sleep=pauses.append)
     extractor = RemoteExtractor(OPENAI_DIALECT, model="own", most_output_tokens=100, client=client)
     server.replies = [
         Reply(status=429, headers={"Retry-After": "1"}),

@@ -25,7 +25,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.e2e
 NOW = 1_795_000_000_000
 MAY = 1_777_629_600_000
 PACKAGES = ("sugarai==3.10.3", "mem0ai==2.2.1", "mcp-memory-service==12.4.0", "pyyaml")
@@ -95,7 +95,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [uv, "venv", "-q", "--python", "3.11", str(folder)],
         [uv, "pip", "install", "-q", "--no-deps", "--python", str(made), *PACKAGES],
     ):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
         if done.returncode:
             pytest.skip(f"the tools cannot be installed here: {done.stderr[-200:]}")
     return made
@@ -111,7 +111,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 def write(python: Path, program: str, *targets: Path) -> None:
     command = [str(python), "-c", program, *map(str, targets)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -167,7 +167,7 @@ def test_a_database_of_claude_mems_own_tables(engine, tmp_path):
     if npm is None:
         pytest.skip("npm is not here")
     command = [npm, "pack", "--silent", "claude-mem@13"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
     if done.returncode:
         pytest.skip(f"claude-mem cannot be had here: {done.stderr[-200:]}")
     shutil.unpack_archive(next(tmp_path.glob("claude-mem-*.tgz")), tmp_path, filter="data")

@@ -324,7 +324,6 @@ def test_folders_of_notes_are_known_by_content_and_links_are_not_followed(place)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     rows = (
         (str(n), "decision", f"Service {n} listens on port {n % 9999}.", None, 1.0, None)
