@@ -183,7 +183,7 @@ def test_health_tells_who_it_is_and_does_not_count_as_use():
         began = time.monotonic()
         await client.post("/hook/plain", content="{}")
         idle_s = (await client.get("/health")).json()["idle_s"]
-        assert idle_s <= time.monotonic() - began
+        assert idle_s <= time.monotonic() - began + 0.001  # rounded
 
     ask(parts, talk)
 
