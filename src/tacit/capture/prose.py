@@ -74,7 +74,7 @@ _CHATTY = late_pattern(r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])")
 _MANY_HEADINGS = late_pattern(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
 _PROMPTS, _SHORT = 512, 4_000
-"""So many prompts of at most so many characters are kept as read; of longer ones a few."""
+"""So many prompts of at most so many characters are kept as read while a session is read; of longer ones a few."""
 PASTED_WORDS = 400
 """A prompt of more words that has several headings is a pasted document, not speech."""
 
@@ -125,6 +125,12 @@ def _sentences_of(text: str) -> tuple[Sentence, ...]:
 # Several extractors ask for the same prompts, each for all of a session's before the next one does.
 _sentences_of_short = lru_cache(maxsize=_PROMPTS)(_sentences_of)
 _sentences_of_long = lru_cache(maxsize=16)(_sentences_of)
+
+
+def forget_sentences() -> None:
+    """Let go of what `spoken_sentences` has kept: a session has been read, and its prompts come no more."""
+    _sentences_of_short.cache_clear()
+    _sentences_of_long.cache_clear()
 
 
 def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence, ...]:

@@ -18,6 +18,7 @@ from tacit.capture.extract.passages.model import PassageModel, VectorsOf, shippe
 from tacit.capture.extract.pending import Pending, open_after, open_before
 from tacit.capture.extract.session_end import Found, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
+from tacit.capture.prose import forget_sentences
 from tacit.capture.turn import Role, ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
@@ -134,6 +135,7 @@ def learn(
     work = _redacted_work(work, turns, redact)
     left = tuple(_redacted(failure, redact) for failure in failures)
     waiting, kept = open_after(pending, left, session)
+    forget_sentences()
     return Learned(
         drafts=tuple(drafts),
         digest=write_digest(work, failing=[failure.command for failure in kept]),

@@ -151,7 +151,8 @@ def rule_like(content: str) -> bool:
 
 def loose_reference(content: str) -> bool:
     """Whether the statement points at something that only its surroundings name (`it`, `that file`, `the second one`)."""
-    if _LOOSE.search(_CONJUNCTION_THAT.sub(" ", content)):
+    bare = _CONJUNCTION_THAT.sub(" ", content) if "that" in content.lower() else content
+    if _LOOSE.search(bare):
         return True
     pronoun = _PRONOUN.search(content)
     if pronoun is None:
