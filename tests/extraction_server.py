@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from loopback import QuietHandler, loopback
 
 OPENAI, ANTHROPIC = "/v1/chat/completions", "/v1/messages"
 _OPENAI_FIELDS = {"model", "messages", "response_format", "max_completion_tokens"}
@@ -128,10 +129,8 @@ def extraction_server() -> Iterator[ExtractionServer]:
     """Run the server until the block ends."""
     seen = ExtractionServer()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:  # noqa: N802 - the name that the library calls
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             headers = {name.lower(): value for name, value in self.headers.items()}
             seen.requests.append((self.path, headers, body))
@@ -157,18 +156,8 @@ def extraction_server() -> Iterator[ExtractionServer]:
             made = openai_answer(found) if self.path == OPENAI else anthropic_answer(found)
             return Reply(body=json.dumps(made))
 
-        def log_message(self, *args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    seen.address = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield seen
-    finally:
-        seen.over.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with loopback(Handler) as seen.address:
+        try:
+            yield seen
+        finally:
+            seen.over.set()

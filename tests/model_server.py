@@ -6,13 +6,12 @@ In: requests of OpenAI's `/embeddings` and Ollama's `/api/embed`. Out: vectors o
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from loopback import QuietHandler, loopback
 from tacit.providers.embedding import FakeEmbedder
 
 
@@ -40,10 +39,8 @@ def model_server(*, dimensions: int = 16) -> Iterator[ModelServer]:
     """Run the server until the block ends."""
     seen = ModelServer(address="", dimensions=dimensions)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:  # noqa: N802 - the name that the library calls
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             seen.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
             reply = seen.replies.pop(0) if seen.replies else Reply(body=json.dumps(vectors(self.path, body)))
@@ -55,9 +52,6 @@ def model_server(*, dimensions: int = 16) -> Iterator[ModelServer]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, *args: object) -> None:
-            """Say nothing."""
-
     def vectors(path: str, body: dict[str, Any]) -> dict[str, Any]:
         rows = (FakeEmbedder(dimensions=dimensions).embed(body["input"]) * 3).tolist()
         if path.endswith("/api/embed"):
@@ -65,14 +59,5 @@ def model_server(*, dimensions: int = 16) -> Iterator[ModelServer]:
         data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
         return {"object": "list", "data": data[::-1], "model": body["model"]}  # any order is allowed
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    seen.address = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with loopback(Handler) as seen.address:
         yield seen
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from loopback import QuietHandler, loopback
 from samples import NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.capture.discover import find_transcripts, kept_transcripts, named_transcripts, served_transcripts
@@ -86,26 +85,16 @@ def storage(folder, directory, *, name="ses_1", **more):
 def server(answers):
     """An OpenCode server on the loopback that answers paths with JSON; others with 404."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
+    class Handler(QuietHandler):
+        def do_GET(self):  # noqa: N802 - the name that the library calls
             body = json.dumps(answers[self.path]).encode() if self.path in answers else b"{}"
             self.send_response(200 if self.path in answers else 404)
             self.send_header("content-length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *args):
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{running.server_port}"
-    finally:
-        running.shutdown()
-        running.server_close()
-        thread.join()
+    with loopback(Handler) as address:
+        yield address
 
 
 @pytest.fixture
