@@ -89,10 +89,9 @@ class Tacit:
         from tacit.config.home import Home  # noqa: PLC0415
 
         place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
-        return cls(
-            OverSocket(place, start=start, version=__version__, on_failure=Absence(place, starts=start), timeout_s=timeout_s),
-            cwd=cwd,
-        )
+        failed = Absence(place, starts=start)
+        way = OverSocket(place, start=start, version=__version__, on_failure=failed, timeout_s=timeout_s)
+        return cls(way, cwd=cwd)
 
     def remember(
         self,
