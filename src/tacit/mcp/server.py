@@ -104,12 +104,7 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
         if not limiter:  # belongs to the loop that runs
             limiter.append(anyio.CapacityLimiter(THREADS))
         who = caller_of(asked) or caller or Caller()
-
-        def in_turn() -> T:
-            give_way()  # the hooks first
-            return do(who)
-
-        return await run_sync(in_turn, limiter=limiter[0])
+        return await run_sync(_in_turn, do, who, limiter=limiter[0])
 
     async def list_tools(_: Asked, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed_tools())
@@ -179,6 +174,11 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
     )
+
+
+def _in_turn(do: Callable[[Caller], T], who: Caller) -> T:
+    give_way()  # the hooks first
+    return do(who)
 
 
 def caller_of(asked: Asked) -> Caller | None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tacit.app.asking.shared import SharedAnswers
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.redaction import clean_trace
+from tacit.app.redaction import Clean, clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
@@ -23,8 +24,10 @@ from tacit.model.query import Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
+from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
+from tacit.recall.deliver import Delivered
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.render import rendering
 from tacit.session import ledger
@@ -42,7 +45,6 @@ STEP_ASIDE_S = 0.05
 """So long does one step of an answer wait for hooks at most."""
 CLIENTS = "mcp"
 """Host of the records that only count what a client without a session was told."""
-Wanted = Callable[[Memory], str]
 CATEGORIES = {"rule": "guideline"}
 """Words that the design uses for kinds of other names."""
 
@@ -54,6 +56,20 @@ class Answer:
     block: Block
     refused: str = ""
     more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Names of kinds that alone are wanted (none = all) and of those that are not."""
+
+    only: frozenset[str]
+    never: frozenset[str]
+
+    def __call__(self, memory: Memory) -> str:
+        """Why a memory is none of those asked for, or ""."""
+        if self.only and memory.kind not in self.only:
+            return f"not of the kind {', '.join(sorted(self.only))}"
+        return f"of the kind {memory.kind}" if memory.kind in self.never else ""
 
 
 class Asking:
@@ -73,6 +89,9 @@ class Asking:
         self._sessions = sessions
         self._pipeline = pipeline
         self._settings_at = settings_at
+        self._shared: SharedAnswers[tuple[Delivered, Trace]] = SharedAnswers(
+            change=parts.store.change, clock=parts.clock
+        )
 
     def memory_context(
         self,
@@ -116,12 +135,10 @@ class Asking:
         most = budget_tokens or settings.recall.budgets.on_demand
         if key is None or not (sure or limited):
             return self._answer(query, visible, wanted, settings, most)[0]
-        if (
-            not limited
-        ):  # a hook of this session must not wait for the answer: only counting it is done in turn
-            answer, packed = self._answer(
-                query, visible, wanted, settings, most, state=self._record(key, cwd)
-            )
+        if not limited:
+            # Only counting it is done in turn: a hook of this session must not wait for the answer.
+            state = self._record(key, cwd)
+            answer, packed = self._answer(query, visible, wanted, settings, most, state=state)
             with self._sessions.turn(key, timeout_s=5.0):
                 self._sessions.save(self._counted(self._record(key, cwd), answer, packed))
             return answer
@@ -172,16 +189,11 @@ class Asking:
         return here(self._sessions.states) or here(self._parts.store.list_sessions(limit=SESSIONS_READ))
 
     def _wanted(self, kinds: Sequence[str], without: Sequence[str]) -> Wanted:
-        """Why a memory is none of those asked for, or ""."""
-        only = {self._parts.kinds.get(CATEGORIES.get(kind, kind)).name for kind in kinds}
-        never = {self._parts.kinds.get(kind).name for kind in without}
-
-        def reason(memory: Memory) -> str:
-            if only and memory.kind not in only:
-                return f"not of the kind {', '.join(sorted(only))}"
-            return f"of the kind {memory.kind}" if memory.kind in never else ""
-
-        return reason
+        known = self._parts.kinds
+        return Wanted(
+            only=frozenset(known.get(CATEGORIES.get(kind, kind)).name for kind in kinds),
+            never=frozenset(known.get(kind).name for kind in without),
+        )
 
     def _visible(self, project: ProjectRecord | None, scope: str, settings: Settings) -> ScopeFilter:
         visible = self._projects.visible(
@@ -204,6 +216,43 @@ class Asking:
     ) -> tuple[Answer, Pack]:
         """The answer and what is in it; `waits` = it may give way to hooks, as no lock is held."""
         text = words.strip()[:MAX_CHARS]
+        clean = self._parts.redactor.cleaner(settings)
+        session = str(state.key) if state else ""
+        told = session if settings.recall.sections else ""  # only sections tell this session from others
+        done, made = self._shared.ask(
+            (text, scope, wanted, budget, told),
+            under=settings,
+            make=lambda: self._made(text, scope, wanted, settings, budget, told, clean=clean, waits=waits),
+        )
+        now = self._parts.clock.now_ms()
+        trace = replace(
+            made,
+            id=new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5)),
+            session=session,
+            turn=state.turn if state else 0,
+            epoch=state.epoch if state else 0,
+            at_ms=now,
+        )
+        left = {drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops}
+        answer = Answer(block=replace(done.block, surface=Surface.ON_DEMAND), more=len(left))
+        if text and not settings.privacy.incognito:
+            self._parts.store.save_trace(stored := clean_trace(trace, clean))
+            self._sessions.feed.publish([stored])
+        return answer, done.pack
+
+    def _made(  # noqa: PLR0917 - as `_answer`
+        self,
+        text: str,
+        scope: ScopeFilter,
+        wanted: Wanted,
+        settings: Settings,
+        budget: int,
+        session: str,
+        *,
+        clean: Clean,
+        waits: bool,
+    ) -> tuple[Delivered, Trace]:
+        """The answer for whoever asks; it depends on nothing of the session that does but its name, where that is given."""
         recall = settings.recall
         situation = self._pipeline.read(text) if text else Situation()
         asked = Query(
@@ -215,32 +264,19 @@ class Asking:
             at_ms=self._parts.clock.now_ms(),
             budget_tokens=budget,
             entities=find_entities(text),
-            session=str(state.key) if state else "",
+            session=session,
         )
         if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to
             thresholds = recall.thresholds.model_copy(update={"start": recall.thresholds.on_demand})
             recall = recall.model_copy(update={"thresholds": thresholds})
-
-        clean = self._parts.redactor.cleaner(settings)
         context = Context(
             preset=settings.preset,
             render=rendering(self._parts.kinds, clean, recall.render),
             notes=situation.why,
             in_context=wanted,
-            turn=state.turn if state else 0,
-            epoch=state.epoch if state else 0,
             remaining_ms=_after_hooks if waits else _at_once,
         )
-        now = self._parts.clock.now_ms()
-        trace_id = new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5))
-        done, trace = self._pipeline.run(asked, settings=recall, context=context, trace_id=trace_id)
-        block = replace(done.block, surface=Surface.ON_DEMAND)
-        left = {drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops}
-        answer = Answer(block=block, more=len(left))
-        if text and not settings.privacy.incognito:
-            self._parts.store.save_trace(stored := clean_trace(trace, clean))
-            self._sessions.feed.publish([stored])
-        return answer, done.pack
+        return self._pipeline.run(asked, settings=recall, context=context, trace_id="")
 
 
 def _at_once() -> float:
