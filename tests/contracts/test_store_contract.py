@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ from tacit.backends.fake import FakeStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import InvalidInput, NotFound, StoreError
-from tacit.model.changes import Add, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.changes import Add, Contradict, Edit, Gone, Merge, Retire, Skip, Supersede
 from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
@@ -988,3 +989,63 @@ def test_versions_written_elsewhere_are_restored_with_their_times_and_reasons(st
     third = Recorded(memory=replace(second, importance=0.9), before=None, at_ms=NOW, reason="edited")
     store.restore([third], uses={})
     assert len(store.history("mem_a", scope=SEES_ALPHA)) == 3
+
+
+def test_what_is_gone_leaves_nothing_behind_in_one_transaction(store: Store) -> None:
+    words = "Release only on Tuesdays."
+    going = memory("mem_going", words)
+    quoting = replace(memory("mem_note", f"impl: deploy\ndec: {words}"), kind="digest")
+    same = memory("mem_same", words)
+    store.apply(
+        [Add(memory=going), Add(memory=quoting), Add(memory=same, reason=f"beside mem_going: {words}")],
+        vectors=np.eye(3, 4, dtype=np.float32),
+        identity=EMBEDDER,
+    )
+    store.relate([Relation(source_id="mem_going", target_id="mem_same", type="related_to", weight=1.0)])
+    key, other = SessionKey(host="h", session_id="1"), SessionKey(host="h", session_id="2")
+    shown = Exposure(
+        memory_id="mem_going", content_hash=going.content_hash, epoch=0, turn=1, surface=Surface.PROMPT, tokens=5,
+        at_ms=NOW,
+    )  # fmt: skip
+    kept = replace(shown, memory_id="mem_same", content_hash=same.content_hash)
+    store.save_session(SessionState(key=key, ledger=(shown, kept)))
+    store.save_session(SessionState(key=other, recent_prompts=(words,)))
+    store.put_value("capture/session/h/2", "{}")
+    store.put_value("capture/session/h/1", json.dumps({"decided": [words]}))
+    gone = Gone(memories=("mem_going", "mem_unknown"), sessions=(other,), values=("capture/session/h/2",))
+
+    def clean(text: str, _: str) -> str:
+        return text.replace(words, "[purged]")
+
+    seen = store.rewrite_texts(clean, dry_run=True, gone=gone)
+    assert store.history("mem_going", scope=SEES_ALPHA) == (going,), "a dry run changes nothing"
+    assert store.rewrite_texts(clean, dry_run=False, gone=gone) == seen
+    assert seen["memories"] == 2, "one went, one note was cleaned"
+    assert store.get(["mem_going", "mem_same"], scope=SEES_ALPHA) == (same,), (
+        "what says the same is another memory"
+    )
+    assert store.history("mem_going", scope=SEES_ALPHA) == ()
+    assert store.get(["mem_note"], scope=SEES_ALPHA)[0].content == "impl: deploy\ndec: [purged]"
+    assert [one.reason for one in store.recorded(scope=SEES_ALPHA, limit=9, memory_id="mem_same")] == [
+        "beside mem_going: [purged]"
+    ]
+    assert store.relations(["mem_same"], scope=SEES_ALPHA) == ()
+    assert [one.exposure.memory_id for one in store.exposures(limit=9)] == ["mem_same"]
+    assert store.load_session(key) == SessionState(key=key, ledger=(kept,))
+    assert store.load_session(other) is None
+    assert store.get_value("capture/session/h/2") is None
+    assert words not in (store.get_value("capture/session/h/1") or "")
+    assert (store.stats().memories_total, store.stats().vectors) == (2, 1), (
+        "the note's vector went with its words"
+    )
+    hits = store.search.semantic(np.eye(4, dtype=np.float32)[0], identity=EMBEDDER, scope=SEES_ALPHA, limit=5)
+    assert "mem_going" not in [hit.memory_id for hit in hits.hits]
+    store.apply([Add(memory=memory("mem_next", "The port is 8080."))])
+    assert [
+        hit.memory_id for hit in store.search.lexical("port tuesdays", scope=SEES_ALPHA, limit=5).hits
+    ] == [
+        "mem_next",
+        "mem_same",
+    ]
+    assert store.check() == ()
+    assert store.rewrite_texts(clean, dry_run=True, gone=gone) == {}

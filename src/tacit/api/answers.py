@@ -16,6 +16,7 @@ from tacit.app.care.jobs import Job
 from tacit.app.desk.digests import Digests
 from tacit.app.desk.graph import Graph
 from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
+from tacit.app.desk.purging import Purged
 from tacit.app.desk.recalls import Handed, RecallRow, SessionRow, SessionView
 from tacit.app.desk.series import Series
 from tacit.app.desk.verdicts import Verdict
@@ -474,6 +475,7 @@ AS_THEY_ARE: dict[str, type[Any]] = {
     "Rescan": Rescan,
     "CaptureReport": CaptureReport,
     "Digests": Digests,
+    "Purged": Purged,
 }
 """Answers that are values of the program as they are."""
 

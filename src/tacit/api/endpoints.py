@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from tacit.api import handlers, programs
 from tacit.api import requests as ask
 from tacit.api.answering import Answer
-from tacit.api.desk import digests, jobs, settings
+from tacit.api.desk import digests, jobs, purging, settings
 from tacit.api.desk import handlers as desk
 from tacit.api.desk import requests as asked
 from tacit.api.documents import metrics, openapi
@@ -134,6 +134,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", f"{_MEMORY}/feedback", ask.Feedback, handlers.feedback, "", statuses=(204,)),
         _get("/v1/graph", asked.AskGraph, desk.graph, "GraphView"),
         _get("/v1/changes", ask.ListChanges, handlers.changes, "ChangeLog"),
+        _send("POST", "/v1/purge", asked.Purge, purging.purge, "Purged"),
         _send("POST", "/v1/undo", ask.Undo, handlers.undo, "Changed"),
         _get("/v1/review", ask.ListReview, handlers.review_queue, "ReviewQueue"),
         _send("POST", "/v1/review/{id}", ask.Decide, handlers.decide, "Changed"),

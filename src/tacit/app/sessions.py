@@ -152,6 +152,13 @@ class LiveSessions:
             self._deleted.popitem(last=False)
         self._submit(key, lambda: self._store.delete_session(key))
 
+    def reread(self) -> None:
+        """Let go of the records in memory: the store was rewritten. Call `flush` before; what is incognito stays."""
+        with self._guard:
+            for key, state in list(self._states.items()):
+                if not (self._waiting[key] or state.incognito):
+                    del self._states[key]
+
     def _submit(self, key: SessionKey, write: Callable[[], None]) -> None:
         self._waiting[key] += 1
         latest = monotonic() + LATEST_S

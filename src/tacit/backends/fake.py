@@ -22,7 +22,7 @@ from tacit.backends.fake_search import FakeSearch
 from tacit.backends.fake_tables import FakeTables, fits, in_order, passes, rewritten, shown
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound, StoreError
-from tacit.model.changes import Change
+from tacit.model.changes import Change, Gone
 from tacit.model.memory import Memory, Relation
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -457,11 +457,11 @@ class FakeStore:
 
     @_locked
     def rewrite_texts(
-        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None
-    ) -> Mapping[str, int]:
+        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Gone | None = None
+    ) -> Mapping[str, int]:  # fmt: skip
         """See the port. Its backups hold no texts."""
         tables = self._tables.copied()
-        found = {} if copy is not None else rewritten(tables, clean)
+        found = {} if copy is not None else rewritten(tables, clean, gone)
         if found and not dry_run:
             self._tables = tables
             self._change += 1

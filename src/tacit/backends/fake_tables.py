@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tacit.backends.purging import cleaned_json, holds_text
 from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
+from tacit.model.changes import Gone
 from tacit.model.memory import Memory, Relation
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
@@ -212,9 +213,42 @@ def shown(
     return sorted(found, key=order)
 
 
-def rewritten(tables: FakeTables, clean: Callable[[str, str], str]) -> dict[str, int]:
-    """Clean every text of `tables`; return how many values changed, by the name of a stored table."""
+def _removed(tables: FakeTables, gone: Gone, found: Counter[str]) -> None:
+    """Remove what `gone` names, counted as the tables of a real store are."""
+    ids, keys = set(gone.memories), set(gone.sessions)
+    over: dict[str, tuple[dict[Any, Any], Callable[[Any, Any], bool]]] = {
+        "sessions": (tables.sessions, lambda key, _: key in keys),
+        "exposures": (tables.exposures, lambda pair, _: pair[0] in keys or pair[1].memory_id in ids),
+        "traces": (tables.traces, lambda _, trace: trace.session in set(map(str, keys))),
+        "handovers": (tables.handovers, lambda _, one: one.session in keys),
+        "memories": (tables.memories, lambda name, _: name in ids),
+        "relations": (tables.relations, lambda edge, _: bool({edge[0], edge[1]} & ids)),
+        "projects": (tables.projects, lambda name, _: name in gone.projects),
+        "named_values": (tables.values, lambda name, _: name in gone.values),
+    }
+    for name in ids & tables.versions.keys():
+        found["versions"] += len(tables.versions.pop(name))
+        tables.reasons.pop(name, None)
+        tables.vectors.pop(name, None)
+    for table, (rows, goes) in over.items():
+        out = [key for key, value in rows.items() if goes(key, value)]
+        found[table] += len(out)
+        for key in out:
+            del rows[key]
+    for key, state in list(tables.sessions.items()):
+        kept = tuple(entry for entry in state.ledger if entry.memory_id not in ids)
+        found["sessions"] += kept != state.ledger
+        tables.sessions[key] = replace(state, ledger=kept)
+
+
+def rewritten(
+    tables: FakeTables, clean: Callable[[str, str], str], gone: Gone | None = None
+) -> dict[str, int]:
+    """Remove `gone`, clean every text of `tables`; return how many values changed, by the name of a stored table."""
     found: Counter[str] = Counter()
+    if gone is not None:
+        _removed(tables, gone, found)
+    quoting = {n for n, one in tables.memories.items() if gone is None or one.kind in gone.notes}
 
     def changed(value: _T, scope: str, table: str) -> _T:
         before = encode(value)
@@ -222,12 +256,12 @@ def rewritten(tables: FakeTables, clean: Callable[[str, str], str]) -> dict[str,
         found[table] += after != before
         return value if after == before else decode(type(value), after)
 
-    for name, memory in list(tables.memories.items()):
+    for name, memory in [(name, tables.memories[name]) for name in tables.memories if name in quoting]:
         again = changed(memory, str(memory.scope), "memories")
         tables.memories[name] = again
         if again.content != memory.content:
             tables.vectors.pop(name, None)
-    for name, versions in list(tables.versions.items()):
+    for name, versions in [(name, tables.versions[name]) for name in tables.versions if name in quoting]:
         tables.versions[name] = tuple(
             (at_ms, changed(memory, str(memory.scope), "versions")) for at_ms, memory in versions
         )

@@ -16,7 +16,7 @@ import typer
 
 from tacit import __version__
 from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
-from tacit.cli.care import digest, review
+from tacit.cli.care import digest, purge, review
 from tacit.cli.numbers import stats
 from tacit.cli.page import ui
 from tacit.cli.settings import config
@@ -76,6 +76,7 @@ for _panel, _commands in (
             "show": memories.show,
             "edit": memories.edit,
             "forget": memories.forget,
+            "purge": purge.purge,
             "wrong": memories.wrong,
             "undo": review.undo,
             "why": traces.why,

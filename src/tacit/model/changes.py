@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tacit.model.memory import Memory, Provenance, Sensitivity
 from tacit.model.scope import Scope
+from tacit.model.session import SessionKey
 from tacit.model.trigger import Trigger
 
 
@@ -99,3 +100,22 @@ class Skip:
 
 
 Change = Add | Merge | Supersede | Contradict | Edit | Retire | Skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """What is removed for good, with everything kept of it.
+
+    Attributes:
+        memories: ids; with their versions, relations, vectors, and what says that they were handed over.
+        sessions: with their records, traces, exposures and transcripts.
+        projects: ids of project records.
+        values: names of named values.
+        notes: kinds of other memories that quote statements: of these alone the texts are cleaned.
+    """
+
+    memories: tuple[str, ...] = ()
+    sessions: tuple[SessionKey, ...] = ()
+    projects: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ("digest", "todo")

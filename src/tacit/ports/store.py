@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from tacit.model.changes import Change
+from tacit.model.changes import Change, Gone
 from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -339,12 +339,19 @@ class Store(MemoryStore, SessionStore, Protocol):
         ...
 
     def rewrite_texts(
-        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None
+        self,
+        clean: Callable[[str, str], str],
+        *,
+        dry_run: bool,
+        copy: Path | None = None,
+        gone: Gone | None = None,
     ) -> Mapping[str, int]:
         """Clean every stored text, history and derived indexes included; return how many rows changed, by table.
 
         `clean` takes a text and the name of the scope it belongs to ("" = the user's own). Vectors of changed words
         go: `pending_vectors` names them. With `dry_run` nothing changes. With `copy` a backup is cleaned instead.
+        With `gone` those rows are removed first, in the same transaction, and counted where they were; what they held
+        under an id cannot be brought back, and what is unknown is passed over.
 
         Raises:
             StoreError: if it cannot be written; nothing is changed.

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from tacit.config.home import Home
 from tacit.errors import StoreError
+from tacit.model.changes import Gone
 from tacit.ports.store import Store
+from tacit.upkeep.exported import without_records
 
 COPIES = "copies"
 """Named value: a JSON list of the files that backups and exports were written to."""
@@ -59,14 +61,16 @@ def known_copies(store: Store) -> tuple[Path, ...]:
     return tuple(Path(str(path)) for path in listed) if isinstance(listed, list) else ()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def rescan(store: Store, home: Home, clean: CleanAt, *, dry_run: bool) -> Rescan:
+def rescan(store: Store, home: Home, clean: CleanAt, *, dry_run: bool, gone: Gone | None = None) -> Rescan:
     """Clean tables, indexes, logs, start blocks, what waits in the spool, and known backups and exports.
+
+    With `gone` that is removed from all of them, too; see `Store.rewrite_texts`.
 
     Raises:
         StoreError: if the store itself cannot be written; nothing of it is changed then.
     """
     copies = [path for path in known_copies(store) if path.is_file()]
-    rows = store.rewrite_texts(clean, dry_run=dry_run)
+    rows = store.rewrite_texts(clean, dry_run=dry_run, gone=gone)
     files: dict[str, int] = {}
     left: list[str] = []
     for place, path in _files(home):
@@ -75,10 +79,13 @@ def rescan(store: Store, home: Home, clean: CleanAt, *, dry_run: bool) -> Rescan
         files.update(_drop_derived(home))
     for path in copies:
         if path.suffix in (".jsonl", ".json", ".md", ".txt"):
-            _file(path, clean, files, str(path), left, dry_run=dry_run)
+            if gone is None:
+                _file(path, clean, files, str(path), left, dry_run=dry_run)
+            else:
+                _export(path, clean, gone, files, left, dry_run=dry_run)
             continue
         try:
-            found = store.rewrite_texts(clean, dry_run=dry_run, copy=path)
+            found = store.rewrite_texts(clean, dry_run=dry_run, copy=path, gone=gone)
         except StoreError as error:
             left.append(f"{path}: {error} Not cleaned: delete it, or see to that and run this again.")
             continue
@@ -108,11 +115,35 @@ def _file(
     path: Path, clean: CleanAt, files: dict[str, int], place: str, left: list[str], *, dry_run: bool
 ) -> None:
     """Clean a file of text in place, so that a process that appends to it goes on doing so."""
-    try:
-        text = path.read_bytes().decode("utf-8", "surrogateescape")
+
+    def cleaned(text: str) -> str:
         after = "\n".join(clean(line, "") for line in text.split("\n"))
         if clean(after, "") != after or clean(text, "") != text:  # what spans several lines
             after = clean(after, "")
+        return after
+
+    _rewrite(path, cleaned, files, place, left, dry_run=dry_run)
+
+
+def _export(
+    path: Path, clean: CleanAt, gone: Gone, files: dict[str, int], left: list[str], *, dry_run: bool
+) -> None:
+    """Take the records of memories out of an export, and what quotes them out of the others."""
+    _rewrite(path, lambda text: without_records(text, clean, gone), files, str(path), left, dry_run=dry_run)
+
+
+def _rewrite(
+    path: Path,
+    changed: Callable[[str], str],
+    files: dict[str, int],
+    place: str,
+    left: list[str],
+    *,
+    dry_run: bool,
+) -> None:
+    try:
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        after = changed(text)
         if after == text:
             return
         files[place] = files.get(place, 0) + 1

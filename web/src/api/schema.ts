@@ -211,6 +211,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remove memories, or all of a project, session or source, from everything that is stored. Cannot be taken back. */
+        post: operations["post_purge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/undo": {
         parameters: {
             query?: never;
@@ -1127,11 +1144,17 @@ export interface components {
          * @description Share (0-1) of the request before that stood unchanged at the beginning of the next, by placement.
          *
          *     `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
-         *     `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say.
+         *     `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say. With a `host`, the counts of
+         *     its transcripts: there is no placement and nothing is known of the shares.
          */
         CacheShare: {
             /** Placement */
             placement: string;
+            /**
+             * Host
+             * @default
+             */
+            host: string;
             /** Requests */
             requests: number;
             /** Share */
@@ -2523,6 +2546,114 @@ export interface components {
         Projects: {
             /** Projects */
             projects: components["schemas"]["ProjectRow"][];
+        };
+        /**
+         * Purge
+         * @description What to forget for good: memories, a project, a session, a source, or what holds words; one of these.
+         */
+        Purge: {
+            /**
+             * Ids
+             * @description memories, by id or its beginning
+             * @default []
+             */
+            ids?: string[];
+            /**
+             * Project
+             * @description all of this folder's project, its sessions too
+             * @default
+             */
+            project?: string;
+            /**
+             * @description all that was learned from this session, and its record
+             * @default null
+             */
+            session?: components["schemas"]["SessionName"] | null;
+            /**
+             * Source
+             * @description all memories from this source
+             * @default null
+             */
+            source?: string | null;
+            /**
+             * Text
+             * @description all memories with these words, as they stand there
+             * @default null
+             */
+            text?: string | null;
+            /**
+             * Cwd
+             * @description for `source` and `text`: only what may be seen from this folder
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Dry Run
+             * @description only tell what would go
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
+         * Purged
+         * @description What a purge did, or with `dry_run` would do.
+         *
+         *     Attributes:
+         *         memories: what goes.
+         *         sessions: `host/id` of the sessions of which everything goes.
+         *         rows: rows removed or cleaned, by table.
+         *         files: files cleaned, by place: `log`, `start`, `spool`, `index`, and the paths of backups and exports.
+         *         left: files that may still hold it, with what to do about each.
+         *         alike: ids of other memories that hold the same words, and stay.
+         *         dry_run: nothing was changed.
+         */
+        Purged: {
+            /** Memories */
+            memories: components["schemas"]["PurgedMemory"][];
+            /**
+             * Sessions
+             * @default []
+             */
+            sessions: string[];
+            /** Rows */
+            rows: {
+                [key: string]: number;
+            };
+            /** Files */
+            files: {
+                [key: string]: number;
+            };
+            /**
+             * Left
+             * @default []
+             */
+            left: string[];
+            /**
+             * Alike
+             * @default []
+             */
+            alike: string[];
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run: boolean;
+        };
+        /**
+         * PurgedMemory
+         * @description One memory that goes. `content` is empty once it is gone.
+         */
+        PurgedMemory: {
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Scope */
+            scope: string;
+            /** Status */
+            status: string;
+            /** Content */
+            content: string;
         };
         /**
          * Reason
@@ -4531,6 +4662,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangeLog"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_purge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Purge"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purged"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from tacit.api.cursors import MAX_CHARS
-from tacit.api.requests import MAX_CONTENT_CHARS, AskedSurface, Folder, Request, ScopeText, StoredStatus
+from tacit.api.requests import (
+    MAX_CONTENT_CHARS,
+    AskedSurface,
+    Folder,
+    Request,
+    ScopeText,
+    SessionName,
+    StoredStatus,
+)
 from tacit.app.care.jobs import JobName
 from tacit.model.memory import MemoryStatus
 from tacit.model.pack import Surface
@@ -134,6 +142,44 @@ class ListDigests(Request):
     )
     cwd: Folder = Field(default="", description="of this folder's project; without it of every project")
     limit: int = Field(default=1, ge=1, le=200, description="most digests, the newest")
+
+
+class Purge(Request):
+    """What to forget for good: memories, a project, a session, a source, or what holds words; one of these."""
+
+    ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
+        default=(), max_length=10_000, description="memories, by id or its beginning"
+    )
+    project: Folder = Field(default="", description="all of this folder's project, its sessions too")
+    session: SessionName | None = Field(
+        default=None, description="all that was learned from this session, and its record"
+    )
+    source: str | None = Field(
+        default=None, min_length=1, max_length=200, description="all memories from this source"
+    )
+    text: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1000,
+        description="all memories with these words, as they stand there",
+    )
+    cwd: Folder = Field(
+        default="", description="for `source` and `text`: only what may be seen from this folder"
+    )
+    dry_run: bool = Field(default=False, description="only tell what would go")
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        given = (
+            bool(self.ids),
+            bool(self.project),
+            self.session is not None,
+            self.source is not None,
+            self.text is not None,
+        )
+        if sum(given) != 1:
+            raise ValueError("one of ids, project, session, source and text")
+        return self
 
 
 class ListExposures(Page):

@@ -62,6 +62,7 @@ class Writing:
         return Desk(
             self._parts, projects=self._made_of.projects, memories=self.memories, review=self.review,
             settle=self._made_of.settle, changed=self._made_of.changed, feed=self._sessions.feed,
+            reread=self._sessions.reread,
         )  # fmt: skip
 
     @cached_property

@@ -14,6 +14,7 @@ from tacit.app.desk.digests import DigestReader
 from tacit.app.desk.feed import TraceFeed
 from tacit.app.desk.graph import Graph, graph_of
 from tacit.app.desk.options import Options
+from tacit.app.desk.purging import Purging
 from tacit.app.desk.recalls import Recalls
 from tacit.app.desk.series import Charts
 from tacit.app.desk.verdicts import Verdict, Verdicts
@@ -62,6 +63,7 @@ class Desk:
         settle: Callable[[], None],
         changed: Callable[[], None],
         feed: TraceFeed,
+        reread: Callable[[], None],
     ) -> None:
         self._parts = parts
         self.feed = feed
@@ -71,6 +73,7 @@ class Desk:
         self._settle = settle
         self._changed = changed
         self.recalls = Recalls(parts.store, settle=settle)
+        self.purging = Purging(parts, settle=settle, reread=reread, changed=changed)
         self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
         self.verdicts = Verdicts(parts.store)
         self.digests = DigestReader(parts.store, settle=settle, captures=lambda: _captures(parts))

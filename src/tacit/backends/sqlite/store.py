@@ -22,7 +22,7 @@ from tacit.backends.sqlite.sessions import Ledgers
 from tacit.backends.text import clean_text
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
-from tacit.model.changes import Change, Skip
+from tacit.model.changes import Change, Gone, Skip
 from tacit.model.memory import Memory, Relation
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -359,13 +359,13 @@ class SqliteStore:
             return int(connection.execute("SELECT change FROM state").fetchone()[0])
 
     def rewrite_texts(
-        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None
-    ) -> Mapping[str, int]:
+        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Gone | None = None
+    ) -> Mapping[str, int]:  # fmt: skip
         """See the port. The file is written anew afterwards, so that no free page keeps the old words."""
         if copy is not None:
-            return rewrite.rewrite_copy(copy, clean, dry_run=dry_run)
+            return rewrite.rewrite_copy(copy, clean, dry_run=dry_run, gone=gone)
         with self._database.write(durable=True) as connection:
-            found = rewrite.rewrite_texts(connection, clean, dry_run=dry_run)
+            found = rewrite.rewrite_texts(connection, clean, dry_run=dry_run, gone=gone)
         if found and not dry_run:
             rewrite.compact(self._database.path)
         return found

@@ -16,6 +16,7 @@ from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import ToolUse, Turn
 from tacit.reading.commands import split_commands
 from tacit.reading.digest_lines import finished
+from tacit.safety.forgotten_words import PURGED
 
 MAX_CHARS = 1200
 _MAX_LINE = 160
@@ -106,7 +107,7 @@ def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
     )
     written: list[str] = []
     for line in lines:
-        for text in line.texts[-_MAX_LINES[line.code] :]:
+        for text in [text for text in line.texts if PURGED not in text][-_MAX_LINES[line.code] :]:
             whole = f"{line.code}: {_short(text)}"
             if sum(map(len, written)) + len(written) + len(whole) <= MAX_CHARS:
                 written.append(whole)

@@ -14,24 +14,25 @@ from tacit.cli.surroundings import current
 from tacit.errors import InvalidInput
 
 
-def confirm(question: str, *, yes: bool) -> None:
+def confirm(question: str, *, yes: bool, default: bool = True) -> None:
     """Go on only when the person agrees.
 
     Raises:
         InvalidInput: if nobody can answer.
         typer.Exit: with 1 if they decline.
     """
-    if not agreed(question, yes=yes, unattended=None):
+    if not agreed(question, yes=yes, unattended=None, default=default):
         typer.echo("Nothing was changed.", err=True)
         raise typer.Exit(1)
 
 
-def agreed(question: str, *, yes: bool, unattended: bool | None) -> bool:
+def agreed(question: str, *, yes: bool, unattended: bool | None, default: bool = True) -> bool:
     """Whether the person agrees.
 
     Args:
         question: one sentence that ends with a question mark.
         yes: they said so already.
+        default: the answer of who only presses Enter.
         unattended: the answer where nobody can be asked; None = that is an error.
 
     Raises:
@@ -43,7 +44,7 @@ def agreed(question: str, *, yes: bool, unattended: bool | None) -> bool:
         if unattended is None:
             raise InvalidInput(f"{question} Nobody can answer here.", hint="Give --yes to agree.")
         return unattended
-    return typer.confirm(question, default=True, err=True)
+    return typer.confirm(question, default=default, err=True)
 
 
 class Progress:

@@ -13,12 +13,14 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from tacit.backends.purging import cleaned_json, holds_text
-from tacit.backends.sqlite.codec import decode_memory
+from tacit.backends.sqlite.codec import decode_memory, json_list
 from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import index_memory
+from tacit.backends.sqlite.purge.removal import remove
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, schema_version
 from tacit.backends.sqlite.writing import next_change
 from tacit.errors import StoreError
+from tacit.model.changes import Gone
 
 CleanAt = Callable[[str, str], str]
 """Cleans a text that belongs to a scope (its name, "" = the user's own)."""
@@ -27,12 +29,24 @@ _BODIES = (("traces", "id", "body"), ("handovers", "key", "payload"), ("named_va
 _TEXTS = (("handovers", "key", "error"),)
 
 
-def rewrite_texts(connection: sqlite3.Connection, clean: CleanAt, *, dry_run: bool) -> Mapping[str, int]:
-    """Clean every text of every table; with `dry_run` only count the rows that would change, by table."""
+def rewrite_texts(
+    connection: sqlite3.Connection, clean: CleanAt, *, dry_run: bool, gone: Gone | None = None
+) -> Mapping[str, int]:
+    """Remove `gone` and clean every text of every table; with `dry_run` only count the rows that would change, by table."""
+    if (
+        gone is not None and dry_run
+    ):  # done, counted and taken back: what hangs on what goes is not counted twice
+        connection.execute("SAVEPOINT trial")
+        tried = rewrite_texts(connection, clean, dry_run=False, gone=gone)
+        connection.execute("ROLLBACK TO trial")
+        connection.execute("RELEASE trial")
+        return tried
     found: Counter[str] = Counter()
     connection.execute("PRAGMA secure_delete = ON")
-    _memories(connection, clean, found, dry_run=dry_run)
-    _versions(connection, clean, found, dry_run=dry_run)
+    if gone is not None:
+        remove(connection, gone, found)
+    _memories(connection, clean, found, gone, dry_run=dry_run)
+    _versions(connection, clean, found, gone, dry_run=dry_run)
     _sessions(connection, clean, found, dry_run=dry_run)
 
     def own(text: str) -> str:
@@ -53,10 +67,22 @@ def rewrite_texts(connection: sqlite3.Connection, clean: CleanAt, *, dry_run: bo
     return {table: count for table, count in sorted(found.items()) if count}
 
 
-def _memories(connection: sqlite3.Connection, clean: CleanAt, found: Counter[str], *, dry_run: bool) -> None:
+def _concerned(gone: Gone | None) -> tuple[str, tuple[str, ...]]:
+    """A condition on memories whose texts are cleaned: all, or notes that quote what is gone; and its values."""
+    if gone is None:
+        return "1", ()
+    here = "m.kind IN (SELECT value FROM json_each(?)) AND m.id NOT IN (SELECT value FROM json_each(?))"
+    return here, (json_list(gone.notes), json_list(gone.memories))
+
+
+def _memories(
+    connection: sqlite3.Connection, clean: CleanAt, found: Counter[str], gone: Gone | None, *, dry_run: bool
+) -> None:
+    where, values = _concerned(gone)
     rows = connection.execute(
         "SELECT m.number, m.scope, s.name, m.body, m.source, m.use_count FROM memories AS m"
-        " JOIN scopes AS s ON s.number = m.scope ORDER BY m.number"
+        f" JOIN scopes AS s ON s.number = m.scope WHERE {where} ORDER BY m.number",
+        values,
     ).fetchall()
     change = 0
     for number, scope, name, body, source, uses in rows:
@@ -84,12 +110,21 @@ def _memories(connection: sqlite3.Connection, clean: CleanAt, found: Counter[str
             connection.execute("DELETE FROM vectors WHERE memory = ?", (number,))
 
 
-def _versions(connection: sqlite3.Connection, clean: CleanAt, found: Counter[str], *, dry_run: bool) -> None:
+def _versions(
+    connection: sqlite3.Connection, clean: CleanAt, found: Counter[str], gone: Gone | None, *, dry_run: bool
+) -> None:
+    """The reason of a version may quote another memory, so it is cleaned whatever its own memory is."""
+    where, values = _concerned(gone)
+    going = json_list(gone.memories if gone else ())
     rows = connection.execute(
-        "SELECT v.memory, v.version, s.name, v.body, v.reason FROM versions AS v JOIN scopes AS s ON s.number = v.scope"
+        f"SELECT v.memory, v.version, s.name, v.body, v.reason, {where} FROM versions AS v"
+        " JOIN scopes AS s ON s.number = v.scope JOIN memories AS m ON m.number = v.memory"
+        " WHERE m.id NOT IN (SELECT value FROM json_each(?))",
+        (*values, going),
     ).fetchall()
-    for memory, version, name, body, reason in rows:
-        after, why = cleaned_json(body, lambda text, name=name: clean(text, name)), clean(reason, name)
+    for memory, version, name, body, reason, whole in rows:
+        after = cleaned_json(body, lambda text, name=name: clean(text, name)) if whole else body
+        why = clean(reason, name)
         if (after, why) != (body, reason):
             found["versions"] += 1
             if not dry_run:
@@ -129,7 +164,7 @@ def compact(path: Path) -> bool:
         raise translate(error, path) from error
 
 
-def rewrite_copy(path: Path, clean: CleanAt, *, dry_run: bool) -> Mapping[str, int]:
+def rewrite_copy(path: Path, clean: CleanAt, *, dry_run: bool, gone: Gone | None = None) -> Mapping[str, int]:
     """Clean a backup in place.
 
     Raises:
@@ -144,7 +179,7 @@ def rewrite_copy(path: Path, clean: CleanAt, *, dry_run: bool) -> Mapping[str, i
                 )
             connection.execute("BEGIN IMMEDIATE")
             try:
-                found = rewrite_texts(connection, clean, dry_run=dry_run)
+                found = rewrite_texts(connection, clean, dry_run=dry_run, gone=gone)
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):

@@ -1,0 +1,254 @@
+"""Forgetting for good: memories, or all of a project, session or source, with everything that quotes them.
+
+In: what is to go. Out: what went, and what could not be reached. One transaction for the store; then derived files, logs, start
+blocks, and the backups and exports that this home knows of, by what a rescan for secrets cleans with. What stays are numbers: that
+something was handed over, when, and how many tokens it took. Cannot be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tacit.app.parts import Parts
+from tacit.app.transfer.versions import versions_of
+from tacit.capture.checkpoint import checkpoint_name, said_name
+from tacit.capture.extract.by_model.unread import unread_name
+from tacit.capture.extract.pending import pending_name
+from tacit.capture.reconcile.rejected import rejected_name
+from tacit.capture.usage import usage_name
+from tacit.errors import NotFound
+from tacit.model.changes import Gone
+from tacit.model.memory import Memory
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionKey
+from tacit.ports.store import MemoryFilter, ProjectRecord
+from tacit.safety.forgotten_words import ForgottenWords
+from tacit.upkeep.reindex import reindex
+from tacit.upkeep.rescan import Rescan, rescan
+
+EVERYTHING = 1_000_000
+MOST_ALIKE = 20
+_ROUNDS = 3
+_OF_SESSION = (checkpoint_name, said_name, usage_name, unread_name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doomed:
+    """What is to go.
+
+    Attributes:
+        memories: these, in any state.
+        sessions: their records, traces and transcripts that wait.
+        project: its record and what was noted of it.
+    """
+
+    memories: tuple[Memory, ...] = ()
+    sessions: tuple[SessionKey, ...] = ()
+    project: ProjectRecord | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgedMemory:
+    """One memory that goes. `content` is empty once it is gone."""
+
+    id: str
+    kind: str
+    scope: str
+    status: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What a purge did, or with `dry_run` would do.
+
+    Attributes:
+        memories: what goes.
+        sessions: `host/id` of the sessions of which everything goes.
+        rows: rows removed or cleaned, by table.
+        files: files cleaned, by place: `log`, `start`, `spool`, `index`, and the paths of backups and exports.
+        left: files that may still hold it, with what to do about each.
+        alike: ids of other memories that hold the same words, and stay.
+        dry_run: nothing was changed.
+    """
+
+    memories: tuple[PurgedMemory, ...]
+    sessions: tuple[str, ...] = ()
+    rows: dict[str, int] = field(default_factory=dict[str, int])
+    files: dict[str, int] = field(default_factory=dict[str, int])
+    left: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+class Purging:
+    """Forgets for good, in one open store.
+
+    `settle` waits until everything said so far is written; `reread` lets go of what was read before; `changed` is told.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        settle: Callable[[], None],
+        reread: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._settle = settle
+        self._reread = reread
+        self._changed = changed
+
+    # --- what is meant
+
+    def named(self, names: Sequence[str]) -> Doomed:
+        """These memories, each by its id or the beginning of it.
+
+        Raises:
+            NotFound: if there is none, or several, of a name.
+        """
+        everything = self._store.scopes()
+        found = {one.id: one for one in (self._store.resolve(name, scope=everything) for name in names)}
+        return Doomed(memories=tuple(found.values()))
+
+    def matching(self, *, scope: ScopeFilter | None, source: str | None, text: str | None) -> Doomed:
+        """Everything of a source, or with these words, whatever its state."""
+        where = MemoryFilter(statuses=None, source=source, text=text)
+        return Doomed(memories=self._list(where, scope or self._store.scopes()))
+
+    def of_project(self, project: ProjectRecord) -> Doomed:
+        """A project: its memories, its paths' and tasks' too, its sessions, and the project itself."""
+        self._settle()
+        states = self._store.list_sessions(limit=EVERYTHING)
+        return Doomed(
+            memories=self._list(MemoryFilter(statuses=None), self._scopes_of(project)),
+            sessions=tuple(state.key for state in states if state.project_id == project.id),
+            project=project,
+        )
+
+    def of_session(self, key: SessionKey) -> Doomed:
+        """A session: what was learned from it alone, and its record.
+
+        Raises:
+            NotFound: if nothing is known of it.
+        """
+        self._settle()
+        every = self._list(MemoryFilter(statuses=None), self._store.scopes())
+        learned = tuple(
+            one
+            for one in every
+            if (one.provenance.host, one.provenance.session_id) == (key.host, key.session_id)
+        )
+        known = self._store.load_session(key) is not None or any(self._values_of((key,)))
+        if not (learned or known):
+            raise NotFound(
+                f"Nothing is known of a session {key}.", hint="`tacit digest --project` names sessions."
+            )
+        return Doomed(memories=learned, sessions=(key,))
+
+    def _list(self, where: MemoryFilter, scope: ScopeFilter) -> tuple[Memory, ...]:
+        return self._store.list_memories(where, scope=scope, limit=EVERYTHING)
+
+    def _scopes_of(self, project: ProjectRecord) -> ScopeFilter:
+        return ScopeFilter.of(*(one for one in self._store.scopes().scopes if one.project_id == project.id))
+
+    def _values_of(self, keys: Iterable[SessionKey]) -> list[str]:
+        names = [name(key.host, key.session_id) for key in keys for name in _OF_SESSION]
+        return [name for name in names if self._store.get_value(name) is not None]
+
+    # --- doing it
+
+    def purge(self, doomed: Doomed, *, dry_run: bool) -> Purged:
+        """Remove what is meant from everything that is stored; with `dry_run` only tell it.
+
+        Raises:
+            NotFound: if nothing is meant.
+            StoreError: if the store cannot be written; nothing of it is changed then.
+        """
+        if not (doomed.memories or doomed.sessions or doomed.project):
+            raise NotFound(
+                "Nothing fits; nothing was changed.",
+                hint="`tacit list --all --status all` shows what there is.",
+            )
+        self._settle()
+        words = ForgottenWords(self._texts(doomed.memories))
+        gone = self._gone(doomed)
+        alike = self._alike(words, gone) if doomed.memories else ()
+        done = self._remove(words, gone, dry_run=dry_run)
+        return Purged(
+            memories=tuple(
+                PurgedMemory(
+                    id=one.id,
+                    kind=one.kind,
+                    scope=str(one.scope),
+                    status=one.status,
+                    content=one.content if dry_run else "",
+                )
+                for one in doomed.memories
+            ),
+            sessions=tuple(map(str, doomed.sessions)),
+            rows=dict(done.rows),
+            files=dict(done.files),
+            left=done.left,
+            alike=alike,
+            dry_run=dry_run,
+        )
+
+    def _texts(self, memories: Iterable[Memory]) -> list[str]:
+        """Everything that the memories have ever said, and the words they were made from."""
+        found: dict[str, None] = {}
+        for memory in memories:
+            versions = [one.memory for one in versions_of(self._store, memory.id)]
+            for one in (memory, *versions):
+                found |= dict.fromkeys((one.content, one.provenance.span, *one.evidence))
+        return list(found)
+
+    def _gone(self, doomed: Doomed) -> Gone:
+        values = self._values_of(doomed.sessions)
+        if doomed.project is not None:
+            scopes = self._scopes_of(doomed.project).scopes
+            values += [f"init:{doomed.project.id}", f"languages:{doomed.project.id}"]
+            values += [name for scope in scopes for name in (rejected_name(scope), pending_name(str(scope)))]
+        return Gone(
+            memories=tuple(one.id for one in doomed.memories),
+            sessions=doomed.sessions,
+            projects=(doomed.project.id,) if doomed.project else (),
+            values=tuple(sorted(values)),
+        )
+
+    def _alike(self, words: ForgottenWords, gone: Gone) -> tuple[str, ...]:
+        """Other memories that hold the same words, notes apart, which are cleaned."""
+        going = set(gone.memories)
+        found = [
+            one.id
+            for one in self._list(MemoryFilter(statuses=None), self._store.scopes())
+            if one.id not in going
+            and one.kind not in gone.notes
+            and any(words.held_by(text) for text in (one.content, one.provenance.span, *one.evidence))
+        ]
+        return tuple(sorted(found)[:MOST_ALIKE])
+
+    def _remove(self, words: ForgottenWords, gone: Gone, *, dry_run: bool) -> Rescan:
+        def clean(text: str, _scope: str) -> str:
+            return words.without(text)
+
+        def once(*, only_look: bool) -> Rescan:
+            return rescan(self._store, self._parts.home, clean, dry_run=only_look, gone=gone)
+
+        done = once(only_look=dry_run)
+        if dry_run:
+            return done
+        for _ in range(_ROUNDS):
+            # What a running session had in memory is let go; what it wrote meanwhile goes in another round.
+            self._reread()
+            self._settle()
+            if not self._store.rewrite_texts(clean, dry_run=True, gone=gone):
+                break
+            again = once(only_look=False)
+            done = replace(done, left=again.left)
+        self._changed()
+        reindex(self._store, self._parts.embedder)
+        return done

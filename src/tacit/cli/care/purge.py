@@ -1,0 +1,105 @@
+"""`tacit purge`: forget for good. In: what is to go. Out: what went, as lines or JSON. Asks before it does anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson, Here, Yes, given
+
+SHOWN = 20
+
+
+def purge(
+    memory: Annotated[
+        list[str] | None, typer.Argument(help="Ids of memories, or their beginnings.", show_default=False)
+    ] = None,
+    project: Annotated[
+        bool, typer.Option("--project", help="All of this folder's project: memories, sessions, traces.")
+    ] = False,
+    session: Annotated[
+        str,
+        typer.Option("--session", help="All that was learned from this session (host/id), and its record."),
+    ] = "",
+    source: Annotated[
+        str, typer.Option("--source", help="All memories from this source, such as CLAUDE.md, import, mcp.")
+    ] = "",
+    matching: Annotated[str, typer.Option("--matching", help="All memories that hold these words.")] = "",
+    everywhere: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="With --source and --matching: in all projects, not only what this folder sees."
+        ),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    yes: Yes = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Forget for good: out of tables, indexes, history, traces, logs, backups and exports. Cannot be taken back."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.asking import confirm
+    from tacit.cli.terminal.output import SOME_PROBLEM, print_json
+
+    folder = str(cwd.absolute())
+    if sum(map(bool, (memory, project, session, source, matching))) != 1:
+        raise typer.BadParameter("Name memories, or say one of --project, --session, --source, --matching.")
+    asked = given(
+        ids=memory,
+        project=folder if project else "",
+        session=_session(session),
+        source=source,
+        text=matching,
+        cwd="" if everywhere or not (source or matching) else folder,
+    )
+    seen = ask("POST", "/v1/purge", {**asked, "dry_run": True})
+    if not as_json:
+        _tell(seen)
+    if not dry_run:
+        confirm(f"{_counted(seen)} for good? This cannot be taken back.", yes=yes, default=False)
+        if source or matching:  # what was shown, not what fits meanwhile
+            asked = {"ids": [one["id"] for one in seen["memories"]]}
+        seen = ask("POST", "/v1/purge", asked)
+    if as_json:
+        print_json(seen)
+    elif not dry_run:
+        _tell(seen)
+    if seen["left"] and not dry_run:
+        raise typer.Exit(SOME_PROBLEM)
+
+
+def _session(name: str) -> dict[str, str] | None:
+    host, slash, number = name.partition("/")
+    if name and not (host and slash and number):
+        raise typer.BadParameter("Name a session as host/id; `tacit digest --project` shows them.")
+    return {"host": host, "session_id": number} if name else None
+
+
+def _counted(seen: dict[str, Any]) -> str:
+    from tacit.cli.terminal.output import counted
+
+    sessions = counted(len(seen["sessions"]), "session", "sessions") if seen["sessions"] else ""
+    return "Forget " + " and ".join(filter(None, (counted(len(seen["memories"])), sessions)))
+
+
+def _tell(seen: dict[str, Any]) -> None:
+    from tacit.cli.terminal.output import print_line, shortened
+
+    would = "would be removed or cleaned" if seen["dry_run"] else "removed or cleaned"
+    for one in seen["memories"][:SHOWN] if seen["dry_run"] else ():
+        print_line(f"- {one['id']} [{one['kind']}] {shortened(one['content'], 120)}", style="red")
+    if seen["dry_run"] and len(seen["memories"]) > SHOWN:
+        print_line(f"- ... and {len(seen['memories']) - SHOWN} more; --json tells all", style="red")
+    for place, count in (*seen["rows"].items(), *seen["files"].items()):
+        print_line(f"  {place:<24} {count} {would}")
+    if seen["alike"]:
+        print_line(f"  These say the same and stay: {', '.join(seen['alike'])}", style="yellow")
+    for problem in seen["left"]:
+        print_line(f"  may still hold it: {problem}", style="yellow")
+    print_line(
+        "Nothing was changed: this is what would go."
+        if seen["dry_run"]
+        else f"{_counted(seen)[7:]} forgotten for good."
+    )

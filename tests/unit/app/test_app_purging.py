@@ -1,0 +1,148 @@
+"""What is purged is nowhere any more: tables, indexes, history, traces, backups, exports. What only says the same stays."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+import pytest
+
+from samples import NOW_MS
+from tacit.app.wiring import open_engine
+from tacit.errors import NotFound
+from tacit.model.session import SessionKey
+from tacit.ports.store import MemoryFilter
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
+
+FIRST = "The quokkas of the billing desk are fed on Fridays."
+LATER = "The quokkas of the billing desk are fed on Mondays."
+OTHER = "Release only from the main branch."
+PROMPT = "What do you know of the billing desk?"
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def shop(tmp_path):
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def engine(home):
+    made = open_engine(home, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
+    with contextlib.closing(made):
+        yield made
+
+
+def send(engine, place, event, session="s1", **fields):
+    payload = {"session_id": session, "cwd": str(place), "hook_event_name": event, **fields}
+    engine.hook("claude-code", payload, deadline_ms=5000)
+    engine.flush()
+
+
+def fill(engine, shop, tmp_path):
+    """A memory that was edited, handed over, backed up, exported; and one beside it."""
+    first = engine.remember(FIRST, cwd=str(shop))[0].memory
+    engine.edit(first.id, content=LATER)
+    kept = engine.remember(OTHER, cwd=str(shop), when="release")[0].memory
+    send(engine, shop, "SessionStart", source="startup")
+    send(engine, shop, "UserPromptSubmit", prompt=PROMPT)
+    engine.recall("billing desk", cwd=str(shop))
+    engine.prerender()
+    engine.backup(tmp_path / "backup.db")
+    for target, lines in (
+        (tmp_path / "all.jsonl", b"".join(engine.transfer.export())),
+        (tmp_path / "all.md", engine.transfer.export_markdown().encode()),
+    ):
+        target.write_bytes(lines)
+        engine.transfer.wrote(target)
+    return first.id, kept
+
+
+def places_with(home, needle, *more):
+    found = []
+    for path in (*home.rglob("*"), *more):
+        if path.is_file() and needle.lower().encode() in path.read_bytes().lower():
+            found.append(path.name)
+        if path.suffix == ".db":
+            with contextlib.closing(sqlite3.connect(path)) as base:
+                terms = {term for (term,) in base.execute("SELECT term FROM text_words_terms")}
+                found += [f"{path.name} words"] * (needle in terms)
+    return found
+
+
+def test_a_purged_memory_is_nowhere_any_more(engine, home, shop, tmp_path):
+    name, kept = fill(engine, shop, tmp_path)
+    copies = [tmp_path / "backup.db", tmp_path / "all.jsonl", tmp_path / "all.md"]
+    assert places_with(home, "quokka", *copies)
+    doomed = engine.desk.purging.named([name[:-2]])
+    seen = engine.desk.purging.purge(doomed, dry_run=True)
+    assert [one.content for one in seen.memories] == [LATER]
+    assert engine.show(name).content == LATER, "a dry run changes nothing"
+    done = engine.desk.purging.purge(doomed, dry_run=False)
+    assert {**done.rows} == {**seen.rows}
+    assert done.rows["versions"] == 2
+    assert done.left == done.alike == ()
+    assert {str(path) for path in copies} <= set(done.files)
+    assert [one.content for one in done.memories] == [""]
+    assert places_with(home, "quokka", *copies) == []
+    with pytest.raises(NotFound):
+        engine.show(name)
+    assert engine.show(kept.id) == kept
+    assert engine.check() == ()
+    assert "quokka" not in engine.context(str(shop)).text
+    send(engine, shop, "UserPromptSubmit", prompt=PROMPT)  # the session that ran on brings nothing back
+    assert places_with(home, "quokka") == []
+    assert OTHER in copies[1].read_text()
+    assert OTHER in copies[2].read_text()
+    assert name not in copies[2].read_text() + copies[1].read_text()
+    with pytest.raises(NotFound):
+        engine.desk.purging.named([name])
+
+
+def test_what_says_the_same_elsewhere_stays_and_is_named(engine, home, shop, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    engine.remember(FIRST, cwd=str(shop))
+    twin = engine.remember(FIRST, cwd=str(other))[0].memory
+    target = tmp_path / "all.md"
+    target.write_text(engine.transfer.export_markdown())
+    engine.transfer.wrote(target)
+    purging = engine.desk.purging
+    done = purging.purge(
+        purging.matching(scope=engine.visible(str(shop)), source=None, text="quokkas"), dry_run=False
+    )
+    assert done.alike == (twin.id,)
+    assert engine.show(twin.id) == twin
+    assert target.read_text().count(FIRST) == 1, "an export goes on saying what is remembered"
+    assert "[purged]" not in target.read_text()
+
+
+def test_a_project_goes_whole_and_no_other(engine, home, shop, tmp_path):
+    fill(engine, shop, tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    stays = engine.remember("Use tabs in this folder.", cwd=str(other))[0].memory
+    send(engine, other, "SessionStart", session="s2", source="startup")
+    purging = engine.desk.purging
+    done = purging.purge(purging.of_project(engine.project(str(shop))), dry_run=False)
+    assert done.sessions == ("claude-code/s1",)
+    assert [one.id for one in engine.list_memories(MemoryFilter(statuses=None))] == [stays.id]
+    assert [one.project.name for one in engine.desk.projects()] == ["other"]
+    assert [str(one.key) for one in engine.sessions()] == ["claude-code/s2"]
+    assert places_with(home, "quokka", tmp_path / "backup.db") == places_with(home, PROMPT) == []
+    with pytest.raises(NotFound, match="Nothing is known"):
+        purging.of_session(SessionKey(host="claude-code", session_id="s1"))
+
+
+def test_nothing_to_purge_is_an_error(engine):
+    with pytest.raises(NotFound, match="Nothing fits"):
+        engine.desk.purging.purge(
+            engine.desk.purging.matching(scope=None, source="mcp", text=None), dry_run=False
+        )
