@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import leather  # pyright: ignore[reportMissingTypeStubs]
 
 from tacit import __version__
 from tacit.cli.numbers import wording
+from tacit.cli.numbers.shapes import CacheShare, Series, Stats
 from tacit.cli.numbers.tables import impact_lines
 from tacit.errors import InvalidInput
 
@@ -29,7 +30,7 @@ figure svg { width: 100%; min-width: 34rem; height: auto; display: block; }
 """
 
 
-def write_page(target: Path, facts: dict[str, Any]) -> None:
+def write_page(target: Path, facts: Stats) -> None:
     """Write the page.
 
     Raises:
@@ -44,7 +45,7 @@ def write_page(target: Path, facts: dict[str, Any]) -> None:
         ) from error
 
 
-def render(facts: dict[str, Any]) -> str:
+def render(facts: Stats) -> str:
     """The whole page."""
     series = facts["series"]
     holdout = facts["holdout"]
@@ -70,13 +71,15 @@ def render(facts: dict[str, Any]) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{lines}\n</body></html>\n'
 
 
-def _charts(series: dict[str, Any]) -> list[str]:
+def _charts(series: Series) -> list[str]:
     buckets = wording.busy(series)
     if len(buckets) < 2:
         return ["<p>Charts begin with the second day.</p>"]
     dates = [datetime.fromtimestamp(one["at_ms"] / 1000, tz=UTC).replace(tzinfo=None) for one in buckets]
 
-    def over_time(field: str) -> list[tuple[datetime, float]]:
+    def over_time(
+        field: Literal["injections", "silences", "p50_ms", "p95_ms"],
+    ) -> list[tuple[datetime, float]]:
         return [(date, float(one[field])) for date, one in zip(dates, buckets, strict=True)]
 
     drawn = [
@@ -117,7 +120,7 @@ def _figure(chart: Any, *, height: int) -> str:
     return f"<figure>{sized}</figure>"
 
 
-def _placed(shares: Sequence[dict[str, Any]]) -> wording.Rows:
+def _placed(shares: Sequence[CacheShare]) -> wording.Rows:
     return [(wording.PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in wording.cache_rows(shares)]
 
 

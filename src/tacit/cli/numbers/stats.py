@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from tacit.cli.terminal.arguments import AsJson
+
+if TYPE_CHECKING:
+    from tacit.cli.numbers.shapes import OverTime, Stats
 
 DAY_MS = 86_400_000
 
@@ -33,13 +36,14 @@ def stats(
 
     answer = ask("GET", "/v1/stats", {})
     if impact:
-        found = {name: answer[name] for name in ("impact", "rate", "baseline")}
         if as_json:
-            print_json(found)
+            print_json({name: answer[name] for name in ("impact", "rate", "baseline")})
         else:
-            _tables(found, only_impact=True)
+            from tacit.cli.numbers import tables
+
+            tables.impact(answer)
         return
-    facts = {**answer, **_over_time(days)}
+    facts = cast("Stats", {**answer, **_over_time(days)})
     if html is not None:
         from tacit.cli.numbers.page import write_page
 
@@ -47,12 +51,12 @@ def stats(
     if as_json:
         print_json(facts)
     elif html is None:
-        _tables(facts, only_impact=False)
+        _tables(facts)
     else:
         print_line(f"Written: {html}")
 
 
-def _over_time(days: int) -> dict[str, Any]:
+def _over_time(days: int) -> OverTime:
     from tacit.cli.connection import ask
 
     until = time.time_ns() // 1_000_000 + 1
@@ -65,14 +69,13 @@ def _over_time(days: int) -> dict[str, Any]:
     return {"series": series, "holdout": holdout}
 
 
-def _tables(facts: dict[str, Any], *, only_impact: bool) -> None:
+def _tables(facts: Stats) -> None:
     from tacit.cli.numbers import tables
 
-    if not only_impact:
-        tables.stored(facts["store"])
-        tables.over_time(facts["series"])
-        tables.latency(facts["series"])
-        tables.kinds_and_silences(facts["series"])
-        tables.cache(facts["series"]["cache"])
-        tables.holdout(facts["holdout"])
+    tables.stored(facts["store"])
+    tables.over_time(facts["series"])
+    tables.latency(facts["series"])
+    tables.kinds_and_silences(facts["series"])
+    tables.cache(facts["series"]["cache"])
+    tables.holdout(facts["holdout"])
     tables.impact(facts)

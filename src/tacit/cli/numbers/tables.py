@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tacit.cli.numbers import wording
+from tacit.cli.numbers.shapes import CacheShare, Holdout, Impact, Series, Stored
 from tacit.cli.terminal.output import print_line, print_rows
 
 BAR = 24
@@ -12,7 +13,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 MOST_LINES = 31
 
 
-def stored(store: dict[str, Any]) -> None:
+def stored(store: Stored) -> None:
     """Memories by kind."""
     print_rows(
         "",
@@ -26,7 +27,7 @@ def stored(store: dict[str, Any]) -> None:
     )
 
 
-def over_time(series: dict[str, Any]) -> None:
+def over_time(series: Series) -> None:
     """Injections and silences, a bar each."""
     buckets = wording.busy(series)[-MOST_LINES:]
     most = max((max(one["injections"], one["silences"]) for one in buckets), default=0)
@@ -49,7 +50,7 @@ def over_time(series: dict[str, Any]) -> None:
         print_line(f"Nothing is on record from before {rows[0][0]} (retention.traces, retention.trace_days).")
 
 
-def latency(series: dict[str, Any]) -> None:
+def latency(series: Series) -> None:
     """Percentiles by surface."""
     rows = wording.latency_rows(series)
     if rows:
@@ -57,7 +58,7 @@ def latency(series: dict[str, Any]) -> None:
         print_rows("Latency", ("surface", "recalls", "p50", "p95", "p99"), rows, empty="")
 
 
-def kinds_and_silences(series: dict[str, Any]) -> None:
+def kinds_and_silences(series: Series) -> None:
     """Tokens by kind; why nothing was said."""
     kinds = wording.kind_rows(series)
     if kinds:
@@ -71,14 +72,14 @@ def kinds_and_silences(series: dict[str, Any]) -> None:
         print_rows("Why nothing was handed over", ("reason", "times"), silences, empty="")
 
 
-def cache(shares: list[dict[str, Any]]) -> None:
+def cache(shares: Sequence[CacheShare]) -> None:
     """What prompt caches can keep."""
     print_line()
     rows = [(wording.PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in wording.cache_rows(shares)]
     print_rows("Prompt caches", wording.CACHE_COLUMNS, rows, empty=wording.NO_CACHE)
 
 
-def holdout(found: dict[str, Any]) -> None:
+def holdout(found: Holdout) -> None:
     """Sessions with memory and without."""
     print_line()
     if not found["share"] and not found["sessions_without"]:
@@ -90,14 +91,14 @@ def holdout(found: dict[str, Any]) -> None:
     print_line(wording.holdout_text(found))
 
 
-def impact(answer: dict[str, Any]) -> None:
+def impact(answer: Impact) -> None:
     """What became of what was handed over."""
     print_line()
     for line in impact_lines(answer):
         print_line(line)
 
 
-def impact_lines(answer: dict[str, Any]) -> list[str]:
+def impact_lines(answer: Impact) -> list[str]:
     """What became of what was handed over, in sentences."""
     found = answer["impact"]
     if not found["shown"]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+
+from tacit.cli.numbers.shapes import Bucket, CacheShare, Holdout, Series
 
 Rows = list[tuple[str, ...]]
 
@@ -26,14 +27,14 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.0%}"
 
 
-def busy(series: dict[str, Any]) -> list[dict[str, Any]]:
+def busy(series: Series) -> list[Bucket]:
     """The buckets from the first one with a recall on."""
-    buckets: list[dict[str, Any]] = series["buckets"]
+    buckets = series["buckets"]
     first = next((at for at, one in enumerate(buckets) if one["injections"] or one["silences"]), len(buckets))
     return buckets[first:]
 
 
-def latency_rows(series: dict[str, Any]) -> Rows:
+def latency_rows(series: Series) -> Rows:
     """Surface, recalls, percentiles."""
     return [
         (
@@ -47,18 +48,18 @@ def latency_rows(series: dict[str, Any]) -> Rows:
     ]
 
 
-def kind_rows(series: dict[str, Any]) -> Rows:
+def kind_rows(series: Series) -> Rows:
     """Kind, tokens, share."""
     whole = sum(series["kinds"].values()) or 1
     return [(name, str(tokens), percent(tokens / whole)) for name, tokens in series["kinds"].items()]
 
 
-def silence_rows(series: dict[str, Any], *, most: int = 8) -> Rows:
+def silence_rows(series: Series, *, most: int = 8) -> Rows:
     """Reason, how often."""
     return [(one["reason"], str(one["count"])) for one in series["silences"][:most]]
 
 
-def feedback_text(series: dict[str, Any]) -> str:
+def feedback_text(series: Series) -> str:
     """What the user said of injections."""
     told = series["feedback"]
     if told["precision"] is None:
@@ -69,7 +70,7 @@ def feedback_text(series: dict[str, Any]) -> str:
     return f"Precision: {percent(told['precision'])} of {judged} judged injections were useful; {told['missed']} were missed."
 
 
-def cache_rows(shares: Sequence[dict[str, Any]]) -> Rows:
+def cache_rows(shares: Sequence[CacheShare]) -> Rows:
     """Placement, requests, share kept, the same without memory, what the API took from its cache."""
     rows: Rows = []
     for one in shares:
@@ -95,7 +96,7 @@ PLACEMENTS = {
 HOLDOUT_COLUMNS = ("measure", "with memory", "without", "difference", "95 % between", "clear")
 
 
-def holdout_rows(holdout: dict[str, Any]) -> Rows:
+def holdout_rows(holdout: Holdout) -> Rows:
     """Measure, means, difference and its interval."""
     return [
         (
@@ -110,7 +111,7 @@ def holdout_rows(holdout: dict[str, Any]) -> Rows:
     ]
 
 
-def holdout_text(holdout: dict[str, Any]) -> str:
+def holdout_text(holdout: Holdout) -> str:
     """How many sessions there are, and what may be concluded."""
     told = f"{holdout['sessions_with']} sessions with memory, {holdout['sessions_without']} without"
     if not holdout["enough"]:
