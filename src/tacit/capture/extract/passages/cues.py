@@ -98,7 +98,9 @@ class Reading:
 
     def _place(self, passage: Passage) -> tuple[float, ...]:
         first, last = passage.first, passage.last
-        stems = frozenset[str]().union(*map(self._set, range(first, last)))
+        stems = self._set(first)
+        if last - first > 1:
+            stems = stems.union(*map(self._set, range(first + 1, last)))
         count = len(self._sizes)
         words = sum(self._sizes[first:last])
         return (

@@ -8,7 +8,7 @@ Code, quotes, logs, tables and whatever the user pasted rather than said is neve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -129,8 +129,11 @@ def _plain(sentence: str) -> str:
     return (_BOLD.sub("", bare) if "**" in bare or "__" in bare else bare).strip()
 
 
-def passages_of(message: Message) -> Iterator[Passage]:
-    """The passages of a message: all of it where it is the user's and at most 50 words, and from 23 words on its short runs."""
+def passages_of(message: Message, *, near: Set[int] | None = None) -> Iterator[Passage]:
+    """The passages of a message: all of it where it is the user's and at most 50 words, and from 23 words on its short runs.
+
+    With `near` only those that hold one of these sentences.
+    """
     role = message.turn.role
     sizes = [len(one.split()) for one in message.sentences]
     total = sum(sizes)
@@ -141,7 +144,9 @@ def passages_of(message: Message) -> Iterator[Passage]:
         return
     for first in range(len(sizes)):
         for length, words in enumerate(accumulate(sizes[first : first + MOST_SENTENCES[role]]), start=1):
-            if MIN_WORDS <= words <= MAX_WORDS and not (whole and length == len(sizes)):
+            if not MIN_WORDS <= words <= MAX_WORDS or (whole and length == len(sizes)):
+                continue
+            if near is None or not near.isdisjoint(range(first, first + length)):
                 yield Passage(message=message, first=first, last=first + length)
 
 

@@ -228,11 +228,10 @@ def _confirmed(one: Held, *, accepted: bool) -> Learning:
 def _chosen(message: Message, known: Collection[str], model: PassageModel) -> list[_Chosen]:
     """The best passages of a message that do not overlap, in their order; ties go to the earlier and shorter."""
     role = message.turn.role
-    passages = list(passages_of(message))
-    if role == "assistant" and passages:
-        near = model.promising(message)
-        passages = [one for one in passages if not near.isdisjoint(range(one.first, one.last))]
-    if not passages:
+    near = model.promising(message) if role == "assistant" else None
+    passages = list(passages_of(message, near=near))
+    only = role == "user" and len(passages) == 1
+    if not passages or (only and passing(passages[0].text)):
         return []
     reading = Reading(message)
     ranked = sorted(
@@ -243,7 +242,7 @@ def _chosen(message: Message, known: Collection[str], model: PassageModel) -> li
     for chance, one in ranked:
         if len(chosen) == MOST[role]:
             break
-        if role == "user" and passing(one.text):
+        if role == "user" and not only and passing(one.text):
             continue
         if any(one.first < other.last and other.first < one.last for _, other in chosen):
             continue

@@ -216,17 +216,25 @@ def _of_word(word: str) -> tuple[int, int, int]:
     within = _SHOUTS if _SHOUTED.search(word) else 0
     lets = 0
     if _ANY_SPOKEN.search(lower):
-        within |= sum(bit for bit, pattern in _SPOKEN_WORDS if pattern.search(lower))
-        lets |= sum(bit for bit, pattern in _SPOKEN_LETS if pattern.search(lower))
+        within |= _found_in(lower, _SPOKEN_WORDS)
+        lets |= _found_in(lower, _SPOKEN_LETS)
     if _ANY_SIGN.search(lower):
-        within |= sum(bit for bit, pattern in _SIGN_WORDS if pattern.search(lower))
-        lets |= sum(bit for bit, pattern in _SIGN_LETS if pattern.search(lower))
+        within |= _found_in(lower, _SIGN_WORDS)
+        lets |= _found_in(lower, _SIGN_LETS)
     if identifiers(word):
         within |= _CODE
-    if names_path(word) or any(name in word for name in _NAMED_APART):
+    if names_path(word) or _NAMED_APART[0] in word or _NAMED_APART[1] in word:
         lets |= _PATH
     if _POINTS.search(word):
         lets |= _LOOSE
     if _RULES.search(word):
         lets |= _RULE
     return within, lets, denials(word)
+
+
+def _found_in(lower: str, marks: _Marks) -> int:
+    found = 0
+    for bit, pattern in marks:
+        if pattern.search(lower):
+            found |= bit
+    return found
