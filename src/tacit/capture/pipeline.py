@@ -67,6 +67,7 @@ from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
 from tacit.safety.redact import Redacts
+from tacit.session import meter
 from tacit.session.projects import identify_project
 
 CONTROLS = 20
@@ -358,6 +359,7 @@ class CapturePipeline:
             values[waiting] = write_pending(learned.pending)
         if reading.root:
             values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
+        values |= self._requests(key.host, reading.turns)
         used = self._usage(key, scope, reading.turns, values)
         changes = self._keeper.keep([*items, *digest, *tasks], write=write, values=values)
         self._store.add_use(used)
@@ -401,6 +403,15 @@ class CapturePipeline:
         verdicts, after, totals = go_on(turns, shown, before, totals)
         values |= {name: write_usage(after), TOTALS: write_totals(totals)}
         return tuple(verdict.memory_id for verdict in verdicts if verdict.memory_id in given)
+
+    def _requests(self, host: str, turns: Sequence[Turn]) -> dict[str, str | None]:
+        """The sums of what the API counted of requests, with those of `turns`; nothing where the host does not tell."""
+        told = [(one.at_ms, one.input_tokens, one.cached_tokens) for turn in turns for one in turn.requests]
+        if not told:
+            return {}
+        days = meter.read_days(self._store.get_value(meter.OF_HOSTS))
+        days = meter.counted_requests(days, host, told, now_ms=self._clock.now_ms())
+        return {meter.OF_HOSTS: meter.write_days(days)}
 
     def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         """Drafts of the kinds that are learned unasked."""

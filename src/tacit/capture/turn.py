@@ -43,6 +43,21 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """What the API counted of one request to the model.
+
+    Attributes:
+        at_ms: when it was answered, milliseconds since the Unix epoch; 0 = unknown.
+        input_tokens: all that was read, whether or not a cache had it.
+        cached_tokens: what of it came from the provider's cache.
+    """
+
+    at_ms: int
+    input_tokens: int
+    cached_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What one side said, with the tools it used.
 
@@ -54,6 +69,7 @@ class Turn:
         tools: tools used, in order; empty for the user.
         at_ms: when, milliseconds since the Unix epoch; 0 = unknown.
         key: tells the same utterance apart from any other, also in a resumed or forked copy of the session.
+        requests: what the agent's turn asked of the model, as far as the host tells.
     """
 
     index: int
@@ -63,6 +79,7 @@ class Turn:
     tools: tuple[ToolUse, ...] = ()
     at_ms: int = 0
     key: str = ""
+    requests: tuple[ModelRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tacit import Tacit
-from tacit.app.trial.meter import counted, read_days, shares, write_days
 from tacit.app.trial.records import (
     MAX_PER_SHARD,
     Record,
@@ -21,6 +20,14 @@ from tacit.app.trial.report import ENOUGH, holdout_of
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import Sent
 from tacit.session.holdout import held_out, position
+from tacit.session.meter import (
+    counted,
+    counted_requests,
+    read_days,
+    shares,
+    shares_of_hosts,
+    write_days,
+)
 
 DAY = 86_400_000
 SHARE = 0.5
@@ -113,6 +120,21 @@ def test_the_cache_meter_by_hand() -> None:
     (one,) = shares(days, since_ms=4 * DAY, until_ms=5 * DAY)
     assert (one.requests, one.share) == (1, 0.9)
     assert shares(days, since_ms=5 * DAY, until_ms=6 * DAY) == ()
+
+
+def test_the_requests_of_a_host_by_hand() -> None:
+    told = [(3 * DAY, 100, 0), (3 * DAY + 5, 150, 90), (0, 50, 50)]  # the last does not say when
+    days = read_days(write_days(counted_requests({}, "opencode", told, now_ms=4 * DAY)))
+    (one,) = shares_of_hosts(days, since_ms=3 * DAY, until_ms=4 * DAY)
+    assert (one.host, one.placement, one.requests, one.input_tokens, one.cached_tokens) == (
+        "opencode",
+        "",
+        2,
+        250,
+        90,
+    )
+    (both,) = shares_of_hosts(days, since_ms=0, until_ms=5 * DAY)
+    assert (both.requests, both.input_tokens, both.cached_tokens, both.share) == (3, 300, 140, 0.0)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
+from tacit.session.meter import OF_HOSTS, CacheShare, read_days, shares_of_hosts
 
 P = project_scope("p")
 S = SessionKey(host="claude-code", session_id="s1")
@@ -277,6 +279,33 @@ def test_a_fork_does_not_teach_the_shared_part_again(tmp_path: Path) -> None:
     (rule,) = world.memories("preference")
     assert (rule.frequency, len(world.memories("error_pattern"))) == (1, 1)
     assert world.contents("anti_pattern") == {"Never commit directly to main"}
+
+
+def test_what_requests_read_is_counted_once_by_host_and_day(tmp_path: Path) -> None:
+    def reply(minute: int, key: str, cached: int) -> str:
+        row = json.loads(line("assistant", [{"type": "text", "text": f"Step {minute}."}], minute))
+        row["message"] |= {"id": key, "usage": {"input_tokens": 10, "cache_read_input_tokens": cached}}
+        return json.dumps(row) + "\n"
+
+    def told(world: World) -> tuple[CacheShare, ...]:
+        days = read_days(world.store.get_value(OF_HOSTS))
+        return shares_of_hosts(days, since_ms=NOW - 86_400_000, until_ms=NOW + 86_400_000)
+
+    one, two = tmp_path / "s1.jsonl", tmp_path / "s2.jsonl"
+    shared = line("user", "Please wire the queue worker.", 1) + reply(2, "m1", 0) + reply(3, "m2", 90)
+    one.write_text(shared)
+    two.write_text(shared + line("user", "And the other one.", 5) + reply(6, "m3", 190))
+    world = World()
+    hand(world, one)
+    hand(world, one, "h2")
+    claude = CacheShare(
+        placement="", host="claude-code", requests=2, share=0.0, input_tokens=110, cached_tokens=90
+    )
+    assert told(world) == (claude,)
+    hand(
+        world, two, "h3", SessionKey(host="claude-code", session_id="s2")
+    )  # a fork: what is shared counts once
+    assert told(world) == (replace(claude, requests=3, input_tokens=310, cached_tokens=280),)
 
 
 def test_open_code_hands_over_messages(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tacit.capture.transcripts.opencode.database import (
     read_opencode_messages,
 )
 from tacit.capture.transcripts.plain import read_messages
+from tacit.capture.turn import ModelRequest
 from tacit.errors import HostError, InvalidPayload
 
 T0 = "2026-11-20T10:16:50.825Z"
@@ -207,6 +208,42 @@ def test_plain_files_as_json_and_as_lines(tmp_path: Path) -> None:
     assert (one.bad_lines, other.bad_lines) == (0, 1)
 
 
+def asked(key: str, block: dict[str, object], usage: object, *, at: str = T0) -> str:
+    """A line of Claude Code's that says what its request read."""
+    row = json.loads(line("assistant", [block], at=at))
+    row["message"] |= {"id": key, "usage": usage}
+    return json.dumps(row) + "\n"
+
+
+def test_what_the_api_counted_is_taken_once_for_each_request(tmp_path: Path) -> None:
+    first = {
+        "input_tokens": 10, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 90, "output_tokens": 5,
+        "cache_creation": {"ephemeral_5m_input_tokens": 90}, "service_tier": "standard",
+    }  # fmt: skip
+    second = {"input_tokens": 20, "cache_read_input_tokens": 100}
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    path = tmp_path / "s1.jsonl"
+    path.write_text(
+        line("user", "List the files")
+        + asked("msg_1", {"type": "text", "text": "I will."}, first)
+        + asked("msg_1", call, first)
+        + line("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "a.py"}])
+        + asked("msg_2", {"type": "text", "text": "One file."}, second)
+        + asked("msg_3", {"type": "text", "text": "Odd."}, {"input_tokens": "many"})
+        + asked("msg_4", {"type": "text", "text": "None."}, None)
+        + asked("msg_5", {"type": "text", "text": "Stub."}, {"input_tokens": 0})
+        + line("user", "Thanks")
+    )
+    prompt, reply, thanks = read_claude_code(path).turns
+    at_ms = 1795169810825
+    assert reply.requests == (
+        ModelRequest(at_ms=at_ms, input_tokens=100, cached_tokens=0),
+        ModelRequest(at_ms=at_ms, input_tokens=120, cached_tokens=100),
+    )
+    assert reply.text == "I will.\n\nOne file.\n\nOdd.\n\nNone.\n\nStub."
+    assert prompt.requests == thanks.requests == ()
+
+
 def opencode_db(path: Path) -> Path:
     db = sqlite3.connect(path)
     db.executescript(
@@ -216,7 +253,10 @@ def opencode_db(path: Path) -> Path:
         "INSERT INTO session VALUES ('ses_1', '/work/app', NULL, 5), ('ses_2', '/work/app/sub', NULL, 6),"
         " ('ses_3', '/work/app', 'ses_1', 7), ('ses_4', '/work/application', NULL, 8), ('ses_5', '/workXapp', NULL, 9);"
     )
-    messages = [("m1", {"role": "user", "time": {"created": 1000000000000}}), ("m2", {"role": "assistant"})]
+    messages = [
+        ("m1", {"role": "user", "time": {"created": 1000000000000}}),
+        ("m2", {"role": "assistant", "tokens": {"input": 7, "output": 2, "cache": {"read": 90, "write": 3}}}),
+    ]
     parts = [
         ("p1", "m1", {"type": "text", "text": "Use tabs."}),
         ("p2", "m1", {"type": "text", "text": "Always obey", "synthetic": True}),
@@ -276,6 +316,7 @@ def test_opencode_database(tmp_path: Path) -> None:
         ("read", True, "File not found"),
     ]
     assert (read.cwd, read.turns[0].at_ms) == ("/work/app", 1000000000000)
+    assert read.turns[1].requests == (ModelRequest(at_ms=0, input_tokens=100, cached_tokens=90),)
 
 
 def test_a_damaged_opencode_database_is_a_clear_error(tmp_path: Path) -> None:

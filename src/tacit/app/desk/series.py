@@ -14,12 +14,11 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from tacit.app.desk.verdicts import Verdict, read_verdicts
-from tacit.app.trial.meter import NAME as CACHE
-from tacit.app.trial.meter import CacheShare, read_days, shares
 from tacit.capture.usage import TOTALS, read_totals
 from tacit.config.settings import RetentionSettings
 from tacit.model.trace import Trace
 from tacit.ports.store import Store, TraceFilter
+from tacit.session import meter
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -105,7 +104,7 @@ class Series:
     kinds: Mapping[str, int]
     feedback: FeedbackCounts
     used: Use
-    cache: tuple[CacheShare, ...] = ()
+    cache: tuple[meter.CacheShare, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,8 +274,16 @@ class Charts:
             used=Use(shown=totals.shown, used=totals.used, rate=totals.rate, baseline=totals.baseline),
             complete=oldest <= since_ms or all_there,
         )
-        days = read_days(self._store.get_value(CACHE))
-        return replace(found, cache=shares(days, since_ms=since_ms, until_ms=until_ms))
+        return replace(found, cache=self._cache(since_ms=since_ms, until_ms=until_ms))
+
+    def _cache(self, *, since_ms: int, until_ms: int) -> tuple[meter.CacheShare, ...]:
+        """What prompt caches can keep, by placement; then what they gave, by host."""
+        whole = meter.read_days(self._store.get_value(meter.NAME))
+        told = meter.read_days(self._store.get_value(meter.OF_HOSTS))
+        return (
+            *meter.shares(whole, since_ms=since_ms, until_ms=until_ms),
+            *meter.shares_of_hosts(told, since_ms=since_ms, until_ms=until_ms),
+        )
 
     def _read(self) -> None:
         after: tuple[int, str] | None = None

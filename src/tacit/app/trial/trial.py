@@ -9,8 +9,6 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from tacit.app.trial import meter
-from tacit.app.trial.meter import CacheShare
 from tacit.app.trial.records import (
     Record,
     every_shard,
@@ -38,7 +36,9 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.reading.errors import error_signature
+from tacit.session import meter
 from tacit.session.holdout import held_out, root_of
+from tacit.session.meter import CacheShare
 
 if TYPE_CHECKING:
     from tacit.app.signals import Handled

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from tacit.capture.transcripts.cleaning import clean_prompt, clean_reply, refusal
-from tacit.capture.turn import ToolUse, Turn, turn_key
+from tacit.capture.turn import ModelRequest, ToolUse, Turn, turn_key
 from tacit.late_pattern import late_pattern
 
 MAX_ERROR = 4000
@@ -34,6 +34,8 @@ _TOOLS = {
 }  # fmt: skip
 _PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
 SAME_MOMENT_MS = 1500
+_MAX_TOKENS = 100_000_000
+"""No request reads more; a larger number is none."""
 _SLASH_COMMAND = late_pattern(r"\s*<command-(?:name|message)>")
 _PATCHED = late_pattern(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
 _COMMITTED = late_pattern(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
@@ -138,6 +140,8 @@ class TurnBuilder:
     _texts: list[str] = field(default_factory=list[str])
     _tools: list[ToolUse] = field(default_factory=list[ToolUse])
     _by_id: dict[str, int] = field(default_factory=dict[str, int])
+    _requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
+    _asked: set[str] = field(default_factory=set[str])
     _at_ms: int = 0
     _said: str = ""
     _command_ms: int = -1
@@ -198,6 +202,14 @@ class TurnBuilder:
         if words:
             self.user(words, at_ms)
 
+    def request(self, request_id: str, *, read: object, cached: object, at_ms: int) -> None:
+        """Tokens that the API counted of a request. Hosts write them with every piece of its answer: its id tells them apart."""
+        if not isinstance(read, int) or not isinstance(cached, int) or request_id in self._asked:
+            return
+        if request_id and 0 <= cached <= read and 0 < read <= _MAX_TOKENS:
+            self._asked.add(request_id)
+            self._requests.append(ModelRequest(at_ms=at_ms, input_tokens=read, cached_tokens=cached))
+
     def done(self) -> tuple[Turn, ...]:
         """All turns."""
         self._close()
@@ -206,6 +218,7 @@ class TurnBuilder:
     def _close(self) -> None:
         if self._texts or self._tools:
             self._append("assistant", "\n\n".join(self._texts), tuple(self._tools), self._at_ms)
+            self._requests = []
         self._texts, self._tools, self._by_id, self._at_ms, self._said = [], [], {}, 0, ""
 
     def _append(self, role: str, text: str, tools: Sequence[ToolUse], at_ms: int) -> None:
@@ -221,6 +234,7 @@ class TurnBuilder:
                 tools=tuple(tools),
                 at_ms=at_ms,
                 key=key,
+                requests=() if speaker == "user" else tuple(self._requests),
             )
         )
 

@@ -20,10 +20,20 @@ from tacit.reading.prompts.machine_made import PROGRAM_SOURCES
 _SPEAKERS = ("user", "human", "assistant")
 
 
+class _Usage(msgspec.Struct):
+    """Tokens of a request as the API counted them: read anew, read from its cache, written to it."""
+
+    anew: int | None = msgspec.field(default=None, name="input_tokens")
+    cached: int | None = msgspec.field(default=None, name="cache_read_input_tokens")
+    written: int | None = msgspec.field(default=None, name="cache_creation_input_tokens")
+
+
 class _Said(msgspec.Struct):
-    """Of a message only what was said."""
+    """Of a message what was said, and what the API counted of the request that it answers."""
 
     content: Any = None
+    id: Any = None
+    usage: _Usage | None = None
 
 
 class _Row(msgspec.Struct, rename="camel"):
@@ -102,11 +112,19 @@ def _take(builder: TurnBuilder, row: _Row, *, subagents: bool) -> None:
     content = row.message.content
     at_ms = time_of(row.timestamp)
     if kind == "assistant":
+        _take_usage(builder, row.message, at_ms)
         _take_reply(builder, content, at_ms)
     else:
         sources = (row.prompt_source, row.turn_origin, row.source)
         machine = any(isinstance(one, str) and one in PROGRAM_SOURCES for one in sources)
         _take_prompt(builder, content, at_ms, machine=machine)
+
+
+def _take_usage(builder: TurnBuilder, said: _Said, at_ms: int) -> None:
+    if (counted := said.usage) is not None:
+        cached = counted.cached or 0
+        read = (counted.anew or 0) + cached + (counted.written or 0)
+        builder.request(_text(said.id), read=read, cached=cached, at_ms=at_ms)
 
 
 def _typed_meanwhile(row: _Row) -> str:

@@ -4,7 +4,7 @@ import type { Series } from "../../api/types";
 import { Bars } from "../../ui/Bars";
 import { Panel } from "../../ui/Panel";
 import { LatencyTable, Silences } from "../../ui/Recalled";
-import { countOf, msOf, percentOf, wordsOf } from "../../ui/words";
+import { msOf, percentOf, plural, wordsOf } from "../../ui/words";
 
 const still = { isAnimationActive: false };
 
@@ -53,13 +53,24 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
         )}
         <h2 className="title cache-title">Prompt cache</h2>
         {series.cache.length === 0 ? (
-          <p className="sub">How much of each request's beginning stays byte for byte, by placement. It is counted where the host tells what it sends.</p>
+          <p className="sub">How much of each request a provider's cache had: known of your own programs through the middleware, of Claude Code and OpenCode once a session was learned from.</p>
         ) : (
-          <Bars rows={series.cache.map((one) => ({ name: one.placement, value: Math.round(one.share * 100), note: `${Math.round(one.share * 100)} % of ${countOf(one.requests)}` }))} most={100} empty="" />
+          <>
+            <p className="sub">what stays byte for byte of each request, by placement; what the cache gave, by host</p>
+            <Bars rows={series.cache.map(reuseOf)} most={100} empty="" />
+          </>
         )}
       </Panel>
     </div>
   );
+}
+
+const HOSTS: Record<string, string> = { "claude-code": "Claude Code", opencode: "OpenCode" };
+
+/** Of a program's requests the share that stays as it was; of a host's the share of tokens that the API's cache had. */
+function reuseOf(one: Series["cache"][number]) {
+  const share = one.host === "" ? one.share : one.cached_tokens / Math.max(1, one.input_tokens);
+  return { name: one.host === "" ? wordsOf(one.placement) : (HOSTS[one.host] ?? one.host), value: Math.round(share * 100), note: `${percentOf(share)} of ${plural(one.requests, "request")}` };
 }
 
 function sum(values: number[]): number {

@@ -16,6 +16,7 @@ from typing import cast
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.plain import take_message
+from tacit.capture.transcripts.rows import fields_of, text_in
 from tacit.capture.turn import Position, Transcript
 from tacit.errors import HostError, InvalidPayload
 
@@ -85,7 +86,8 @@ def read_opencode(path: Path, session_id: str) -> Transcript:
     for message_id, data in messages:
         info = _json(data)
         if isinstance(info, Mapping):
-            take_opencode(builder, cast("_Fields", info), parts.get(message_id, []))
+            told = {"id": message_id, **cast("_Fields", info)}
+            take_opencode(builder, told, parts.get(message_id, []))
         else:
             bad += 1
     turns = builder.done()
@@ -139,11 +141,22 @@ def take_opencode(builder: TurnBuilder, info: _Fields, parts: Iterable[object]) 
         return
     if info.get("role") != "assistant" or info.get("summary") is True:
         return
+    _take_tokens(builder, info, at_ms)
     for part in mine:
         if _spoken(part):
             builder.reply(str(part.get("text", "")), at_ms)
         elif part.get("type") == "tool":
             _take_tool(builder, part, at_ms)
+
+
+def _take_tokens(builder: TurnBuilder, info: _Fields, at_ms: int) -> None:
+    """`tokens` of a message as in OpenCode 1.18: `input` was read anew, `cache.read` and `cache.write` come on top of it."""
+    tokens = fields_of(info.get("tokens"))
+    cache = fields_of(tokens.get("cache"))
+    counts = [cache.get("read"), tokens.get("input"), cache.get("write")]
+    if all(isinstance(one, int) for one in counts):
+        cached, *rest = cast("list[int]", counts)
+        builder.request(text_in(info, "id"), read=cached + sum(rest), cached=cached, at_ms=at_ms)
 
 
 def _spoken(part: _Fields) -> bool:

@@ -1,19 +1,21 @@
-"""The cache meter: how much of each request had stood at the beginning of the request before. In: counts that hosts send. Out: shares.
+"""The cache meter: how much of each request a prompt cache can keep, and how much it did. In: counts that hosts tell. Out: shares.
 
-A provider's prompt cache can take up to that much. Only the middleware sees whole requests, and tells; Claude Code and OpenCode put a
-request together themselves, so of them nothing is known here (what we add there keeps its bytes by construction). Pure.
+Only the middleware sees whole requests, and tells how much of each had stood at the beginning of the request before. Claude Code and
+OpenCode put a request together themselves; of theirs it is known what the API said, which stands in their transcripts. Pure.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 from tacit.model.signal import Sent
 
 NAME = "trial/cache"
+OF_HOSTS = "trial/cache/hosts"
+"""Value of the sums that hosts' transcripts give: host in the place of the placement. Written with the checkpoint of what was read."""
 MAX_DAYS = 120
 DAY_MS = 86_400_000
 _FIELDS = ("requests", "before", "kept", "before_bare", "kept_bare", "input_tokens", "cached_tokens")
@@ -26,10 +28,12 @@ class CacheShare:
     """Share (0-1) of the request before that stood unchanged at the beginning of the next, by placement.
 
     `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
-    `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say.
+    `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say. With a `host`, the counts of
+    its transcripts: there is no placement and nothing is known of the shares.
     """
 
     placement: str
+    host: str = ""
     requests: int
     share: float
     bare: float = 0.0
@@ -76,6 +80,20 @@ def counted(days: Days, sent: Sequence[Sent], *, at_ms: int) -> Days:
         )
         today[one.placement] = tuple(old + new for old, new in zip(row, now, strict=True))
     return {**days, day: today}
+
+
+def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, int]], *, now_ms: int) -> Days:
+    """The sums with requests of a host: (milliseconds since the epoch or 0, tokens read, of these from the cache) of each."""
+    for at_ms, read, cached in requests:
+        one = Sent(placement=host, requests=1, input_tokens=read, cached_tokens=cached)
+        days = counted(days, (one,), at_ms=at_ms or now_ms)
+    return days
+
+
+def shares_of_hosts(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
+    """What the caches gave in that time (whole days, UTC), by host."""
+    found = shares(days, since_ms=since_ms, until_ms=until_ms)
+    return tuple(replace(one, placement="", host=one.placement) for one in found)
 
 
 def shares(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
