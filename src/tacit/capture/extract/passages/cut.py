@@ -8,7 +8,8 @@ Code, quotes, logs, tables and whatever the user pasted rather than said is neve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -129,7 +130,7 @@ def _plain(sentence: str) -> str:
     return (_BOLD.sub("", bare) if "**" in bare or "__" in bare else bare).strip()
 
 
-def passages_of(message: Message, *, near: Set[int] | None = None) -> Iterator[Passage]:
+def passages_of(message: Message, *, near: AbstractSet[int] | None = None) -> Iterator[Passage]:
     """The passages of a message: all of it where it is the user's and at most 50 words, and from 23 words on its short runs.
 
     With `near` only those that hold one of these sentences.
