@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import re
+import time
 
 from tacit.app.library.tacit import Tacit
 from tacit.app.library.ways import InProcess
 from tacit.app.wiring import open_injection
 from tacit.cli.numbers.page import render
 from tacit.cli.numbers.tables import bar
+from tacit.session.meter import OF_HOSTS, counted_requests, write_days
 
 RULE = "Run make lint before every commit."
 
@@ -28,6 +30,9 @@ def worked(tacit, *, sessions=3):
             "input_tokens": 500, "cached_tokens": 400}  # fmt: skip
     session.heard([], "done", sent=lambda: [sent])
     memory.flush()
+    now = time.time_ns() // 1_000_000
+    told = counted_requests({}, "claude-code", [(now, 1000, 900)], now_ms=now)
+    engine._store.put_value(OF_HOSTS, write_days(told))
 
 
 def told_in_tables(out):
@@ -36,6 +41,7 @@ def told_in_tables(out):
     assert re.search(r"start +3 ", out)
     assert re.search(r"preference +\d+ █+ +100%", out)
     assert re.search(r"newest message +2 +99\.0% +100\.0% +80%", out)
+    assert re.search(r"Claude Code +1 +- +- +90%", out)
     assert "Precision: nobody has said yet" in out
 
 

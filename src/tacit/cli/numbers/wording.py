@@ -10,8 +10,8 @@ from tacit.cli.numbers.shapes import Bucket, CacheShare, Holdout, Series
 Rows = list[tuple[str, ...]]
 
 NO_CACHE = (
-    "Prompt caches: nothing is known. Only the SDK middleware sees whole requests; Claude Code and OpenCode put theirs together"
-    " themselves, and what is added there keeps its bytes."
+    "Prompt caches: nothing is known yet. The SDK middleware tells of every request; of Claude Code and OpenCode it is known"
+    " once a session was learned from."
 )
 NO_HOLDOUT = "With and without memory: set recall.holdout (0.2, say) and a fifth of the sessions goes without, to compare."
 
@@ -71,18 +71,17 @@ def feedback_text(series: Series) -> str:
 
 
 def cache_rows(shares: Sequence[CacheShare]) -> Rows:
-    """Placement, requests, share kept, the same without memory, what the API took from its cache."""
+    """Placement or host, requests, share kept, the same without memory, what the API took from its cache."""
     rows: Rows = []
     for one in shares:
         taken = percent(one["cached_tokens"] / one["input_tokens"]) if one["input_tokens"] else "-"
-        rows.append(
-            (one["placement"], str(one["requests"]), f"{one['share']:.1%}", f"{one['bare']:.1%}", taken)
-        )
+        kept = ("-", "-") if one["host"] else (f"{one['share']:.1%}", f"{one['bare']:.1%}")
+        rows.append((one["host"] or one["placement"], str(one["requests"]), *kept, taken))
     return rows
 
 
 CACHE_COLUMNS = (
-    "blocks stand in",
+    "blocks stand in, or host",
     "requests",
     "kept of the one before",
     "without memory",
@@ -92,6 +91,8 @@ PLACEMENTS = {
     "default": "system prompt, fixed; newest message",
     "system_every_call": "system prompt, every call anew",
     "none": "nowhere",
+    "claude-code": "Claude Code",
+    "opencode": "OpenCode",
 }
 HOLDOUT_COLUMNS = ("measure", "with memory", "without", "difference", "95 % between", "clear")
 
