@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from tacit.capture.reconcile.reversals import ends_order
 from tacit.capture.wording import negated, strip_negation
 from tacit.late_pattern import late_pattern
 from tacit.model.ids import normalise_text
@@ -148,7 +149,7 @@ def compare(new: str, old: str, *, cosine: float, near: float) -> Verdict:
             return "same"
         if cosine >= near and common >= SAME_WORDS:
             return "same"
-    if _replaces(a, b, cosine):
+    if _replaces(a, b, cosine) or ends_order(new, old):
         return "replaced"
     if common >= SUBJECT_OVERLAP and a.negative != b.negative and a.numbers == b.numbers:
         return "reversed"

@@ -1,0 +1,137 @@
+"""Whether a statement ends an order to use something: "stop using npm", "we don't run gulp any more", "no longer use tabs".
+
+In: two texts. Out: yes or no. Firm and narrow: the same verb and the same object in one plain order, and every further word of the later
+statement ("for the docs") said by the earlier one, too. English only. Pure; on doubt it is no.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tacit.late_pattern import late_pattern
+
+_SUBJECT = r"(?:(?:please|ok(?:ay)?|so|and|now|from now on|we|i|let's|lets)[, ]+)*"
+_STOPPED = late_pattern(
+    rf"^{_SUBJECT}(?:(?:should|must|have to|need to|will|can)\s+)?(?:have\s+)?(?:stop(?:ped)?|quit|cease)\s+(?P<verb>[a-z]+ing)\s+(?P<what>.+)$",
+    re.IGNORECASE,
+)
+_NO_LONGER = late_pattern(
+    rf"^{_SUBJECT}(?:(?:should|must|will|can|do|are)\s+)?no longer\s+(?P<verb>[a-z]+)\s+(?P<what>.+)$",
+    re.IGNORECASE,
+)
+_ANY_MORE = late_pattern(
+    rf"^{_SUBJECT}(?:do not|don'?t|do n[o']t|never|should not|shouldn'?t|must not|mustn'?t|won'?t|will not)\s+(?P<verb>[a-z]+)\s+"
+    r"(?P<what>.+?)\s+(?:any ?more|any longer)\b(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_CLAUSE_END = late_pattern(
+    r"[.,;:!?()](?=\s|$)|\s(?:and|but|because|since|as|so|instead|-|--|–|—)(?=\s|$)", re.IGNORECASE
+)
+_EVER = late_pattern(
+    r"\s+(?:any ?more|any longer|from now on|now|please|entirely|completely|altogether|at all|everywhere)$",
+    re.IGNORECASE,
+)
+_ORDER = late_pattern(
+    r"^(?:(?:please|always|we|you|i|must|should|shall|have to|need to|to|only|the team|everyone|everybody)[, ]+)*(?P<verb>[a-z]+)\s+(?P<what>.+)$",
+    re.IGNORECASE,
+)
+_MANY = late_pattern(
+    r"[;:?]|[.!](?=\s+\S)|\b(?:and|or|but|unless|except|until|not|never|no|nor|don'?t|without|instead|rather|stop|avoid|either|both)\b|n't\b",
+    re.IGNORECASE,
+)
+_PLACE = late_pattern(
+    r"^(?:to|for|in|on|at|when|whenever|while|with|by|before|after|during|inside|within|from|if|as|everywhere|always|here)$",
+    re.IGNORECASE,
+)
+_TOKEN = late_pattern(r"[^\s,;()\"“”]+")
+_ARTICLES = frozenset(
+    {"the", "a", "an", "our", "your", "any", "this", "that", "these", "those", "all", "every"}
+)
+_PRONOUNS = frozenset({"it", "them", "me", "us", "him", "her", "one", "that", "this", "those", "these", "so"})
+_BOUNDS = frozenset(
+    {"in", "on", "at", "when", "whenever", "while", "inside", "within", "during", "from", "if"}
+)
+_WHOLE = frozenset({"use", "run"})
+"""What is used no more is used no more for anything; "stop adding comments" says less of "add comments to public functions"."""
+_LONGEST = 4
+"""Words of an object; a longer one is no name of a thing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """A verb, its object, and the words behind that. `bounded` = they name a place or a condition, not a purpose."""
+
+    verb: str
+    thing: tuple[str, ...]
+    where: frozenset[str]
+    bounded: bool
+
+
+def ends_order(new: str, old: str) -> bool:
+    """Whether `new` says that what `old` orders is done no more.
+
+    "Stop using npm" ends "use npm to install packages", not "use npm in CI" nor "use npm for the docs": these may be exceptions.
+    """
+    ended = _ended(new)
+    if ended is None or _MANY.search(old.strip()):
+        return False
+    found = _ORDER.match(" ".join(old.split()).rstrip(".!"))
+    if found is None or _base(found["verb"]) not in _bases(ended.verb):
+        return False
+    order = _use(found["verb"], found["what"])
+    if order.thing != ended.thing or not ended.where <= order.where:
+        return False
+    return ended.where == order.where or (_base(found["verb"]) in _WHOLE and not order.bounded)
+
+
+def _ended(text: str) -> _Use | None:
+    """What `text` ends; None = it ends nothing in so many words."""
+    flat = " ".join(text.split())
+    found = _STOPPED.match(flat) or _NO_LONGER.match(flat) or _ANY_MORE.match(flat)
+    if found is None or flat.endswith("?"):
+        return None
+    what = found["what"]
+    cut = _CLAUSE_END.search(what)
+    what = what[: cut.start()] if cut else what
+    rest = found.groupdict().get("rest") or ""
+    if rest and not _CLAUSE_END.match(rest):
+        what += rest  # "don't use npm any more for the docs": not everywhere
+    while (shorter := _EVER.sub("", what)) != what:
+        what = shorter
+    use = _use(found["verb"], what)
+    named = 0 < len(use.thing) <= _LONGEST and not (len(use.thing) == 1 and use.thing[0] in _PRONOUNS)
+    return use if named else None
+
+
+def _use(verb: str, what: str) -> _Use:
+    """`what` taken apart: the object, and the words from the first one on that says where, when or what for."""
+    words = [token.strip("`'.!*").lower() for token in _TOKEN.findall(what)]
+    words = [word for word in words if word]
+    at = next((place for place, word in enumerate(words) if _PLACE.match(word)), len(words))
+    behind = words[at:]
+    bounded = any(
+        word in _BOUNDS or (word == "for" and following in _ARTICLES)
+        for word, following in pairwise((*behind, ""))
+    )
+    return _Use(
+        verb=verb.lower(),
+        thing=tuple(word for word in words[:at] if word not in _ARTICLES),
+        where=frozenset(word for word in behind if not _PLACE.match(word) and word not in _ARTICLES),
+        bounded=bounded,
+    )
+
+
+def _base(verb: str) -> str:
+    verb = verb.lower()
+    return verb.removesuffix("s") if len(verb) > 3 and not verb.endswith("ss") else verb
+
+
+def _bases(verb: str) -> frozenset[str]:
+    """What a verb may be without its ending: using -> us, use; running -> runn, run."""
+    if not verb.endswith("ing") or len(verb) < 5:
+        return frozenset({_base(verb)})
+    stem = verb[:-3]
+    doubled = stem[:-1] if len(stem) > 2 and stem[-1] == stem[-2] else stem
+    return frozenset({stem, f"{stem}e", doubled})
