@@ -9,15 +9,66 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here
 
+if TYPE_CHECKING:
+    from tacit.cli.terminal.shapes import EngineFacts, Extractor, Trace
+
 HARMLESS = "an earlier start block stood in"
 MOST_COUNTED = 500
 TIMEOUT_S = 10.0
+
+
+class Prompt(TypedDict):
+    """One of the last prompts, and how many memories it got."""
+
+    at_ms: int
+    session: str
+    injected: int
+    tokens: int
+    silence: str
+    text: str
+
+
+class Seen(TypedDict):
+    """What is seen from a folder, by kind; `more` = there is more than was counted."""
+
+    cwd: str
+    more: bool
+    kinds: dict[str, int]
+
+
+class HostFacts(TypedDict):
+    """Whether a host is set up."""
+
+    host: str
+    state: str
+    problems: list[str]
+
+
+class Told(TypedDict):
+    """What a daemon tells; None = it was not asked, or could not."""
+
+    engine: EngineFacts | None
+    here: Seen | None
+    prompts: list[Prompt] | None
+    warnings: list[str]
+
+
+class Facts(Told):
+    """Everything `status` shows. Without a daemon `daemon` is None, else what its health says."""
+
+    version: str
+    home: str
+    daemon: dict[str, object] | None
+    store_bytes: int
+    waiting: int
+    hook_failures: dict[str, int]
+    hosts: list[HostFacts]
 
 
 def status(
@@ -35,8 +86,8 @@ def status(
     _print(facts)
 
 
-def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
-    """Everything `status` knows, as plain values; `engine`, `here` and `prompts` are None without a daemon."""
+def gather(cwd: Path, *, recent: int) -> Facts:
+    """Everything `status` knows."""
     from tacit import __version__
     from tacit.cli.surroundings import current
     from tacit.config.layers import read_settings
@@ -44,22 +95,22 @@ def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
 
     place = current()
     health = place.connect(place.home).status()
-    facts: dict[str, Any] = {
+    told: Told = {"engine": None, "here": None, "prompts": None, "warnings": []}
+    if health["running"]:
+        _ask_daemon(cwd.absolute(), recent=recent, told=told)
+    facts: Facts = {
         "version": __version__,
         "home": str(place.home.root),
-        "daemon": None,
-        "engine": None,
-        "here": None,
-        "prompts": None,
+        "daemon": dict(health) if health["running"] else None,
+        "engine": told["engine"],
+        "here": told["here"],
+        "prompts": told["prompts"],
         "store_bytes": _size_of(place.home.database),
         "waiting": int(health["spooled"]),
         "hook_failures": dict(health["hook_failures"]),
         "hosts": _hosts(),
-        "warnings": [],
+        "warnings": told["warnings"],
     }
-    if health["running"]:
-        facts["daemon"] = dict(health)
-        facts.update(_ask_daemon(cwd.absolute(), recent=recent))
     read = read_settings(place.home, Path(identify_project(str(cwd.absolute())).root))
     if place.home.root.exists() and not os.access(place.home.root, os.W_OK | os.X_OK):
         facts["warnings"].append(
@@ -69,31 +120,30 @@ def gather(cwd: Path, *, recent: int) -> dict[str, Any]:
     return facts
 
 
-def _ask_daemon(cwd: Path, *, recent: int) -> dict[str, Any]:
+def _ask_daemon(cwd: Path, *, recent: int, told: Told) -> None:
+    """Put what the daemon tells into `told`, as far as it comes."""
     from tacit.cli.connection import ask_running
     from tacit.errors import TacitError
 
-    answer: dict[str, Any] = {}
     try:
         engine = ask_running("GET", "/v1/status", timeout_s=TIMEOUT_S)
         here = ask_running(
             "GET", "/v1/memories", {"cwd": str(cwd), "limit": MOST_COUNTED}, timeout_s=TIMEOUT_S
         )
         kinds = Counter(memory["kind"] for memory in here["memories"])
-        answer["engine"] = engine
-        answer["here"] = {"cwd": str(cwd), "more": here["next_offset"] is not None, "kinds": dict(kinds)}
-        answer["warnings"] = list(engine["warnings"])
+        told["engine"] = engine
+        told["here"] = {"cwd": str(cwd), "more": here["next_offset"] is not None, "kinds": dict(kinds)}
+        told["warnings"] = list(engine["warnings"])
         if recent:
             traces = ask_running(
                 "GET", "/v1/traces", {"surface": "prompt", "limit": recent}, timeout_s=TIMEOUT_S
             )
-            answer["prompts"] = [_prompt(trace) for trace in traces["traces"]]
+            told["prompts"] = [_prompt(trace) for trace in traces["traces"]]
     except TacitError as error:
-        answer["warnings"] = [f"The daemon runs but cannot tell more: {error}"]
-    return answer
+        told["warnings"] = [f"The daemon runs but cannot tell more: {error}"]
 
 
-def _prompt(trace: dict[str, Any]) -> dict[str, Any]:
+def _prompt(trace: Trace) -> Prompt:
     return {
         "at_ms": trace["at_ms"],
         "session": trace["session"],
@@ -104,7 +154,7 @@ def _prompt(trace: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _hosts() -> list[dict[str, Any]]:
+def _hosts() -> list[HostFacts]:
     from tacit.cli.surroundings import current
     from tacit.hosts.install import HOSTS, installed
 
@@ -120,7 +170,7 @@ def _size_of(path: Path) -> int:
         return 0
 
 
-def _print(facts: dict[str, Any]) -> None:
+def _print(facts: Facts) -> None:
     from tacit.cli.terminal.output import print_line, print_rows
 
     rows = [("home", facts["home"]), ("daemon", _daemon_line(facts["daemon"])), *_engine_rows(facts)]
@@ -146,13 +196,13 @@ def _print(facts: dict[str, Any]) -> None:
         print_line(f"! {warning}", style="yellow")
 
 
-def _daemon_line(daemon: dict[str, Any] | None) -> str:
+def _daemon_line(daemon: dict[str, object] | None) -> str:
     if daemon is None:
         return "not running; the next session or command starts it"
-    return f"running, pid {daemon['pid']}, version {daemon['version']}, up {float(daemon['uptime_s']):.0f} s"
+    return f"running, pid {daemon['pid']}, version {daemon['version']}, up {daemon['uptime_s']:.0f} s"
 
 
-def _engine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
     from tacit.cli.terminal.output import counted, size
 
     engine, here = facts["engine"], facts["here"]
@@ -180,7 +230,7 @@ def _engine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _extractor_line(told: dict[str, Any]) -> str:
+def _extractor_line(told: Extractor) -> str:
     line = f"{told['name']}: asked {told['asked']} times, {told['kept']} statements kept, {told['dropped']} not found in the session"
     line += f", {told['tokens']} of {told['tokens_per_day']} tokens today"
     if told["over_budget"]:
@@ -188,7 +238,7 @@ def _extractor_line(told: dict[str, Any]) -> str:
     return line + (f", {told['failed']} times without an answer: {told['error']}" if told["failed"] else "")
 
 
-def _prompt_row(prompt: dict[str, Any]) -> tuple[str, str, str]:
+def _prompt_row(prompt: Prompt) -> tuple[str, str, str]:
     from tacit.cli.terminal.output import counted, moment, shortened
 
     got = counted(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"

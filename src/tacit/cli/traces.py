@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tacit.cli.terminal.arguments import AsJson, given
+
+if TYPE_CHECKING:
+    from tacit.cli.terminal.shapes import Replayed, Trace
 
 
 def why(
@@ -57,7 +60,7 @@ def why(
             print_replayed(decided[trace["id"]])
 
 
-def print_replayed(replayed: dict[str, Any]) -> None:
+def print_replayed(replayed: Replayed) -> None:
     """What another threshold would have done."""
     from tacit.cli.terminal.output import counted, print_line
 
@@ -70,7 +73,7 @@ def print_replayed(replayed: dict[str, Any]) -> None:
         print_line(f"   < {name}")
 
 
-def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
+def print_trace(trace: Trace, *, stages: bool) -> None:
     """One recall for people: what was asked, what was read, what came of it."""
     from tacit.cli.terminal.output import counted, moment, print_line, shortened
 
@@ -83,7 +86,7 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     actions = ", ".join(f"{name} {p:.2f}" for name, p in trace["situation"]["actions"][:4])
     if actions:
         print_line(f"  coming    {actions}")
-    chosen: set[str] = set(trace["injected"])
+    chosen = set(trace["injected"])
     if trace["silence"]:
         print_line(f"  silence   {trace['silence']}", style="yellow")
         if trace["silence"].startswith("shadow mode"):
@@ -96,7 +99,7 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
         print_stages(trace)
 
 
-def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
+def _print_candidates(trace: Trace, chosen: set[str]) -> None:
     from tacit.cli.terminal.output import print_line, shortened
 
     reasons = {d["memory_id"]: f"{s['stage']}: {d['reason']}" for s in trace["stages"] for d in s["drops"]}
@@ -109,7 +112,7 @@ def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
             print_line(f"          {note}", style="dim")
 
 
-def print_stages(trace: dict[str, Any]) -> None:
+def print_stages(trace: Trace) -> None:
     """One line for each stage: how long, how many it kept and dropped, and its notes."""
     from tacit.cli.terminal.output import print_line, shortened
 

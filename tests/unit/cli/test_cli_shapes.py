@@ -10,8 +10,15 @@ import pytest
 from tacit.app.care.care import StoreUse
 from tacit.app.desk import series
 from tacit.app.trial import report
+from tacit.app.values import EngineStatus, ExtractorStatus
 from tacit.capture.usage import Totals
 from tacit.cli.numbers import shapes
+from tacit.cli.terminal import shapes as told
+from tacit.model import trace
+from tacit.model.situation import Situation
+from tacit.ports.store import StoreStats
+from tacit.recall.replay import Replayed
+from tacit.session.meter import CacheShare
 from tacit.upkeep.rounds import Statistics
 
 PAIRS = [
@@ -25,6 +32,16 @@ PAIRS = [
     (shapes.Uses, Totals),
     (shapes.Impact, StoreUse),
     (shapes.Stored, Statistics),
+    (shapes.CacheShare, CacheShare),
+    (told.Trace, trace.Trace),
+    (told.Stage, trace.StageRecord),
+    (told.Drop, trace.Drop),
+    (told.Weighed, trace.TracedCandidate),
+    (told.Coming, Situation),
+    (told.Replayed, Replayed),
+    (told.EngineFacts, EngineStatus),
+    (told.Counts, StoreStats),
+    (told.Extractor, ExtractorStatus),
 ]
 
 
