@@ -17,10 +17,11 @@ from model_server import model_server
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import CachedEmbedder, FakeEmbedder
 from tacit.providers.embedding.fastembed import FastembedEmbedder
+from tacit.providers.embedding.http import RemoteEmbedder
 from tacit.providers.embedding.minilm import FOLDER, MiniLM
-from tacit.providers.embedding.ollama import OllamaEmbedder
+from tacit.providers.embedding.ollama import OLLAMA
 from tacit.providers.embedding.onnx_dir import OnnxFolder
-from tacit.providers.embedding.openai import OpenAIEmbedder
+from tacit.providers.embedding.openai import OPENAI
 from tacit.providers.json_client import JsonClient
 
 TEXTS = [
@@ -54,18 +55,18 @@ def _onnx_folder(path: Path) -> OnnxFolder:
     return OnnxFolder(folder)
 
 
-def _openai(stack: ExitStack) -> OpenAIEmbedder:
+def _openai(stack: ExitStack) -> RemoteEmbedder:
     server = stack.enter_context(model_server(dimensions=16))
     client = JsonClient(server.address, timeout_ms=30_000)
     stack.callback(client.close)
-    return OpenAIEmbedder(model="some-model", dimensions=16, client=client)
+    return RemoteEmbedder(OPENAI, model="some-model", dimensions=16, client=client)
 
 
-def _ollama(stack: ExitStack) -> OllamaEmbedder:
+def _ollama(stack: ExitStack) -> RemoteEmbedder:
     server = stack.enter_context(model_server(dimensions=16))
     client = JsonClient(server.address, timeout_ms=30_000)
     stack.callback(client.close)
-    return OllamaEmbedder(model="some-model", dimensions=16, client=client)
+    return RemoteEmbedder(OLLAMA, model="some-model", dimensions=16, client=client)
 
 
 MAKERS: dict[str, Callable[[ExitStack, Path], Embedder]] = {

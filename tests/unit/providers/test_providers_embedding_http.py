@@ -11,9 +11,9 @@ import pytest
 from model_server import ModelServer, Reply, model_server
 from tacit.errors import ProviderError
 from tacit.providers.embedding import FakeEmbedder
-from tacit.providers.embedding.http import sendable
-from tacit.providers.embedding.ollama import OllamaEmbedder
-from tacit.providers.embedding.openai import OpenAIEmbedder
+from tacit.providers.embedding.http import RemoteEmbedder, sendable
+from tacit.providers.embedding.ollama import OLLAMA
+from tacit.providers.embedding.openai import OPENAI
 from tacit.providers.json_client import JsonClient
 
 
@@ -36,12 +36,12 @@ def client(server: ModelServer, pauses: list[float]) -> Iterator[JsonClient]:
 
 
 @pytest.fixture
-def openai(client: JsonClient) -> OpenAIEmbedder:
-    return OpenAIEmbedder(model="own", dimensions=16, client=client)
+def openai(client: JsonClient) -> RemoteEmbedder:
+    return RemoteEmbedder(OPENAI, model="own", dimensions=16, client=client)
 
 
 def test_a_busy_server_is_asked_again(
-    server: ModelServer, openai: OpenAIEmbedder, pauses: list[float]
+    server: ModelServer, openai: RemoteEmbedder, pauses: list[float]
 ) -> None:
     server.replies = [Reply(status=429), Reply(status=503), Reply(status=500)]
     assert np.array_equal(openai.embed(["a b"]), FakeEmbedder(dimensions=16).embed(["a b"]))
@@ -50,7 +50,7 @@ def test_a_busy_server_is_asked_again(
 
 
 def test_the_servers_own_pause_is_kept(
-    server: ModelServer, openai: OpenAIEmbedder, pauses: list[float]
+    server: ModelServer, openai: RemoteEmbedder, pauses: list[float]
 ) -> None:
     server.replies = [
         Reply(status=429, headers={"Retry-After": "1"}),
@@ -61,7 +61,7 @@ def test_the_servers_own_pause_is_kept(
 
 
 def test_a_pause_beyond_the_timeout_is_not_waited_for(
-    server: ModelServer, openai: OpenAIEmbedder, pauses: list[float]
+    server: ModelServer, openai: RemoteEmbedder, pauses: list[float]
 ) -> None:
     server.replies = [Reply(status=429, headers={"Retry-After": "60"})]
     with pytest.raises(ProviderError, match="status 429"):
@@ -69,7 +69,7 @@ def test_a_pause_beyond_the_timeout_is_not_waited_for(
     assert pauses == []
 
 
-def test_it_gives_up(server: ModelServer, openai: OpenAIEmbedder) -> None:
+def test_it_gives_up(server: ModelServer, openai: RemoteEmbedder) -> None:
     server.replies = [Reply(status=502)] * 9
     with pytest.raises(ProviderError, match="4 tries"):
         openai.embed(["a"])
@@ -81,13 +81,13 @@ def test_nobody_listens() -> None:
         address = server.address
     client = JsonClient(address, timeout_ms=500)
     with pytest.raises(ProviderError, match="did not answer"):
-        OllamaEmbedder(model="own", dimensions=16, client=client).embed(["a"])
+        RemoteEmbedder(OLLAMA, model="own", dimensions=16, client=client).embed(["a"])
     client.close()
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 404])
 def test_a_refusal_is_final_and_keeps_the_key(
-    server: ModelServer, openai: OpenAIEmbedder, status: int
+    server: ModelServer, openai: RemoteEmbedder, status: int
 ) -> None:
     server.replies = [Reply(status=status, body="you may not", headers={"Location": "/elsewhere"})]
     with pytest.raises(ProviderError, match="you may not") as caught:
@@ -113,7 +113,7 @@ def test_a_refusal_is_final_and_keeps_the_key(
         json.dumps({"data": [{"index": 0, "embedding": [1] * 15 + [None]}]}),
     ],
 )
-def test_a_wrong_answer_is_an_error_of_ours(server: ModelServer, openai: OpenAIEmbedder, body: str) -> None:
+def test_a_wrong_answer_is_an_error_of_ours(server: ModelServer, openai: RemoteEmbedder, body: str) -> None:
     server.replies = [Reply(body=body)]
     with pytest.raises(ProviderError):
         openai.embed(["a"])
@@ -125,10 +125,10 @@ def test_a_wrong_answer_is_an_error_of_ours(server: ModelServer, openai: OpenAIE
 def test_a_wrong_answer_of_ollama_too(server: ModelServer, client: JsonClient, body: str) -> None:
     server.replies = [Reply(body=body)]
     with pytest.raises(ProviderError):
-        OllamaEmbedder(model="own", dimensions=16, client=client).embed(["a"])
+        RemoteEmbedder(OLLAMA, model="own", dimensions=16, client=client).embed(["a"])
 
 
-def test_texts_go_in_batches_and_each_once(server: ModelServer, openai: OpenAIEmbedder) -> None:
+def test_texts_go_in_batches_and_each_once(server: ModelServer, openai: RemoteEmbedder) -> None:
     texts = [f"text {index % 150}" for index in range(300)]
     assert np.array_equal(openai.embed(texts), FakeEmbedder(dimensions=16).embed(texts))
     assert [len(body["input"]) for _, _, body in server.requests] == [64, 64, 22]
@@ -140,7 +140,7 @@ def test_a_shorter_vector_is_asked_of_models_that_have_one(
 ) -> None:
     server.dimensions = dimensions
     server.replies = [Reply(body=json.dumps({"data": [{"embedding": [1] * dimensions}]}))]
-    OpenAIEmbedder(model="text-embedding-3-small", dimensions=dimensions, client=client).embed(["a"])
+    RemoteEmbedder(OPENAI, model="text-embedding-3-small", dimensions=dimensions, client=client).embed(["a"])
     assert server.requests[0][2].get("dimensions") == asked
 
 

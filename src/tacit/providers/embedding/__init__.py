@@ -61,32 +61,26 @@ def _make(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], s
             return fastembed.FastembedEmbedder(
                 model=model, dimensions=_dimensions(settings, model, fastembed.DIMENSIONS)
             )
-        case "openai":
-            from tacit.providers.embedding import openai  # noqa: PLC0415
-            from tacit.providers.json_client import JsonClient  # noqa: PLC0415
+        case "openai" | "ollama":
+            return _remote(settings, api_key=api_key, redact=redact or str)
 
-            model = settings.model or openai.MODEL
-            return openai.OpenAIEmbedder(
-                model=model,
-                dimensions=_dimensions(settings, model, openai.DIMENSIONS),
-                client=JsonClient(
-                    settings.endpoint or openai.ENDPOINT, key=api_key, timeout_ms=settings.timeout_ms
-                ),
-                prepare=redact or str,
-            )
-        case "ollama":
-            from tacit.providers.embedding import ollama  # noqa: PLC0415
-            from tacit.providers.json_client import JsonClient  # noqa: PLC0415
 
-            model = settings.model or ollama.MODEL
-            return ollama.OllamaEmbedder(
-                model=model,
-                dimensions=_dimensions(settings, model.partition(":")[0], ollama.DIMENSIONS),
-                client=JsonClient(
-                    settings.endpoint or ollama.ENDPOINT, key=api_key, timeout_ms=settings.timeout_ms
-                ),
-                prepare=redact or str,
-            )
+def _remote(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str]) -> Embedder:
+    from tacit.providers.embedding.http import RemoteEmbedder  # noqa: PLC0415 - loads only its own
+    from tacit.providers.embedding.ollama import OLLAMA  # noqa: PLC0415
+    from tacit.providers.embedding.openai import OPENAI  # noqa: PLC0415
+    from tacit.providers.json_client import JsonClient  # noqa: PLC0415
+
+    dialect = OLLAMA if settings.provider == "ollama" else OPENAI
+    model = settings.model or dialect.model
+    known = model.partition(":")[0] if dialect is OLLAMA else model  # its names have a tag
+    return RemoteEmbedder(
+        dialect,
+        model=model,
+        dimensions=_dimensions(settings, known, dialect.dimensions),
+        client=JsonClient(settings.endpoint or dialect.endpoint, key=api_key, timeout_ms=settings.timeout_ms),
+        prepare=redact,
+    )
 
 
 def _dimensions(settings: EmbedderSettings, model: str, known: Mapping[str, int]) -> int:

@@ -1,16 +1,95 @@
-"""What embedders behind a server have in common: texts they accept, batches, and the check of what they answer.
+"""An embedder behind a server: one way to ask, in the dialect that the server speaks.
 
-In: texts, replies. Out: texts, unit vectors. Asks nobody itself.
+In: texts, a dialect. Out: unit vectors. Every text goes through `prepare` (redaction) before it leaves this process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tacit.errors import ProviderError
-from tacit.ports.models import Vectors
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.providers.json_client import JsonClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How one kind of server is asked and answers. The functions are pure.
+
+    Attributes:
+        name: of the provider.
+        server: what errors call it.
+        endpoint, model: where and which, unless the settings say.
+        dimensions: length of the vectors of known models.
+        path: below the endpoint.
+        batch: most texts of one request.
+        most_chars: most characters of one text.
+        body: a request, of texts, a model and the vectors wanted.
+        rows: a reply's vectors in the order of the texts, unchecked.
+    """
+
+    name: str
+    server: str
+    endpoint: str
+    model: str
+    dimensions: Mapping[str, int]
+    path: str
+    batch: int
+    most_chars: int
+    body: Callable[[Sequence[str], str, EmbedderIdentity], Mapping[str, object]]
+    rows: Callable[[Mapping[str, object]], object]
+
+
+class RemoteEmbedder:
+    """A model behind an endpoint that speaks `dialect`. Safe to share between threads."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        *,
+        model: str,
+        dimensions: int,
+        client: JsonClient,
+        prepare: Callable[[str], str] = str,
+    ) -> None:
+        self._dialect = dialect
+        self._model = model
+        self._client = client
+        self._prepare = prepare
+        self._identity = EmbedderIdentity(name=f"{dialect.name}:{model}", dimensions=dimensions)
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The provider's and the model's name, and the vector length; the vendor's name is the version."""
+        return self._identity
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit float32 vectors, shape (len(texts), dimensions).
+
+        Raises:
+            ProviderError: if the server cannot be reached, refuses, or answers with something else.
+        """
+        return embed_distinct(
+            texts,
+            self._ask,
+            dimensions=self._identity.dimensions,
+            batch=self._dialect.batch,
+            prepare=lambda text: sendable(self._prepare(text), most_chars=self._dialect.most_chars),
+        )
+
+    def _ask(self, texts: list[str]) -> Vectors:
+        spoken = self._dialect
+        reply = self._client.post(spoken.path, spoken.body(texts, self._model, self._identity))
+        return unit_rows(
+            spoken.rows(reply), count=len(texts), dimensions=self._identity.dimensions, server=spoken.server
+        )
+
+    def close(self) -> None:
+        """Close connections."""
+        self._client.close()
 
 
 def sendable(text: str, *, most_chars: int) -> str:

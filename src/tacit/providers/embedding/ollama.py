@@ -1,18 +1,12 @@
-"""Embeddings from an Ollama server (`/api/embed`).
-
-In: texts. Out: unit vectors. Every text goes through `prepare` (redaction) before it leaves this process.
-"""
+"""The dialect of an Ollama server (`/api/embed`). In: texts; a server's reply. Out: a request's body; the reply's rows. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
-from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.providers.embedding.http import embed_distinct, sendable, unit_rows
-from tacit.providers.json_client import JsonClient
+from tacit.ports.models import EmbedderIdentity
+from tacit.providers.embedding.http import Dialect
 
-ENDPOINT = "http://localhost:11434"
-MODEL = "nomic-embed-text"
 DIMENSIONS = {
     "all-minilm": 384,
     "bge-m3": 1024,
@@ -20,49 +14,25 @@ DIMENSIONS = {
     "nomic-embed-text": 768,
     "snowflake-arctic-embed": 1024,
 }
-_BATCH = 32
-_MOST_CHARS = 8000  # Ollama itself cuts to the model's window
 
 
-class OllamaEmbedder:
-    """A model of an Ollama server. Safe to share between threads."""
+def _body(texts: Sequence[str], model: str, identity: EmbedderIdentity) -> Mapping[str, object]:  # noqa: ARG001 - the shape of a dialect
+    return {"model": model, "input": texts, "truncate": True}
 
-    def __init__(
-        self, *, model: str, dimensions: int, client: JsonClient, prepare: Callable[[str], str] = str
-    ) -> None:
-        self._model = model
-        self._client = client
-        self._prepare = prepare
-        self._identity = EmbedderIdentity(name=f"ollama:{model}", dimensions=dimensions)
 
-    @property
-    def identity(self) -> EmbedderIdentity:
-        """The model's name with its tag, and its vector length."""
-        return self._identity
+def _rows(reply: Mapping[str, object]) -> object:
+    return reply.get("embeddings")
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit float32 vectors, shape (len(texts), dimensions).
 
-        Raises:
-            ProviderError: if the server cannot be reached, refuses, or answers with something else.
-        """
-        return embed_distinct(
-            texts,
-            self._ask,
-            dimensions=self._identity.dimensions,
-            batch=_BATCH,
-            prepare=lambda text: sendable(self._prepare(text), most_chars=_MOST_CHARS),
-        )
-
-    def _ask(self, texts: list[str]) -> Vectors:
-        reply = self._client.post("/api/embed", {"model": self._model, "input": texts, "truncate": True})
-        return unit_rows(
-            reply.get("embeddings"),
-            count=len(texts),
-            dimensions=self._identity.dimensions,
-            server="The Ollama server",
-        )
-
-    def close(self) -> None:
-        """Close connections."""
-        self._client.close()
+OLLAMA = Dialect(
+    name="ollama",
+    server="The Ollama server",
+    endpoint="http://localhost:11434",
+    model="nomic-embed-text",
+    dimensions=DIMENSIONS,
+    path="/api/embed",
+    batch=32,
+    most_chars=8000,  # Ollama itself cuts to the model's window
+    body=_body,
+    rows=_rows,
+)
