@@ -23,7 +23,7 @@ from tacit.backends.fake_tables import FakeTables, fits, in_order, passes, rewri
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change, Gone
-from tacit.model.memory import Memory, Relation
+from tacit.model.memory import Memory, Relation, RelationType
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
@@ -227,14 +227,13 @@ class FakeStore:
     @_locked
     def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
         """See the port. Ordered by source, target, type."""
-        visible = set(clean_value(scope.scopes))
         wanted = {clean_text(name) for name in memory_ids}
-        seen = {name for name, memory in self._tables.memories.items() if memory.scope in visible}
-        return tuple(
-            relation
-            for (source, target, _), relation in sorted(self._tables.relations.items())
-            if {source, target} <= seen and {source, target} & wanted
-        )
+        return tuple(one for one in self._tables.edges(scope) if {one.source_id, one.target_id} & wanted)
+
+    @_locked
+    def relations_of(self, kind: RelationType, *, scope: ScopeFilter) -> tuple[Relation, ...]:
+        """See the port. Ordered by source, target."""
+        return tuple(one for one in self._tables.edges(scope) if one.type == kind)
 
     @_locked
     def scopes(self) -> ScopeFilter:

@@ -20,6 +20,7 @@ from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
 from tacit.model.changes import Gone
 from tacit.model.memory import Memory, Relation
+from tacit.model.scope import ScopeFilter
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -56,6 +57,12 @@ class FakeTables:
     def copied(self) -> FakeTables:
         """A copy whose tables can be changed without touching this one (the values themselves are frozen)."""
         return FakeTables(**{name: copy(table) for name, table in vars(self).items()})
+
+    def edges(self, scope: ScopeFilter) -> list[Relation]:
+        """Relations whose ends are both within `scope`, ordered by source, target, type."""
+        visible = set(clean_value(scope.scopes))
+        seen = {name for name, memory in self.memories.items() if memory.scope in visible}
+        return [one for key, one in sorted(self.relations.items()) if {key[0], key[1]} <= seen]
 
     def without_vector(self, identity: EmbedderIdentity) -> list[Memory]:
         """Active and quarantined memories without a vector of `identity`, in the order they were stored."""

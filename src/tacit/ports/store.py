@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tacit.model.changes import Change, Gone
-from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
+from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import Exposure, SessionKey, SessionState
@@ -188,6 +188,10 @@ class MemoryStore(Protocol):
 
     def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
         """Relations of which both ends are within `scope` and one end is in `memory_ids`."""
+        ...
+
+    def relations_of(self, kind: RelationType, *, scope: ScopeFilter) -> tuple[Relation, ...]:
+        """All relations of one type of which both ends are within `scope`."""
         ...
 
     def scopes(self) -> ScopeFilter:

@@ -70,17 +70,22 @@ class Review:
     def queue(self, *, scope: ScopeFilter | None = None, limit: int = 50) -> tuple[ReviewItem, ...]:
         """What waits, pairs first, then the newest statement first; ties by id."""
         seen = scope or self._store.scopes()
-        live = self._store.list_memories(MemoryFilter(statuses=LIVE), scope=seen, limit=MOST)
-        by_id = {memory.id: memory for memory in live}
+        # Only what is in question: the page asks for the queue with every load, and most of a store is not in it.
+        edges = [one for one in self._store.relations_of("contradicts", scope=seen) if one.weight > 0]
+        ends = dict.fromkeys(end for one in edges for end in (one.source_id, one.target_id))
+        by_id = {one.id: one for one in self._store.get(list(ends), scope=seen) if one.status in LIVE}
         pairs = [
             (by_id[edge.source_id], by_id[edge.target_id])
-            for edge in self._store.relations(list(by_id), scope=seen)
-            if edge.type == "contradicts"
-            and edge.weight > 0
-            and {edge.source_id, edge.target_id} <= by_id.keys()
+            for edge in edges
+            if {edge.source_id, edge.target_id} <= by_id.keys()
         ]
         paired = {memory.id for pair in pairs for memory in pair}
-        waiting = [m for m in live if m.status == "quarantined" and m.id not in paired]
+        unconfirmed = MemoryFilter(statuses=("quarantined",))
+        waiting = [
+            one
+            for one in self._store.list_memories(unconfirmed, scope=seen, limit=MOST)
+            if one.id not in paired
+        ]
         found: list[tuple[Memory, Memory | None]] = [
             *sorted(pairs, key=_order),
             *((memory, None) for memory in sorted(waiting, key=lambda m: (-m.created_at_ms, m.id))),

@@ -259,6 +259,20 @@ def relations(
     )
 
 
+def relations_of(
+    connection: sqlite3.Connection, kind: RelationType, scope: ScopeFilter
+) -> tuple[Relation, ...]:
+    """See the port. Ordered by source, target."""
+    rows = connection.execute(
+        "SELECT a.id, b.id, e.weight FROM relations AS e"
+        " JOIN memories AS a ON a.number = e.source JOIN memories AS b ON b.number = e.target"
+        " WHERE e.type = :kind AND a.scope IN (SELECT value FROM json_each(:scopes))"
+        " AND b.scope IN (SELECT value FROM json_each(:scopes)) ORDER BY a.id, b.id",
+        {"kind": kind, "scopes": visible_numbers(connection, scope)},
+    )
+    return tuple(Relation(source_id=row[0], target_id=row[1], type=kind, weight=row[2]) for row in rows)
+
+
 _PENDING = (
     "FROM memories AS m LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity ="
     " (SELECT number FROM identities WHERE name = ? AND dimensions = ?)"

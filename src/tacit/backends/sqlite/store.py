@@ -23,7 +23,7 @@ from tacit.backends.text import clean_text
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.model.changes import Change, Gone, Skip
-from tacit.model.memory import Memory, Relation
+from tacit.model.memory import Memory, Relation, RelationType
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
@@ -175,6 +175,11 @@ class SqliteStore:
         """See the port. Ordered by source, target, type."""
         with self._database.read() as connection:
             return memories.relations(connection, memory_ids, scope)
+
+    def relations_of(self, kind: RelationType, *, scope: ScopeFilter) -> tuple[Relation, ...]:
+        """See the port. Ordered by source, target."""
+        with self._database.read() as connection:
+            return memories.relations_of(connection, kind, scope)
 
     def scopes(self) -> ScopeFilter:
         """See the port. Scopes of stored memories, whatever their status."""
