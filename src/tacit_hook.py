@@ -320,7 +320,7 @@ def upgrade(home: Home, theirs: str) -> None:
 def run_hook(home: Home, host: str, event: str) -> None:
     """Answer one event."""
     began = time.monotonic()
-    arm(home, host, START_DEADLINE_MS)
+    arm(home, host, deadline_ms("start"))
     payload = read_all(MAX_PAYLOAD)
     if payload is None:
         note(home, "i", f"{host}: silent, payload above {MAX_PAYLOAD} bytes")

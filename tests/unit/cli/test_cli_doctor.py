@@ -33,7 +33,7 @@ def test_a_sound_machine_without_agents_passes(tacit):
     assert said.code == 0, said.out
     found = dict(states(said))
     assert found["store"] == "ok"
-    assert found["embedder"] == "ok"
+    assert found["embedder"] in ("ok", "warn")  # a slow machine is told so
     assert found["claude-code"] == "skip"
     assert said.json["ok"] is True
     assert "Everything that was checked works." in tacit("doctor", "--no-hosts").out
