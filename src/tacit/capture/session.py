@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from tacit.capture.checkpoint import Checkpoint
 from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
@@ -33,6 +34,8 @@ from tacit.session.projects import relative_path
 
 FIX_CONFIDENCE = 0.8
 _MAX_TASKS = 6
+_REDACTED = 64
+"""Texts that are kept redacted while a session is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,7 @@ def learn(
         vectors: gives the vectors of passages by the embedder that the weights know; they help to tell kinds.
         over: the session has ended, as far as anybody knows.
     """
+    redact = lru_cache(maxsize=_REDACTED)(redact)  # the whole of a turn is asked for with each of its statements
     echoes = Echoes(given)
     heard = find_statements(turns)
     statements = [

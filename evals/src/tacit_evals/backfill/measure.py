@@ -1,7 +1,7 @@
 """What `tacit import transcripts` makes of a folder: how fast, what it learns, and that a second run adds nothing.
 
 Run: `python -m tacit_evals.backfill --data DIR [--embedder fake] [--samples 30] [--json FILE]`. DIR is searched as the command
-searches it. Reading is timed alone and with extraction (everything but embedding and storing), in processor time, on the
+searches it. Reading is timed alone, with extraction (all but redaction, embedding and storing) and with both, in processor time, on the
 hosts' own JSON lines, on all JSON lines and on all files. The hosts' own are timed as the first a process reads (patterns
 are still compiled) and again once it has read everything else, as most of a long import is: the median of `--repeat`
 readings. Then everything is imported twice into a throw-away home, and the time told beside what embedding took of it. Ends
@@ -29,7 +29,7 @@ from tacit.capture.report import CaptureReport
 from tacit.capture.session import Place, learn
 from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.capture.turn import Position
-from tacit.config.settings import EmbedderSettings
+from tacit.config.settings import EmbedderSettings, PrivacySettings
 from tacit.errors import TacitError
 from tacit.model.memory import Memory
 from tacit.model.scope import project_scope
@@ -37,6 +37,7 @@ from tacit.model.session import SessionKey
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
 from tacit.providers.embedding import make_embedder
+from tacit.safety.redact import Redactor
 
 SEED = 7
 NOTES = ("digest", "todo")
@@ -45,11 +46,12 @@ _PLACE = Place(session=SessionKey(host="plain", session_id="timed"), scope=proje
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
-    """Megabytes of transcripts a second of processor time: read, and read with everything extracted."""
+    """Megabytes of transcripts a second of processor time: read, with everything extracted, and with its secrets taken out, too."""
 
     megabytes: float
     read_mb_s: float
     extracted_mb_s: float
+    redacted_mb_s: float
 
 
 def read_all(infos: Sequence[TranscriptInfo]) -> list[Session]:
@@ -69,28 +71,30 @@ def time_reading(infos: Sequence[TranscriptInfo], *, repeat: int = 1) -> Speed |
     if not whole:
         return None
     _extract(read_all(infos[:1]))  # what a process loads once is loaded before the clock starts
-    taken = sorted((_time_once(infos) for _ in range(repeat)), key=lambda one: one[1])
-    read, extracted = taken[repeat // 2]
-    return Speed(
-        megabytes=round(whole, 1),
-        read_mb_s=round(whole / read, 1),
-        extracted_mb_s=round(whole / extracted, 1),
+    taken = [_time_once(infos) for _ in range(repeat)]
+    read, extracted, redacted = (
+        round(whole / sorted(one)[repeat // 2], 1) for one in zip(*taken, strict=True)
     )
+    return Speed(megabytes=round(whole, 1), read_mb_s=read, extracted_mb_s=extracted, redacted_mb_s=redacted)
 
 
-def _time_once(infos: Sequence[TranscriptInfo]) -> tuple[float, float]:
-    """Seconds of processor time until `infos` are read, and until everything is extracted."""
+def _time_once(infos: Sequence[TranscriptInfo]) -> tuple[float, float, float]:
+    """Seconds of processor time until `infos` are read, until everything is extracted, and that with secrets taken out."""
     began = time.process_time()
     sessions = read_all(infos)
     read = time.process_time() - began
     _extract(sessions)
-    return read, time.process_time() - began
+    extracted = time.process_time() - began
+    redactor = Redactor(PrivacySettings())
+    began = time.process_time()
+    _extract(sessions, lambda text: redactor.redact(text).text)
+    return read, extracted, read + time.process_time() - began
 
 
-def _extract(sessions: Sequence[Session]) -> None:
+def _extract(sessions: Sequence[Session], redact: Callable[[str], str] = str) -> None:
     """Everything but embedding and storing."""
     for session in sessions:
-        learn(session.transcript.turns, Checkpoint(), place=_PLACE, said=frozenset(), redact=str)
+        learn(session.transcript.turns, Checkpoint(), place=_PLACE, said=frozenset(), redact=redact)
 
 
 def memories_of(engine: Engine) -> list[Memory]:
@@ -115,6 +119,11 @@ class TimedEmbedder:
     def identity(self) -> EmbedderIdentity:
         """Of the one that embeds."""
         return self._embedder.identity
+
+    @property
+    def inner(self) -> Embedder:
+        """The one that embeds, which may know tokens too."""
+        return self._embedder
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """As the other one; raises as it does."""
