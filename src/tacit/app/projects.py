@@ -115,7 +115,10 @@ class Projects:
         """Working folders seen lately, and the roots of all known projects."""
         with self._lock:
             seen = tuple(self._found)
-        return tuple(dict.fromkeys((*seen, *(project.root for project in self._store.projects()))))
+        roots = (
+            project.root for project in self._store.projects() if project.root
+        )  # imported ones have none yet
+        return tuple(dict.fromkeys((*seen, *roots)))
 
     def visible(
         self,

@@ -94,7 +94,7 @@ def open_engine(
     store, quarantined = _open_store(place, clock)
 
     def root_of(project_id: str) -> Path | None:
-        return next((Path(project.root) for project in store.projects() if project.id == project_id), None)
+        return next((Path(one.root) for one in store.projects() if one.id == project_id and one.root), None)
 
     redactor = Redactors(settings=watcher, root_of=root_of)
     model = embedder or make_embedder(

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -362,3 +363,73 @@ def test_a_refusal_says_in_plain_words_what_is_wrong(line: bytes, reason: str):
 
     assert isinstance(found, Refused)
     assert found.reason == f"no record of an export: {reason}"
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[Place]:
+    """Another store, asked from another project's folder."""
+    made = Place(tmp_path, "bank")
+    made.project = tmp_path / "bank"
+    (made.project / ".git").mkdir(parents=True)
+    yield made
+    made.engine.close()
+
+
+@pytest.mark.parametrize("wanted", [MINE, Wanted()], ids=["mine", "unvouched"])
+def test_a_memory_goes_to_the_project_it_was_exported_from(place, bank, wanted):
+    place.know("Amounts are integer cents.")
+    shop = place.engine.project(str(place.project))
+    file = place.export()
+    assert bank.counts(file, replace(wanted, dry_run=True)) == {"add": 1}
+    assert bank.engine._store.projects() == ()
+    assert bank.counts(file, wanted) == {"add": 1}
+    (memory,) = bank.engine.list_memories(MemoryFilter(statuses=None))
+    assert memory.scope.project_id == shop.id
+    (known,) = (one for one in bank.engine._store.projects() if one.id == shop.id)
+    assert (known.name, known.root) == ("shop", "")
+    assert bank.counts(file, wanted) == {"unchanged": 1}
+    assert "cents" not in bank.engine.context(str(bank.project)).text
+    assert [one.id for one in bank.engine.list_memories(
+        MemoryFilter(statuses=None), scope=bank.engine.visible(str(place.project)))] == [memory.id]  # fmt: skip
+    bank.engine.prerender()
+    bank.engine.remember("Invoices go out on Fridays.", cwd=str(place.project))
+    assert bank.engine._store.projects()[-1].root == str(place.project), (
+        "its folder is known once it is worked in"
+    )
+
+
+@pytest.mark.parametrize("wanted", [MINE, Wanted()], ids=["mine", "unvouched"])
+def test_a_named_project_gets_what_belongs_to_any(place, bank, wanted):
+    place.know("Amounts are integer cents.")
+    file = place.export()
+    onto = replace(wanted, project=str(bank.project))
+    assert bank.engine.transfer.take(file, cwd="", wanted=onto).counts == (("add", 1),)
+    (memory,) = bank.engine.list_memories(MemoryFilter(statuses=None))
+    mine = bank.engine.project(str(bank.project))
+    assert memory.scope.project_id == mine.id
+    assert [(one.id, one.root) for one in bank.engine._store.projects()] == [(mine.id, mine.root)]
+    assert bank.counts(file, onto) == {"unchanged": 1}
+
+
+def test_markdown_from_elsewhere_goes_to_its_project_too(place, bank):
+    place.know("Amounts are integer cents.")
+    file = place.files / "all.md"
+    file.write_text(place.engine.transfer.export_markdown())
+    assert bank.counts(file, MINE) == {"add": 1}
+    (memory,) = bank.engine.list_memories(MemoryFilter())
+    assert (memory.scope.project_id, memory.kind) == (place.engine.project(str(place.project)).id, "decision")
+    assert bank.counts(file, MINE) == {"unchanged": 1}
+
+
+def test_a_file_that_nobody_vouches_for_links_no_projects(place, bank):
+    place.know("Amounts are integer cents.")
+    lines = place.export().read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith('{"project"'))
+    record = json.loads(lines[at])
+    record["project"] |= {"links": ["bank-0123456789"], "name": "evil", "remote": "evil.example/x"}
+    lines[at] = json.dumps(record)
+    file = place.files / "odd.jsonl"
+    file.write_text("\n".join(lines))
+    bank.take(file)
+    (known,) = (one for one in bank.engine._store.projects() if one.id.startswith("shop-"))
+    assert (known.name, known.remote, known.links) == ("shop", "", ())

@@ -259,6 +259,8 @@ class Options:
         named = {Path(name).expanduser(): name for name in named_holders(self._parts.home, "projects")}
         rows: list[ProjectSettingsRow] = []
         for project in self._parts.store.projects():
+            if not project.root:  # imported; nobody has worked in it here yet
+                continue
             root = Path(project.root)
             own = overridden(read_settings(self._parts.home, root), "projects") if root in named else ()
             rows.append(

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from tacit.app.memories import Memories
 from tacit.app.transfer.markdown import Edited, Entry, mark_of
+from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.report import Action, ImportLine, Tally, Wanted
 from tacit.errors import TacitError
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, MemoryStatus, TrustTier
-from tacit.model.scope import Scope
+from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter, Store
 
 LIVE: tuple[MemoryStatus, ...] = ("active", "quarantined")
@@ -29,6 +30,7 @@ class EditedImport:
     cwd: str
     wanted: Wanted
     tally: Tally
+    owners: Owners
 
     def take(self, edited: Edited) -> None:
         """Carry out what the file says, entry by entry, or with `wanted.dry_run` only tell it."""
@@ -54,7 +56,10 @@ class EditedImport:
             self._new(entry)
             return
         stored = self._stored(entry.memory_id)
-        if stored is None or stored.status not in LIVE:
+        if stored is None:
+            self._new(entry)  # written elsewhere: it is new here, and of the project that it stands under
+            return
+        if stored.status not in LIVE:
             self._tell("skip", entry, reason="it is no longer remembered here")
             return
         same_words = content_hash(entry.text)[: len(entry.hash)] == entry.hash
@@ -80,13 +85,15 @@ class EditedImport:
             self._tell("edit", entry, memory=stored)
 
     def _new(self, entry: Entry) -> None:
-        scope = Scope.parse(entry.scope) if entry.scope else None
-        if self._same(entry):
+        scope = self.owners.scope_of(Scope.parse(entry.scope)) if entry.scope else None
+        if self._same(entry, scope):
             self._tell("unchanged", entry)
             return
         if self.wanted.dry_run:
             self._tell("add", entry)
             return
+        if scope is not None:
+            self.owners.register(scope)
         changes = self.memories.remember(
             entry.text, kind=entry.kind or None, scope=scope, when=None, cwd=self.cwd, tier=TrustTier.USER,
             source="edited", session=None, pinned=False, files=(),
@@ -94,10 +101,11 @@ class EditedImport:
         for change in changes:
             self.tally.change(change, entry.where)
 
-    def _same(self, entry: Entry) -> bool:
-        """Whether these very words are remembered: the file was given back before."""
+    def _same(self, entry: Entry, scope: Scope | None) -> bool:
+        """Whether these very words are remembered there: the file was given back before."""
         where = MemoryFilter(statuses=LIVE, text=entry.text)
-        found = self.store.list_memories(where, scope=self.store.scopes(), limit=50)
+        seen = self.store.scopes() if scope is None else ScopeFilter.of(scope)
+        found = self.store.list_memories(where, scope=seen, limit=50)
         return any(memory.content_hash == content_hash(entry.text) for memory in found)
 
     def removed(self, name: str) -> None:

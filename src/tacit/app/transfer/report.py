@@ -27,6 +27,7 @@ class Wanted:
         again: also what was imported before.
         forget_removed: forget what is gone from an edited file.
         dry_run: change nothing.
+        project: folder whose project gets what an export holds of any project; "" = each its own.
     """
 
     tool: str = "auto"
@@ -36,6 +37,7 @@ class Wanted:
     again: bool = False
     forget_removed: bool = False
     dry_run: bool = False
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tacit.app.parts import Parts
+from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import History, Line
 from tacit.app.transfer.report import Action, ImportLine, Tally
 from tacit.app.transfer.versions import versions_of
@@ -26,8 +27,9 @@ BATCH = 200
 class Restoring:
     """One import of one file."""
 
-    def __init__(self, parts: Parts, *, dry_run: bool, tally: Tally, name: str) -> None:
-        """Count into `tally`; `name` is the file's."""
+    def __init__(self, parts: Parts, *, dry_run: bool, tally: Tally, name: str, owners: Owners) -> None:
+        """Count into `tally`; `name` is the file's; `owners` say whose the memories are."""
+        self._owners = owners
         self._parts = parts
         self._store = parts.store
         self._dry_run = dry_run
@@ -57,6 +59,8 @@ class Restoring:
                         progress(looked_at)
             elif isinstance(line, Relation):
                 relations.append(line)
+            else:
+                self._owners.meet(line)
         self._put(waiting)
         self._relate(relations)
         if progress:
@@ -82,6 +86,7 @@ class Restoring:
                 versions += missing
                 uses[name] = history.uses
             self._coming.add(name)
+            self._owners.register(cleaned[-1].memory.scope)
         if not self._dry_run:
             self._store.restore(versions, uses=uses)
 
@@ -93,7 +98,7 @@ class Restoring:
         return versions[len(held) :] if held[:shorter] == given[:shorter] else None
 
     def _cleaned(self, one: Recorded) -> Recorded:
-        memory = one.memory
+        memory = replace(one.memory, scope=self._owners.scope_of(one.memory.scope))
         redactor = self._parts.redactor.at(memory.scope)
         self._parts.kinds.get(memory.kind)
         found = redactor.redact(memory.content)

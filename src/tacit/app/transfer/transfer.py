@@ -18,6 +18,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.transfer.edited import EditedImport
 from tacit.app.transfer.markdown import is_markdown, read_markdown, write_markdown
+from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import (
     MAX_LINE_BYTES,
     History,
@@ -57,6 +58,7 @@ class _Run:
     wanted: Wanted
     tally: Tally
     progress: Progress
+    owners: Owners
 
 
 class Transfer:
@@ -135,7 +137,9 @@ class Transfer:
             StoreError: as the store; batches before it are kept.
         """
         self._settle()
-        project = self._projects.of(cwd)
+        onto = self._projects.of(wanted.project)
+        project = onto or self._projects.of(cwd)
+        cwd = wanted.project or cwd
         run = _Run(
             cwd=cwd,
             project=project,
@@ -143,7 +147,11 @@ class Transfer:
             wanted=wanted,
             tally=Tally(),
             progress=progress or (lambda _: None),
-        )
+            owners=Owners(
+                self._store, onto=onto, vouched=wanted.vouched, dry_run=wanted.dry_run,
+                now_ms=self._parts.clock.now_ms(),
+            ),
+        )  # fmt: skip
         ours = self._ours(path)
         if ours:
             self._take_ours(path, ours, run)
@@ -188,16 +196,19 @@ class Transfer:
                 )
             edited = read_markdown(read_text(path))
             work = EditedImport(
-                store=self._store, memories=self._memories, cwd=run.cwd, wanted=wanted, tally=run.tally
-            )
+                store=self._store, memories=self._memories, cwd=run.cwd, wanted=wanted, tally=run.tally,
+                owners=run.owners,
+            )  # fmt: skip
             work.take(edited)
             return
         lines = read_lines(lines_of(path, MAX_LINE_BYTES))
         if not wanted.vouched:
-            stated = (_statement(line, path.name) for line in lines)
+            stated = (_statement(line, path.name, run.owners) for line in lines)
             self._take_foreign((one for one in stated if one), run)
             return
-        restoring = Restoring(self._parts, dry_run=wanted.dry_run, tally=run.tally, name=path.name)
+        restoring = Restoring(
+            self._parts, dry_run=wanted.dry_run, tally=run.tally, name=path.name, owners=run.owners
+        )
         restoring.take(lines, progress=run.progress)
         if not wanted.dry_run:
             reindex(self._store, self._parts.embedder)
@@ -222,12 +233,13 @@ class Transfer:
                 run.tally.add(ImportLine(action="skip", where=one.where, text=one.content, reason=reason))
             else:
                 items.append(one)
-        for tool in dict.fromkeys(item.tool for item in items):
-            self._of_tool([item for item in items if item.tool == tool], tool, run)
+        for tool, own in dict.fromkeys((item.tool, item.scope) for item in items):
+            mine = [item for item in items if (item.tool, item.scope) == (tool, own)]
+            self._of_tool(mine, tool, run, run.scope if own is None or run.wanted.universal else own)
 
-    def _of_tool(self, items: Sequence[Foreign], tool: str, run: _Run) -> None:
+    def _of_tool(self, items: Sequence[Foreign], tool: str, run: _Run, scope: Scope) -> None:
         wanted, tally = run.wanted, run.tally
-        name = f"imported/{tool}/{_short(str(run.scope))}"
+        name = f"imported/{tool}/{_short(str(scope))}"
         known = _keys(self._store.get_value(name))
         fresh: dict[str, Foreign] = {}
         for item in items:
@@ -239,9 +251,9 @@ class Transfer:
         if not fresh:
             return
         now = self._parts.clock.now_ms()
-        drafts = [
-            draft_of(one, scope=run.scope, vouched=wanted.vouched, now_ms=now) for one in fresh.values()
-        ]
+        drafts = [draft_of(one, scope=scope, vouched=wanted.vouched, now_ms=now) for one in fresh.values()]
+        if scope != run.scope:
+            run.owners.register(scope)
         values = {name: "".join(sorted(known | fresh.keys()))}
         try:
             changes = (
@@ -259,10 +271,12 @@ class Transfer:
             tally.change(change, item.where)
 
 
-def _statement(line: object, name: str) -> Foreign | Refused | None:
-    """A line of an export that nobody vouches for: what it says, without its claims about who said it."""
+def _statement(line: object, name: str, owners: Owners) -> Foreign | Refused | None:
+    """A line of an export that nobody vouches for: what it says and of which project, without its claims about who said it."""
     if isinstance(line, Refused):
         return replace(line, where=f"{name}, {line.where}")
+    if isinstance(line, ProjectRecord):
+        owners.meet(line)
     if not isinstance(line, History) or line.newest.status not in ("active", "quarantined"):
         return None
     memory = line.newest
@@ -275,6 +289,7 @@ def _statement(line: object, name: str) -> Foreign | Refused | None:
         files=memory.files,
         importance=memory.importance,
         where=f"{name}, {memory.id}",
+        scope=owners.scope_of(memory.scope) if memory.scope.project_id else None,
     )
 
 

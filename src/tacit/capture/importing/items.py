@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.model.scope import Scope
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
@@ -22,6 +24,7 @@ class Foreign:
         importance: 0-1; None = the kind's own.
         project: name of the project it belongs to there; "" = unknown.
         where: file and place it was read from.
+        scope: whose it is; None = of what the import is for.
     """
 
     tool: str
@@ -34,6 +37,7 @@ class Foreign:
     importance: float | None = None
     project: str = ""
     where: str = ""
+    scope: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

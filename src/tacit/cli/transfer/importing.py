@@ -58,6 +58,14 @@ def files(
     any_project: Annotated[
         bool, typer.Option("--any-project", help="Also what belongs to other projects there.")
     ] = False,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--project",
+            help="Give what an export holds of any project to this folder's project.",
+            show_default=False,
+        ),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Also what was imported before.")] = False,
     forget_removed: Annotated[
         bool, typer.Option("--forget-removed", help="Forget what was deleted from an edited file.")
@@ -78,7 +86,7 @@ def files(
 
     wanted = Wanted(
         tool=tool, vouched=mine, universal=universal, any_project=any_project, again=again,
-        forget_removed=forget_removed, dry_run=dry_run,
+        forget_removed=forget_removed, dry_run=dry_run, project=_folder(project),
     )  # fmt: skip
     engine = open_engine(current().home.root)
     reports: list[dict[str, object]] = []
@@ -104,6 +112,14 @@ def files(
             print_json({"imports": reports})
     if problem:
         raise typer.Exit(SOME_PROBLEM)
+
+
+def _folder(project: Path | None) -> str:
+    from tacit.errors import InvalidInput
+
+    if project is not None and not project.is_dir():
+        raise InvalidInput(f"There is no folder {project}.", hint="Name an existing folder with --project.")
+    return str(project.absolute()) if project is not None else ""
 
 
 def _take(engine: Engine, path: Path, cwd: str, wanted: Wanted, *, quiet: bool) -> ImportReport:
