@@ -262,6 +262,7 @@ def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path,
         page.get_by_role("button", name="Renew vectors").click()
         work = page.get_by_role("region", name="Renewing vectors")
         work.locator("progress[max='800']").wait_for()
+        assert page.get_by_role("button", name="Renew vectors").get_attribute("aria-disabled") == "true"
         found = page.evaluate(f"{axe_source}; axe.run(document, {{ resultTypes: ['violations'] }})")
         assert [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")] == []
         page.reload()

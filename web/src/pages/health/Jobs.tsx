@@ -9,17 +9,20 @@ const NAMES: Record<Job["name"], { title: string; unit: string }> = {
   reindex: { title: "Renewing vectors", unit: "vector" },
 };
 
-/** The long work that can be begun here. Pressed again while it runs, it goes on as it is. */
+/** The long work that can be begun here. While it runs its button keeps the focus, but does nothing. */
 export function BeginJobs() {
   const jobs = useJobs().data ?? [];
   const begin = useBeginJob();
-  const busy = (name: Job["name"]) => (begin.isPending && begin.variables === name) || jobs.some((one) => one.name === name && one.state === "running");
+  const press = (name: Job["name"]) => {
+    const busy = (begin.isPending && begin.variables === name) || jobs.some((one) => one.name === name && one.state === "running");
+    return { "aria-disabled": busy, "data-disabled": busy || undefined, onClick: () => !busy && begin.mutate(name) };
+  };
   return (
     <>
-      <Button variant="default" loading={busy("check")} onClick={() => begin.mutate("check")}>
+      <Button variant="default" {...press("check")}>
         Check the store
       </Button>
-      <Button variant="default" loading={busy("reindex")} onClick={() => begin.mutate("reindex")}>
+      <Button variant="default" {...press("reindex")}>
         Renew vectors
       </Button>
     </>
