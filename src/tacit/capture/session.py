@@ -35,7 +35,7 @@ from tacit.session.projects import relative_path
 FIX_CONFIDENCE = 0.8
 _MAX_TASKS = 6
 _REDACTED = 64
-"""Texts that are kept redacted while a session is read."""
+"""Texts that are kept redacted while a session is read: each statement asks for the whole of its turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +100,10 @@ def learn(
         vectors: gives the vectors of passages by the embedder that the weights know; they help to tell kinds.
         over: the session has ended, as far as anybody knows.
     """
-    redact = lru_cache(maxsize=_REDACTED)(redact)  # the whole of a turn is asked for with each of its statements
+    redact = lru_cache(maxsize=_REDACTED)(redact)
     echoes = Echoes(given)
     heard = find_statements(turns)
-    statements = [
-        found
-        for found in heard
-        if not _gives_away(found, redact) and not echoes.of_user(found.statement.span)
-    ]
+    statements = [f for f in heard if not _gives_away(f, redact) and not echoes.of_user(f.statement.span)]
     session = str(place.session)
     fixes, failures = find_fixes(turns, open_before(pending, before.failures, session))
     fixes = tuple(_redacted_fix(fix, redact) for fix in fixes)
