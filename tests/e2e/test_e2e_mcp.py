@@ -27,11 +27,16 @@ class WithTools(ClaudeCode):
         tools = " ".join(f"{PREFIX}{tool.name}" for tool in TOOLS)
         return [str(self.executable), "-p", "--model", claude_probe.MODEL, "--allowedTools", tools]
 
+    def _environment(self, **more: str) -> dict[str, str]:
+        # Its list of tools is what has connected by then: not to be a question of how busy the machine is.
+        return super()._environment(MCP_CONNECT_TIMEOUT_MS="90000", MCP_TIMEOUT="90000", **more)
+
 
 @pytest.fixture
 def client(sandbox, claude):
     made = WithTools(sandbox, claude.executable)
     made.install()
+    sandbox.wake_daemon()
     return made
 
 

@@ -277,9 +277,11 @@ def test_a_newer_client_replaces_the_daemon_once(place):
     hook.with_suffix(".pyc").unlink()
     place.hook(PROMPT)
     wait_for(lambda: not alive(first))
-    wait_for(lambda: read_facts(place.home) is not None and place.pid() != first)
+    # The successor, of the same version here, leaves again where it finds the first still answering: the next hook starts one.
+    place.hook(PROMPT)
     wait_for(lambda: ask_health(place.home, timeout_s=2))
     second = place.pid()
+    assert second != first
     place.hook(PROMPT)
     place.hook(PROMPT)
     assert place.pid() == second  # it is no newer, but it is not asked again
