@@ -19,6 +19,7 @@ from tacit.model.trigger import Trigger
 from tacit.recall.score.gate.evidence import EVIDENCE, USUAL_NEARNESS, evidence_of, rarest_shared
 from tacit.recall.score.gate.model import (
     CROWD,
+    FEW,
     MANY,
     USUAL_STORE,
     GateModel,
@@ -147,6 +148,20 @@ def test_what_a_person_said_of_when_is_not_weighed() -> None:
     assert (told, why) == (pytest.approx(0.72), ("a person said when",))
     assert weighed < 0.3
     assert gate.judge(asked(commit=0.5), rows, kinds=KINDS)[0][0] == pytest.approx(weighed)
+
+
+def test_what_was_said_of_many_holds_for_the_few_that_fit_best() -> None:
+    said = Trigger(actions=(("commit", 0.9),), maker="user")
+    rows = [
+        Candidate(memory=memory(name, f"Sign {name}.", trigger=said), scores=(("character", at / 10),))
+        for at, name in enumerate("abcdefg")
+    ]
+    gate = GateModel(surfaces={Surface.PROMPT: model(character=0.4)})
+    judged = gate.judge(asked(commit=0.8), rows, kinds=KINDS)
+    lifted = [why == ("a person said when",) for _, why in judged]
+    assert lifted == [False] * 3 + [True] * FEW
+    assert all(value < 0.72 for value, _ in judged[:3])
+    assert gate.judge(asked(commit=0.8), rows[:FEW], kinds=KINDS)[0][0] == pytest.approx(0.72)
 
 
 def model(**weights: float) -> SurfaceModel:

@@ -14,7 +14,8 @@ that a bound on wrongful injections asks for less in a store of two: `few` says 
 ten thousand score higher still, and no prompt needs more of them for that.
 
 What a person said about when a memory applies is no evidence to be weighed: where the situation is that one, with chance c
-times weight w of at least `TOLD`, relevance is at least c w. And where the list holds few, nothing competes with a rule whose
+times weight w of at least `TOLD`, relevance is at least c w; where that was said of more than `FEW`, it holds for those of the
+greatest relevance, for "when writing code" of forty rules chooses none of them. And where the list holds few, nothing competes with a rule whose
 trigger meets what is coming: with a match m of at least `GOVERNS` the relevance of a standing rule is at least m s, s = 1 up to
 `FEW` candidates, falling to 0 at `MANY` (own; on lists of four drawn from judged projects such a match alone gave something to
 4 % of the prompts that deserve nothing, at a precision of 0.71).
@@ -159,8 +160,14 @@ class GateModel:
         values = model.relevance(gains, among=among).tolist()
         share = share_of_few(len(candidates))
         judged: list[tuple[float, tuple[str, ...]]] = []
-        for candidate, value, row in zip(candidates, values, gains.tolist(), strict=True):
-            one = _told(query, candidate, value * _age(candidate, kinds), row)
+        values = [value * _age(one, kinds) for one, value in zip(candidates, values, strict=True)]
+        told = _told(query, candidates, values)
+        for at, (candidate, row) in enumerate(zip(candidates, gains.tolist(), strict=True)):
+            value = values[at]
+            if told.get(at, 0.0) > value:
+                one = (told[at], ("a person said when",))
+            else:
+                one = (value, _reasons(row) if value >= WORTH_REASONS else ())
             judged.append(_governing(one, candidate, kinds, share=share) if share else one)
         return tuple(judged)
 
@@ -169,17 +176,16 @@ class GateModel:
         return {surface.value: model.threshold for surface, model in self.surfaces.items()}
 
 
-def _told(
-    query: Query, candidate: Candidate, value: float, gains: Sequence[float]
-) -> tuple[float, tuple[str, ...]]:
-    trigger = candidate.memory.trigger
-    if trigger.maker == "user":
-        now = max(
-            (weight * query.situation.probability(name) for name, weight in trigger.actions), default=0.0
-        )
-        if now >= TOLD and now > value:
-            return now, ("a person said when",)
-    return value, _reasons(gains) if value >= WORTH_REASONS else ()
+def _told(query: Query, candidates: Sequence[Candidate], values: Sequence[float]) -> dict[int, float]:
+    """The least relevance of those that a person said apply now, by their place in the list: of the best `FEW`."""
+    now: list[tuple[float, str, int, float]] = []
+    for at, (candidate, value) in enumerate(zip(candidates, values, strict=True)):
+        trigger = candidate.memory.trigger
+        if trigger.maker == "user":
+            chances = [weight * query.situation.probability(name) for name, weight in trigger.actions]
+            if (least := max(chances, default=0.0)) >= TOLD:
+                now.append((-value, candidate.memory.id, at, least))
+    return {at: least for _, _, at, least in sorted(now)[:FEW]}
 
 
 def share_of_few(size: int) -> float:
