@@ -110,7 +110,9 @@ _PREFER = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _STOP_DOING = late_pattern(
-    r"^(?:please\s+)?(?:stop|quit|no more)\s+(?P<verb>[a-z-]{2,}ing)\b.+$", re.IGNORECASE | re.DOTALL
+    r"^(?:please\s+)?(?:(?:stop|quit|no more)\s+(?P<verb>[a-z-]{2,}ing)\b.+"
+    r"|(?:do not|do ?n['\u2019]?t)\s+(?!(?:worry|bother|wait|mind|care|need|think|know|see|have)\b)[a-z]{2,}\s+\S.*?\s(?:any ?more|any longer)\b.*)$",
+    re.IGNORECASE | re.DOTALL,
 )
 _SAID_BEFORE = late_pattern(
     r"^(?:(?:like|as) i(?:'ve)? (?:said|told you|mentioned)(?: before| already)?[,:]?|i(?:'ve| have)?(?: already)? (?:told you|said)(?: before| already)?"
