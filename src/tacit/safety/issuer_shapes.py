@@ -129,10 +129,16 @@ def _no_mnemonic(value: str) -> bool:
     return len(value.split()) not in (12, 15, 18, 21, 24)
 
 
-def _shape(kind: str, keywords: str, pattern: str, innocent: Callable[[str], bool] = is_placeholder) -> Shape:
-    return Shape(
-        kind=kind, keywords=tuple(keywords.split()), pattern=late_pattern(pattern), innocent=innocent
-    )
+def _shape(
+    kind: str,
+    keywords: str,
+    pattern: str,
+    innocent: Callable[[str], bool] = is_placeholder,
+    *,
+    reach: tuple[int, int] | None = None,
+) -> Shape:
+    words, compiled = tuple(keywords.split()), late_pattern(pattern)
+    return Shape(kind=kind, keywords=words, pattern=compiled, innocent=innocent, reach=reach)
 
 
 ISSUER_SHAPES: tuple[Shape, ...] = (
@@ -148,6 +154,7 @@ ISSUER_SHAPES: tuple[Shape, ...] = (
         rf"|[\w-]{{0,24}}(?<!id)(?<!url)(?<!name)(?<!org)(?<!project)(?<!team)(?<!version)(?<!hash)(?<!sha)[\"'`]?\s{{0,2}}(?:=>|:=|[:=])\s{{0,2}}))"
         rf"[\"'`]?(?P<secret>(?:{_HEX_UUID}|[A-Za-z0-9_=+/.-]{{16,}}))(?![\w])",
         innocent=_no_token,
+        reach=(0, 2),
     ),
     # Names that say secret and are set to bare digits of base 16 or 64, which other rules take for hashes.
     _shape(
@@ -168,11 +175,11 @@ ISSUER_SHAPES: tuple[Shape, ...] = (
     _shape("social_security", "ssn social", r"(?i:\b(?:ssn|social security)\b[^\n]{0,24}?)(?<!\d)(?P<secret>(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4})(?!\d)"),
     _shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.-]*(?:password|passwd|passphrase|secret|api-?key|token)))>\s*)(?P<secret>[^<\s$][^<\n]{5,}?)\s*</(?P=name)>"),
     _shape("spoken_secret", "pw passwort pwd", r"(?i:\b(?:pw|pwd|passwort|kennwort|contraseña|mot de passe)\b\s*(?:is|ist|:|=|es|est)?\s*)[\"'`]?(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>,;]{6,})", innocent=_no_token),
-    _shape("spoken_secret", "pass", r"(?i:\b(?:password|passphrase)\b(?: (?:on|for|of|in|to|at) (?:the )?[\w.@-]+){1,3}\s*[:=]\s*)[\"'`]?(?P<secret>(?=\S*[\d!@#$%^&*])[^\s\"'`<>,;]{6,})"),
+    _shape("spoken_secret", "pass", r"(?i:\b(?:password|passphrase)\b(?: (?:on|for|of|in|to|at) (?:the )?[\w.@-]+){1,3}\s*[:=]\s*)[\"'`]?(?P<secret>(?=\S*[\d!@#$%^&*])[^\s\"'`<>,;]{6,})", reach=(0, 2)),
     _shape("spoken_secret", "passphrase", r"(?i:\bpassphrase\b[^\n:=\"'`]{0,40}[:=]\s*)[\"'`]?(?P<secret>[A-Za-z0-9]{3,}(?:[ -][A-Za-z0-9]{3,}){3,7})(?=[\"'`.\n]|$)"),
     _shape("pin_code", "pin", r"(?i:\bpin(?: code| number)?\b(?: (?:for|of|to) (?:the |my |our )?[\w-]+){0,2}\s*(?:is|:|=)\s*)(?P<secret>\d{4,8})(?![\d.])"),
     # `login: joe / Secret9` and the like: the word must stand before the pair.
-    _shape("spoken_secret", "login log sign cred account user", r"(?i:\b(?:login|log ?in|sign ?in|creds?|credentials?|accounts?|user(?:name)?)\b[^\n/]{0,40}?)(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*[A-Za-z])(?=[^\s/]*\d)[^\s\"'`/<>,;)]{6,})(?=[\s\"'`,;)]|[.]?$|[.]\s)", innocent=_no_pair),
+    _shape("spoken_secret", "login log sign cred account user", r"(?i:\b(?:login|log ?in|sign ?in|creds?|credentials?|accounts?|user(?:name)?)\b[^\n/]{0,40}?)(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*[A-Za-z])(?=[^\s/]*\d)[^\s\"'`/<>,;)]{6,})(?=[\s\"'`,;)]|[.]?$|[.]\s)", innocent=_no_pair, reach=(0, 2)),
     # `joe / Secret!9`: where the slash stands alone, the value's four classes of characters are enough.
     _shape("spoken_secret", "/", r"(?<=[\w.@+-] / )[\"'`]?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*[!@#$%^&*?+~])[^\s\"'`/<>(){}\[\]]{8,40}?)(?=[\s\"'`,;)]|[.]?$|[.]\s)"),
     # `admin:Secret9!` and the like: a user's name, a colon, and a value of four classes of characters.

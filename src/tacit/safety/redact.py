@@ -17,6 +17,7 @@ from tacit.errors import InvalidSetting
 from tacit.late_pattern import late_pattern
 from tacit.model.scope import Scope
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
+from tacit.safety.near_words import pieces_near
 from tacit.safety.secret_shapes import SHAPES, Shape
 
 PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
@@ -35,6 +36,9 @@ _BY_GRAM = {
     for gram in {word[:3] for word in _WITH_WORD if len(word) >= 3}
 }
 _MOST_PASSES = 12
+_MARK_WORDS = ("[redacted:",)
+_BESIDE = (6, 6)
+"""Lines before and after a find in which it may uncover another one: what the longest shape but those of whole files spans."""
 DENY_PIECE_CHARS = 20_000
 """The user's own patterns look at a longer text piece by piece, cut at white space: their cost may grow with its square."""
 _MARK = late_pattern(r"\[redacted:[a-z0-9_]+\]")
@@ -149,13 +153,7 @@ class Redactor:
         if self._settings.redact:
             if self._settings.home_paths == "shorten":
                 text = _HOME.sub("~", text)
-            for _ in range(
-                _MOST_PASSES
-            ):  # a find may uncover the next one on its line; until nothing new is found
-                before = found.total()
-                text = self._personal(self._secrets(text, found), found)
-                if found.total() == before:
-                    break
+            text = self._until_nothing_new(text, found)
         findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
         return Redaction(text=text, findings=findings)
 
@@ -164,13 +162,29 @@ class Redactor:
             text = self._sub(pattern, text, "denied", found)
         return text
 
-    def _secrets(self, text: str, found: Counter[str]) -> str:
-        lower = text.lower()
-        grams = {lower[at : at + 3] for at in range(len(lower) - 2)}
-        likely = [word for gram in grams & _BY_GRAM.keys() for word in _BY_GRAM[gram]]
-        held = {place for word in (*_SHORT, *likely) if word in lower for place in _WITH_WORD[word]}
-        for place in sorted(held):
-            text = self._apply(_ALL[place], text, found)
+    def _until_nothing_new(self, text: str, found: Counter[str]) -> str:
+        """A find may uncover the next one beside it: again where something was found, until nothing new is."""
+        pieces, words = [(True, text)], frozenset[str]()
+        for _ in range(_MOST_PASSES):
+            before = found.total()
+            words |= _words_in("\n".join(piece for near, piece in pieces if near).lower())
+            text = "".join(
+                self._personal(self._secrets(piece, words, found), found) if near else piece
+                for near, piece in pieces
+            )
+            if found.total() == before:
+                break
+            pieces = pieces_near(text, _MARK_WORDS, _BESIDE)
+        return text
+
+    def _secrets(self, text: str, words: frozenset[str], found: Counter[str]) -> str:
+        for place in sorted({place for word in words for place in _WITH_WORD[word]}):
+            shape = _ALL[place]
+            if shape.reach is None:
+                text = self._apply(shape, text, found)
+            else:
+                near = pieces_near(text, [word for word in shape.keywords if word in words], shape.reach)
+                text = "".join(self._apply(shape, piece, found) if held else piece for held, piece in near)
         return text
 
     def _personal(self, text: str, found: Counter[str]) -> str:
@@ -220,6 +234,13 @@ class Redactor:
 
     def _allowed(self, value: str) -> bool:
         return any(value in text or text == value for text in self._allow)
+
+
+def _words_in(lower: str) -> frozenset[str]:
+    """The keywords that a text in lower case holds."""
+    grams = {lower[at : at + 3] for at in range(len(lower) - 2)}
+    likely = [word for gram in grams & _BY_GRAM.keys() for word in _BY_GRAM[gram]]
+    return frozenset(word for word in (*_SHORT, *likely) if word in lower)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -92,20 +92,32 @@ def _low_entropy(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How one kind of secret looks. `innocent` judges the matched value."""
+    """How one kind of secret looks.
+
+    Attributes:
+        innocent: judges the matched value.
+        reach: for a costly pattern whose every match holds a keyword: how many lines that are not blank a match spans at
+            most before and after the keyword's own; it is tried there alone. None = tried on the whole text.
+    """
 
     kind: str
     keywords: tuple[str, ...]
     pattern: re.Pattern[str]
     innocent: Callable[[str], bool] = _never
+    reach: tuple[int, int] | None = None
 
 
 def _shape(
-    kind: str, keywords: str, pattern: str, innocent: Callable[[str], bool] = is_placeholder, flags: int = 0
+    kind: str,
+    keywords: str,
+    pattern: str,
+    innocent: Callable[[str], bool] = is_placeholder,
+    flags: int = 0,
+    *,
+    reach: tuple[int, int] | None = None,
 ) -> Shape:
-    return Shape(
-        kind=kind, keywords=tuple(keywords.split()), pattern=late_pattern(pattern, flags), innocent=innocent
-    )
+    words, compiled = tuple(keywords.split()), late_pattern(pattern, flags)
+    return Shape(kind=kind, keywords=words, pattern=compiled, innocent=innocent, reach=reach)
 
 
 _NAME = (
@@ -151,7 +163,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("sendgrid_key", "sg.", rf"{_B}SG\.[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{10,}}"),
     _shape("mail_key", "key- xkeysib- mailgun -us", rf"{_B}(?:key-[a-f0-9]{{32}}|xkeysib-[a-f0-9]{{40,}}(?:-[A-Za-z0-9]+)?|[a-f0-9]{{32}}-us\d{{1,2}}){_E}"),
     _shape("twilio_key", "twilio sk ac auth", rf"{_B}SK[a-f0-9]{{32}}{_E}|(?i:twilio)[^\n]{{0,40}}?(?P<secret>(?<![0-9A-Za-z])[a-f0-9]{{32}}){_E}"),
-    _shape("telegram_token", ":a", r"(?<![\w-])(?:bot)?(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,33})(?![\w-])"),
+    _shape("telegram_token", ":a", r"(?<![\w-])(?:bot)?(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,33})(?![\w-])", reach=(0, 0)),
     _shape("discord_token", ".", r"(?<![\w.-])[MNO][A-Za-z\d_-]{22,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}(?![\w-])"),
     _shape("jwt", "eyj", r"(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?"),
     _shape("digitalocean_token", "dop_v1_ doo_v1_ dor_v1_", rf"{_B}do[opr]_v1_[a-f0-9]{{32,}}"),
@@ -164,18 +176,18 @@ SHAPES: tuple[Shape, ...] = (
     _shape("cli_password", "-u --user", r"(?:^|(?<=[\s;&|]))(?:-u|--user|--proxy-user)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"'@]{3,})"),
     _shape("cli_password", "mysql mariadb sshpass mongo redis-cli psql 7z zip openssl docker", r"(?:\b(?:mysql\w*|mariadb\w*)\b[^\n|;]*?\s-p|\bsshpass\s+-p\s*|\bredis-cli\b[^\n|;]*?\s-a\s*|\bmongo\w*\b[^\n|;]*?\s-p\s+|\bdocker login\b[^\n|;]*?\s-p\s+|\b7z\b[^\n|;]*?\s-p)[\"']?(?P<secret>[^\s\"'-][^\s\"']{2,})"),
     _shape("cli_password", "--pass --token --secret --api --auth --key", r"--(?:[\w-]*(?:password|passwd|passphrase|pass|token|secret|api-?key|auth-?key|access-?key))[ =][\"']?(?P<secret>[^\s\"'-][^\s\"']{5,})", _not_secret_like),
-    _shape("cli_password", "pass:", r"\bpass:(?P<secret>[^\s\"']{4,})", _not_secret_like),
+    _shape("cli_password", "pass:", r"\bpass:(?P<secret>[^\s\"']{4,})", _not_secret_like, reach=(0, 0)),
     _shape("cookie", "cookie", r"(?i:(?:session|sess|sid|auth|token|csrf|xsrf|jwt)[\w.-]*=)(?P<secret>[^\s;,\"']{16,})"),
-    _shape("spoken_secret", "passphrase password", r"(?i:\bpass(?:phrase|word)(?:'s)?(?:\s*|\b[^\"'`\n]{0,60}?(?:is|was|:|=|to|of|use|with|now)\s*))[\"'`](?P<secret>[^\"'`\s]+(?: [^\"'`\s]+){2,}|[a-z]+(?:-[a-z0-9]+){3,})[\"'`]", is_placeholder),
+    _shape("spoken_secret", "passphrase password", r"(?i:\bpass(?:phrase|word)(?:'s)?(?:\s*|\b[^\"'`\n]{0,60}?(?:is|was|:|=|to|of|use|with|now)\s*))[\"'`](?P<secret>[^\"'`\s]+(?: [^\"'`\s]+){2,}|[a-z]+(?:-[a-z0-9]+){3,})[\"'`]", is_placeholder, reach=(0, 2)),
     _shape("secret_assignment", "variable", r"variable\s+\"[^\"]*(?i:password|passwd|secret|token|key|credential)[^\"]*\"\s*\{[^}]*?\bdefault\s*=\s*\"(?P<secret>[^\"\n]{6,})\"", _not_secret_like),
     _shape("spoken_secret", "login log sign cred account user admin pass root", r"(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*\d)(?=[^\s/]*[a-z])(?=[^\s/]*[A-Z])(?=[^\s/]*[!@#$%^&*?+=~])[^\s\"'`/<>]{8,})(?=[\s\"'`.,;)]|$)", _not_prose_secret),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]\s*,\s*[\"'`](?P<secret>[^\"'`\s]{{8,}})[\"'`]", _not_secret_like),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:\bname\b[\"']?\s*[:=]\s*[\"']?{_NAME}[\"']?\s*,?\s*\n?\s*[\"']?value\b)[\"']?\s*[:=]\s*[\"']?(?P<secret>[^\s\"'`,]{{6,}})", _not_secret_like),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]\s*,\s*[\"'`](?P<secret>[^\"'`\s]{{8,}})[\"'`]", _not_secret_like, reach=(0, 2)),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:\bname\b[\"']?\s*[:=]\s*[\"']?{_NAME}[\"']?\s*,?\s*\n?\s*[\"']?value\b)[\"']?\s*[:=]\s*[\"']?(?P<secret>[^\s\"'`,]{{6,}})", _not_secret_like, reach=(2, 4)),
     _shape("monitoring_key", "datadog relic algolia mailchimp pagerduty segment amplitude mixpanel honeycomb dd_ dd-", r"(?i:\b(?:datadog|dd[_-]|new ?relic|algolia|mailchimp|pagerduty|segment|amplitude|mixpanel|honeycomb)[^\n]{0,80}?\b(?:key|app|api|token)s?\b[^\n]{0,60}?)(?<![\w-])(?P<secret>[0-9a-f]{32}|[0-9a-f]{40})(?![\w-])"),
     _shape("netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<secret>\S{3,})"),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like, reach=(0, 2)),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like, reach=(0, 2)),
     _shape("spoken_secret", "pass pin secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret),
-    _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret),
-    _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy),
+    _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret, reach=(0, 3)),
+    _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy, reach=(0, 0)),
 )  # fmt: skip
