@@ -311,14 +311,19 @@ const renewSettings = () => {
   for (const key of ["settings", "status"]) void queryClient.invalidateQueries({ queryKey: [key] });
 };
 
+/** One change after the other: a field that is left sends what was typed before the click that reverts it. */
+const SETTINGS_SCOPE = { id: "settings" };
+
 export const useSet = (place: Place) =>
   useMutation({
+    scope: SETTINGS_SCOPE,
     mutationFn: ({ key, value }: { key: string; value: unknown }) => body(api.PATCH("/v1/settings", { body: { ...place, values: { [key]: value } } })),
     onSuccess: renewSettings,
   });
 
 export const useRevert = (place: Place) =>
   useMutation({
+    scope: SETTINGS_SCOPE,
     mutationFn: (key: string) => body(api.DELETE("/v1/settings", { params: { query: { ...place, key } } })),
     onSuccess: renewSettings,
   });

@@ -1,5 +1,5 @@
 import { JsonInput, MultiSelect, NumberInput, Select, Switch, TagsInput, TextInput } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { SettingRow } from "../../api/types";
 import { KINDS } from "../../ui/Kind";
 
@@ -37,12 +37,26 @@ export function Control({ row, labelledBy, set }: Props) {
   }
 }
 
+/** Sends with Enter, and when the field is left, but then no value again that was just refused: the click that reverts it leaves the field, too. */
+function useSending<T>(stored: unknown, set: (value: unknown) => void): { enter: (value: T) => void; leave: (value: T) => void } {
+  const last = useRef<{ value: T } | null>(null);
+  useEffect(() => {
+    last.current = null;
+  }, [stored]);
+  const enter = (value: T) => {
+    last.current = { value };
+    set(value);
+  };
+  return { enter, leave: (value) => last.current?.value !== value && enter(value) };
+}
+
 function NumberField({ row, labelledBy, set }: Props) {
   const [text, setText] = useState<string | number>(row.value as number | string);
   useEffect(() => setText((row.value as number | null) ?? ""), [row.value]);
-  const send = () => {
-    if (text === "" && row.about.nullable) return row.value !== null && set(null);
-    if (text !== "" && Number(text) !== row.value) set(Number(text));
+  const { enter, leave } = useSending<number | null>(row.value, set);
+  const send = (by: (value: number | null) => void) => {
+    if (text === "" && row.about.nullable) return row.value !== null && by(null);
+    if (text !== "" && Number(text) !== row.value) by(Number(text));
     return undefined;
   };
   const { minimum, maximum } = row.about;
@@ -52,8 +66,8 @@ function NumberField({ row, labelledBy, set }: Props) {
       aria-labelledby={labelledBy}
       value={text}
       onChange={setText}
-      onBlur={send}
-      onKeyDown={(event) => event.key === "Enter" && send()}
+      onBlur={() => send(leave)}
+      onKeyDown={(event) => event.key === "Enter" && send(enter)}
       step={unit ? 0.01 : 1}
       clampBehavior="none"
       decimalScale={row.about.type === "integer" ? 0 : 6}
@@ -63,20 +77,23 @@ function NumberField({ row, labelledBy, set }: Props) {
 }
 
 function TextField({ row, labelledBy, set }: Props) {
-  const [text, setText] = useState(String(row.value ?? ""));
-  useEffect(() => setText(String(row.value ?? "")), [row.value]);
-  const send = () => text !== String(row.value ?? "") && set(text);
-  return <TextInput aria-labelledby={labelledBy} value={text} onChange={(event) => setText(event.currentTarget.value)} onBlur={send} onKeyDown={(event) => event.key === "Enter" && send()} placeholder="(empty)" />;
+  const stored = String(row.value ?? "");
+  const [text, setText] = useState(stored);
+  useEffect(() => setText(stored), [stored]);
+  const { enter, leave } = useSending<string>(stored, set);
+  const send = (by: (value: string) => void) => text !== stored && by(text);
+  return <TextInput aria-labelledby={labelledBy} value={text} onChange={(event) => setText(event.currentTarget.value)} onBlur={() => send(leave)} onKeyDown={(event) => event.key === "Enter" && send(enter)} placeholder="(empty)" />;
 }
 
 function MappingField({ row, labelledBy, set }: Props) {
   const stored = JSON.stringify(row.value);
   const [text, setText] = useState(stored);
   useEffect(() => setText(stored), [stored]);
+  const { leave } = useSending<string>(stored, (words) => set(JSON.parse(words as string)));
   const send = () => {
     if (text === stored) return;
     try {
-      set(JSON.parse(text));
+      leave(text);
     } catch {
       // The field says so itself; nothing is sent.
     }

@@ -15,7 +15,8 @@ export function Setting({ row, place, whole, id }: { row: SettingRow; place: Pla
   const { about } = row;
   const own = isOwn(row, place);
   const name = whole ? row.key : row.key.split(".").at(-1)!;
-  const problem = set.error ?? revert.error;
+  const [problem, setProblem] = useState<Error | null>(null); // stays until the next answer: no button moves under a click
+  const answered = { onError: setProblem, onSuccess: () => setProblem(null) };
   return (
     <li className="setting" data-own={own || undefined}>
       <div className="setting-words">
@@ -38,12 +39,12 @@ export function Setting({ row, place, whole, id }: { row: SettingRow; place: Pla
         )}
       </div>
       <div className="setting-control">
-        <Control row={row} labelledBy={`name-${id}`} set={(value) => set.mutate({ key: row.key, value })} />
+        <Control row={row} labelledBy={`name-${id}`} set={(value) => set.mutate({ key: row.key, value }, answered)} />
       </div>
       <div className="setting-tools">
         {own && (
           <Tooltip label={`Revert to ${place.holder === "user" ? "the default" : "what everybody uses"}`}>
-            <ActionIcon variant="subtle" color="gray" aria-label={`Revert ${row.key}`} loading={revert.isPending} onClick={() => revert.mutate(row.key)}>
+            <ActionIcon variant="subtle" color="gray" aria-label={`Revert ${row.key}`} loading={revert.isPending} onClick={() => revert.mutate(row.key, answered)}>
               <IconArrowBackUp size={16} />
             </ActionIcon>
           </Tooltip>
