@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
@@ -31,14 +34,15 @@ _WITH_WORD = {
 }
 """Every keyword once, with the shapes that it may announce: most texts hold few of them."""
 _SHORT = tuple(word for word in _WITH_WORD if len(word) < 3)
-_BY_GRAM = {
-    gram: tuple(word for word in _WITH_WORD if word[:3] == gram)
-    for gram in {word[:3] for word in _WITH_WORD if len(word) >= 3}
-}
+_BY_GRAM = [
+    (gram, [word for word in _WITH_WORD if word[:3] == gram])
+    for gram in sorted({word[:3] for word in _WITH_WORD if len(word) >= 3})
+]
+"""Keywords by their first three characters."""
 _MOST_PASSES = 12
 _MARK_WORDS = ("[redacted:",)
-_BESIDE = (6, 6)
-"""Lines before and after a find in which it may uncover another one: what the longest shape but those of whole files spans."""
+_BESIDE = (2, 2)
+"""Lines before and after a find in which it may uncover another one, as a rule on its own."""
 DENY_PIECE_CHARS = 20_000
 """The user's own patterns look at a longer text piece by piece, cut at white space: their cost may grow with its square."""
 _MARK = late_pattern(r"\[redacted:[a-z0-9_]+\]")
@@ -57,11 +61,16 @@ _HOME = late_pattern(
     r"(?<![\w.~-])(?:/(?:home|Users)/(?!(?:Shared|runner|you|user|username|me|node|app|ubuntu|debian|vscode|circleci|travis|jovyan|git|vagrant|ec2-user|pi|linuxbrew|runneradmin|deploy|www|web|service|name|youruser\w*|\.\.\.)(?![\w.-])|<|\$|\{)[A-Za-z0-9._-]+"
     r"|[A-Za-z]:\\{1,2}Users\\{1,2}(?!Public\b|Default\b|<|%)[A-Za-z0-9._ -]+?(?=\\|$|[\s\"'`]))"
 )
+_HOME_MARKS = ("/home/", "/Users/", ":\\")
+"""One of them is in every text in which `_HOME` finds something."""
 _PHONE = late_pattern(
     r"(?<![\w.+/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}|(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4})(?![\w-]|\.\d)"
 )
+_PHONE_WORDS = (
+    "call", "phone", "tel", "telephone", "mobile", "cell", "whatsapp", "text", "reach", "dial", "fax", "contact",
+)  # fmt: skip
 _NEAR_PHONE = late_pattern(
-    r"(?i:\b(?:call|phone|tel|telephone|mobile|cell|whatsapp|text|reach|dial|fax|contact)\b[^\n\d]{0,40}?)"
+    rf"(?i:\b(?:{'|'.join(_PHONE_WORDS)})\b[^\n\d]{{0,40}}?)"
     r"(?P<secret>(?<![\w./-])\(?\d{3}\)?[ .-]?\d{3}[ .-]\d{4}(?![\w-])|(?<![\w./-])0\d{2,4}[ /.-]\d{3,4}[ .-]?\d{3,5}(?![\w-]))"
 )
 _CARD = late_pattern(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
@@ -151,7 +160,7 @@ class Redactor:
         if self._deny:
             text = "".join(self._denied(piece, found) for piece in _pieces(text))
         if self._settings.redact:
-            if self._settings.home_paths == "shorten":
+            if self._settings.home_paths == "shorten" and any(mark in text for mark in _HOME_MARKS):
                 text = _HOME.sub("~", text)
             text = self._until_nothing_new(text, found)
         findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
@@ -164,10 +173,9 @@ class Redactor:
 
     def _until_nothing_new(self, text: str, found: Counter[str]) -> str:
         """A find may uncover the next one beside it: again where something was found, until nothing new is."""
-        pieces, words = [(True, text)], frozenset[str]()
+        pieces, words = [(True, text)], _words_in(text.lower())
         for _ in range(_MOST_PASSES):
             before = found.total()
-            words |= _words_in("\n".join(piece for near, piece in pieces if near).lower())
             text = "".join(
                 self._personal(self._secrets(piece, words, found), found) if near else piece
                 for near, piece in pieces
@@ -175,17 +183,21 @@ class Redactor:
             if found.total() == before:
                 break
             pieces = pieces_near(text, _MARK_WORDS, _BESIDE)
+            words |= _words_in(" ".join(map(_mark, found)))
         return text
 
     def _secrets(self, text: str, words: frozenset[str], found: Counter[str]) -> str:
         for place in sorted({place for word in words for place in _WITH_WORD[word]}):
             shape = _ALL[place]
-            if shape.reach is None:
-                text = self._apply(shape, text, found)
-            else:
-                near = pieces_near(text, [word for word in shape.keywords if word in words], shape.reach)
-                text = "".join(self._apply(shape, piece, found) if held else piece for held, piece in near)
+            text = self._near(shape, [word for word in shape.keywords if word in words], text, found)
         return text
+
+    def _near(self, shape: Shape, words: Sequence[str], text: str, found: Counter[str]) -> str:
+        """Apply `shape` where it may find something: everywhere, or as far around `words` as it reaches."""
+        if shape.reach is None:
+            return self._apply(shape, text, found)
+        pieces = pieces_near(text, words, shape.reach)
+        return "".join(self._apply(shape, piece, found) if near else piece for near, piece in pieces)
 
     def _personal(self, text: str, found: Counter[str]) -> str:
         if "@" in text and self._settings.emails == "redact":
@@ -194,7 +206,7 @@ class Redactor:
             )
         if _PHONE.search(text):
             text = self._sub(_PHONE, text, "phone", found, innocent=_is_no_phone)
-        text = self._apply(_SPOKEN_PHONE, text, found)
+        text = self._near(_SPOKEN_PHONE, _SPOKEN_PHONE.keywords, text, found)
         if _CARD.search(text):
             text = self._sub(_CARD, text, "credit_card", found, innocent=lambda value: not _is_card(value))
         if _IBAN.search(text):
@@ -212,7 +224,7 @@ class Redactor:
                 return whole
             found[shape.kind] += 1
             start, end = match.start(group) - match.start(), match.end(group) - match.start()
-            return f"{whole[:start]}[redacted:{shape.kind}]{whole[end:]}"
+            return f"{whole[:start]}{_mark(shape.kind)}{whole[end:]}"
 
         return shape.pattern.sub(replace, text)
 
@@ -228,7 +240,7 @@ class Redactor:
             if not match[0] or _MARK.fullmatch(match[0]) or self._allowed(match[0]) or innocent(match[0]):
                 return match[0]
             found[kind] += 1
-            return f"[redacted:{kind}]"
+            return _mark(kind)
 
         return pattern.sub(replace, text)
 
@@ -236,10 +248,26 @@ class Redactor:
         return any(value in text or text == value for text in self._allow)
 
 
+def _mark(kind: str) -> str:
+    """What stands where a secret stood."""
+    return f"[redacted:{kind}]"
+
+
+def _grams(text: str) -> npt.NDArray[np.uint64]:
+    """Every three characters of `text` that follow each other, as one number."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    return codes[:-2] << np.uint64(42) | codes[1:-1] << np.uint64(21) | codes[2:]
+
+
+_GRAMS = np.concatenate([_grams(gram) for gram, _ in _BY_GRAM])
+
+
 def _words_in(lower: str) -> frozenset[str]:
     """The keywords that a text in lower case holds."""
-    grams = {lower[at : at + 3] for at in range(len(lower) - 2)}
-    likely = [word for gram in grams & _BY_GRAM.keys() for word in _BY_GRAM[gram]]
+    grams = _grams(lower)
+    places = np.minimum(np.searchsorted(_GRAMS, grams), len(_GRAMS) - 1)
+    met: list[int] = np.unique(places[_GRAMS[places] == grams]).tolist()
+    likely = [word for at in met for word in _BY_GRAM[at][1]]
     return frozenset(word for word in (*_SHORT, *likely) if word in lower)
 
 
@@ -303,7 +331,9 @@ def _is_no_phone(text: str) -> bool:
     return not 9 <= len(digits) <= 15 or len(set(digits)) < 4
 
 
-_SPOKEN_PHONE = Shape(kind="phone", keywords=(), pattern=_NEAR_PHONE, innocent=_is_no_phone)
+_SPOKEN_PHONE = Shape(
+    kind="phone", keywords=_PHONE_WORDS, pattern=_NEAR_PHONE, innocent=_is_no_phone, reach=(0, 0)
+)
 
 
 def _is_card(text: str) -> bool:

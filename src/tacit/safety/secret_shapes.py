@@ -124,6 +124,7 @@ _NAME = (
     r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)|(?<=[_.-])pass|(?<![\w.-])pass(?=\s*=)|pwd|secret|token|api[_-]?key|apikey|app(?:lication)?[_-]?key|auth[_-]?key|access[_-]?key"
     r"|private[_-]?key|client[_-]?secret|credentials?|encryption[_-]?key|signing[_-]?key|webhook[_-]?secret|dsn)(?:[_-]?(?:key|value|id|prod|dev|test|live|staging|\d+))?)"
 )
+_SET = r"(?<![\w/-])(?=[\w.-]++[\"'`]?\s*+[:=,])"  # a name that a value may follow; where none does, nothing else is tried
 _NAME_WORDS = "pass pwd secret token key credential dsn"
 _B = r"(?<![A-Za-z0-9_])"  # a token starts here
 _E = r"(?![A-Za-z0-9_-])"  # and ends here
@@ -181,13 +182,13 @@ SHAPES: tuple[Shape, ...] = (
     _shape("spoken_secret", "passphrase password", r"(?i:\bpass(?:phrase|word)(?:'s)?(?:\s*|\b[^\"'`\n]{0,60}?(?:is|was|:|=|to|of|use|with|now)\s*))[\"'`](?P<secret>[^\"'`\s]+(?: [^\"'`\s]+){2,}|[a-z]+(?:-[a-z0-9]+){3,})[\"'`]", is_placeholder, reach=(0, 2)),
     _shape("secret_assignment", "variable", r"variable\s+\"[^\"]*(?i:password|passwd|secret|token|key|credential)[^\"]*\"\s*\{[^}]*?\bdefault\s*=\s*\"(?P<secret>[^\"\n]{6,})\"", _not_secret_like),
     _shape("spoken_secret", "login log sign cred account user admin pass root", r"(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*\d)(?=[^\s/]*[a-z])(?=[^\s/]*[A-Z])(?=[^\s/]*[!@#$%^&*?+=~])[^\s\"'`/<>]{8,})(?=[\s\"'`.,;)]|$)", _not_prose_secret),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]\s*,\s*[\"'`](?P<secret>[^\"'`\s]{{8,}})[\"'`]", _not_secret_like, reach=(0, 2)),
+    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]\s*,\s*[\"'`](?P<secret>[^\"'`\s]{{8,}})[\"'`]", _not_secret_like, reach=(0, 2)),
     _shape("secret_assignment", _NAME_WORDS, rf"(?i:\bname\b[\"']?\s*[:=]\s*[\"']?{_NAME}[\"']?\s*,?\s*\n?\s*[\"']?value\b)[\"']?\s*[:=]\s*[\"']?(?P<secret>[^\s\"'`,]{{6,}})", _not_secret_like, reach=(2, 4)),
     _shape("monitoring_key", "datadog relic algolia mailchimp pagerduty segment amplitude mixpanel honeycomb dd_ dd-", r"(?i:\b(?:datadog|dd[_-]|new ?relic|algolia|mailchimp|pagerduty|segment|amplitude|mixpanel|honeycomb)[^\n]{0,80}?\b(?:key|app|api|token)s?\b[^\n]{0,60}?)(?<![\w-])(?P<secret>[0-9a-f]{32}|[0-9a-f]{40})(?![\w-])"),
     _shape("netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<secret>\S{3,})"),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like, reach=(0, 2)),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:(?<![\w/-]){_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like, reach=(0, 2)),
-    _shape("spoken_secret", "pass pin secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret),
+    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like, reach=(0, 2)),
+    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like, reach=(0, 2)),
+    _shape("spoken_secret", "pass pin secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret, reach=(0, 12)),
     _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret, reach=(0, 3)),
     _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy, reach=(0, 0)),
 )  # fmt: skip
