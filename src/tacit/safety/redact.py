@@ -20,7 +20,7 @@ from tacit.errors import InvalidSetting
 from tacit.late_pattern import late_pattern
 from tacit.model.scope import Scope
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
-from tacit.safety.near_words import pieces_near
+from tacit.safety.near_words import SHORT, pieces_near
 from tacit.safety.secret_shapes import SHAPES, Shape
 
 PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
@@ -34,11 +34,13 @@ _WITH_WORD = {
 }
 """Every keyword once, with the shapes that it may announce: most texts hold few of them."""
 _SHORT = tuple(word for word in _WITH_WORD if len(word) < 3)
-_BY_GRAM = [
-    (gram, [word for word in _WITH_WORD if word[:3] == gram])
+_BY_GRAM = {
+    gram: tuple(word for word in _WITH_WORD if word[:3] == gram)
     for gram in sorted({word[:3] for word in _WITH_WORD if len(word) >= 3})
-]
+}
 """Keywords by their first three characters."""
+_LONG = 600
+"""From so many characters on their threes are looked up as numbers, all at once."""
 _MOST_PASSES = 12
 _MARK_WORDS = ("[redacted:",)
 _BESIDE = (2, 2)
@@ -194,7 +196,7 @@ class Redactor:
 
     def _near(self, shape: Shape, words: Sequence[str], text: str, found: Counter[str]) -> str:
         """Apply `shape` where it may find something: everywhere, or as far around `words` as it reaches."""
-        if shape.reach is None:
+        if shape.reach is None or len(text) < SHORT:
             return self._apply(shape, text, found)
         pieces = pieces_near(text, words, shape.reach)
         return "".join(self._apply(shape, piece, found) if near else piece for near, piece in pieces)
@@ -253,21 +255,26 @@ def _mark(kind: str) -> str:
     return f"[redacted:{kind}]"
 
 
-def _grams(text: str) -> npt.NDArray[np.uint64]:
+def _numbers(text: str) -> npt.NDArray[np.uint64]:
     """Every three characters of `text` that follow each other, as one number."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     return codes[:-2] << np.uint64(42) | codes[1:-1] << np.uint64(21) | codes[2:]
 
 
-_GRAMS = np.concatenate([_grams(gram) for gram, _ in _BY_GRAM])
+_NUMBERS = np.concatenate([_numbers(gram) for gram in _BY_GRAM])
+_WORDS = tuple(_BY_GRAM.values())
 
 
 def _words_in(lower: str) -> frozenset[str]:
     """The keywords that a text in lower case holds."""
-    grams = _grams(lower)
-    places = np.minimum(np.searchsorted(_GRAMS, grams), len(_GRAMS) - 1)
-    met: list[int] = np.unique(places[_GRAMS[places] == grams]).tolist()
-    likely = [word for at in met for word in _BY_GRAM[at][1]]
+    if len(lower) < _LONG:
+        met = {lower[at : at + 3] for at in range(len(lower) - 2)} & _BY_GRAM.keys()
+        likely = [word for gram in met for word in _BY_GRAM[gram]]
+    else:
+        numbers = _numbers(lower)
+        places = np.minimum(np.searchsorted(_NUMBERS, numbers), len(_NUMBERS) - 1)
+        places_met: list[int] = np.unique(places[_NUMBERS[places] == numbers]).tolist()
+        likely = [word for at in places_met for word in _WORDS[at]]
     return frozenset(word for word in (*_SHORT, *likely) if word in lower)
 
 
