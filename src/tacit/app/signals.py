@@ -251,7 +251,7 @@ class SignalHandler:
         elif isinstance(signal, ToolFailed):
             signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
         state = advanced(state, signal, paths=files, situation=situation, signature=signature)
-        if project is not None:
+        if project is not None and (state.project_id, state.project_root) != (project.id, project.root):
             state = replace(state, project_id=project.id, project_root=project.root)
         return state
 

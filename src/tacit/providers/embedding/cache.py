@@ -31,7 +31,7 @@ class CachedEmbedder:
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._kept: OrderedDict[bytes, tuple[float, Vectors]] = OrderedDict()
-        self._promised: dict[bytes, _Promise] = {}
+        self._promised: dict[bytes, _Promise | None] = {}  # None = nobody else waits for it yet
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -54,9 +54,7 @@ class CachedEmbedder:
         ]
         found, waiting, mine = self._claim(keys)
         if mine:
-            found |= self._compute(
-                {key: text for key, text in zip(keys, texts, strict=True) if key in mine}, mine
-            )
+            found |= self._compute({key: text for key, text in zip(keys, texts, strict=True) if key in mine})
         for (
             key,
             promise,
@@ -67,13 +65,11 @@ class CachedEmbedder:
             out[row] = found[key]
         return out
 
-    def _claim(
-        self, keys: Sequence[bytes]
-    ) -> tuple[dict[bytes, Vectors], dict[bytes, _Promise], dict[bytes, _Promise]]:
+    def _claim(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Vectors], dict[bytes, _Promise], set[bytes]]:
         """Split the keys: known; being made by another thread; ours to make."""
         found: dict[bytes, Vectors] = {}
         waiting: dict[bytes, _Promise] = {}
-        mine: dict[bytes, _Promise] = {}
+        mine: set[bytes] = set()
         with self._lock:
             now = self._clock.monotonic_ms()
             for key in dict.fromkeys(keys):
@@ -82,12 +78,14 @@ class CachedEmbedder:
                     self._kept.move_to_end(key)
                     found[key] = kept[1]
                 elif key in self._promised:
-                    waiting[key] = self._promised[key]
+                    promise = waiting[key] = self._promised[key] or Future()
+                    self._promised[key] = promise
                 else:
-                    mine[key] = self._promised[key] = Future()
+                    mine.add(key)
+                    self._promised[key] = None
         return found, waiting, mine
 
-    def _compute(self, wanted: dict[bytes, str], mine: dict[bytes, _Promise]) -> dict[bytes, Vectors]:
+    def _compute(self, wanted: dict[bytes, str]) -> dict[bytes, Vectors]:
         failure: ProviderError | None = None
         made: dict[bytes, Vectors] = {}
         try:
@@ -98,10 +96,13 @@ class CachedEmbedder:
         finally:
             with self._lock:
                 expires = self._clock.monotonic_ms() + self._ttl_ms
-                for key, promise in mine.items():
-                    del self._promised[key]
+                for key in wanted:
+                    promise = self._promised.pop(key)
                     if key in made:
                         self._kept[key] = (expires, made[key].copy())  # a row alone, not the whole batch
+                    if promise is None:
+                        continue
+                    if key in made:
                         promise.set_result(made[key])
                     else:
                         promise.set_exception(failure or ProviderError("The embedding was interrupted."))

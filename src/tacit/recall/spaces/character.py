@@ -23,8 +23,9 @@ _BETWEEN_TEXTS = "\0"
 _BETWEEN_WORDS = re.compile(r"[^\w\0]+|_+")
 _ASCII = bytes(code if not code or chr(code).isalnum() else 32 for code in range(256))
 _BLANK = ord(" ")
-_CODE_BITS = 40
-_CODE = (1 << _CODE_BITS) - 1
+_CODE_BITS, _SPARE_BITS = np.uint64(40), np.uint64(24)
+_CODE = np.uint64((1 << 40) - 1)
+_LAST = np.array([_CODE])
 _FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 """Odd numbers that spread three code points over 64 bits; of 3-grams that differ one pair in 2**40 is taken for the same."""
 
@@ -36,14 +37,16 @@ def grams(texts: Sequence[str]) -> NDArray[np.uint64]:
     points = _letters(joined)
     if len(points) < 3:  # no 3-gram at all
         return np.empty(0, np.uint64)
-    ends = points == 0
-    number = np.cumsum(ends)[1:-1]
+    number = (points == 0).cumsum(dtype=np.uint64)[1:-1]
     middle = points[1:-1]
-    whole = (middle != _BLANK) & ~(ends[:-2] | ends[1:-1] | ends[2:])
+    # In the middle of a 3-gram stands a letter. One with an end of a text at its side has the blank before it there.
+    whole = middle > _BLANK
     mixed = ((points[:-2] * _FACTORS[0] + middle) * _FACTORS[1] + points[2:]) * _FACTORS[0]
-    codes = (mixed >> np.uint64(64 - _CODE_BITS))[whole]
-    found = np.sort(number[whole].astype(np.uint64) << np.uint64(_CODE_BITS) | codes)
-    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
+    found = ((number << _CODE_BITS) | (mixed >> _SPARE_BITS))[whole]
+    found.sort()
+    first = np.ones(len(found), np.bool_)
+    np.not_equal(found[1:], found[:-1], out=first[1:])
+    return found[first]
 
 
 def _letters(text: str) -> NDArray[np.uint64]:
@@ -57,11 +60,11 @@ def _letters(text: str) -> NDArray[np.uint64]:
 def closest(text: str, others: Sequence[str]) -> NDArray[np.float64]:
     """Set cosine of the n-grams of `text` and of each of `others`, 0 to 1, shape (others,)."""
     found = grams([text, *others])
-    owners = (found >> np.uint64(_CODE_BITS)).astype(np.intp)
-    codes = found & np.uint64(_CODE)
+    owners = (found >> _CODE_BITS).view(np.int64)
+    codes = found & _CODE
     sizes = np.bincount(owners, minlength=len(others) + 1)
-    asked = np.append(codes[: sizes[0]], np.uint64(_CODE))  # ascending; the last so that every place exists
-    same = asked[np.searchsorted(asked, codes)] == codes
+    asked = np.concatenate((codes[: sizes[0]], _LAST))  # ascending; the last so that every place exists
+    same = asked[asked.searchsorted(codes)] == codes
     shared = np.bincount(owners[same], minlength=len(others) + 1)
     return shared[1:] / np.sqrt(np.maximum(sizes[0] * sizes[1:], 1))
 

@@ -151,13 +151,14 @@ class MemoryRows:
 
 def _greatest(products: NDArray[np.uint16], want: int) -> Positions:
     """Positions of the `want` greatest above 0 and of some more, all of those as good as the last one."""
-    sample = np.sort(products[::_STEP])
+    sample = products[::_STEP].copy()
+    sample.sort()
     rank = len(sample) - (2 * want // _STEP + 8)
     if want > 0 and rank >= 0 and sample[rank]:
-        positions = np.flatnonzero(products >= sample[rank])
+        positions = (products >= sample[rank]).nonzero()[0]
         if len(positions) >= want:
             return positions
-    return np.flatnonzero(products)
+    return products.nonzero()[0]
 
 
 def _lookup(ascending: Numbers, numbers: Numbers) -> Positions:

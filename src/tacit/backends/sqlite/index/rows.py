@@ -131,12 +131,13 @@ class Rows:
             return positions[:0], scores[:0]
         if len(positions) <= want:
             return positions, scores
-        least = np.partition(scores, len(scores) - want)[len(scores) - want]
-        better = np.flatnonzero(scores > least)
-        tied = np.flatnonzero(scores == least)
-        room = want - len(better)
-        if len(tied) > room:
-            order = self.ranks()[positions[tied]]
-            tied = tied[np.argpartition(order, room - 1)[:room]]
-        chosen = np.concatenate([better, tied])
+        order = scores.argsort()[-want - 1 :]
+        least = scores[order[1]]
+        if scores[order[0]] < least:
+            chosen = order[1:]
+        else:
+            (better,), (tied,) = (scores > least).nonzero(), (scores == least).nonzero()
+            room = want - len(better)
+            in_order = self.ranks()[positions[tied]].argpartition(room - 1)
+            chosen = np.concatenate((better, tied[in_order[:room]]))
         return positions[chosen], scores[chosen]

@@ -42,12 +42,12 @@ def sign_bits(vectors: NDArray[np.float16] | NDArray[np.float32]) -> Bits:
 
     The sign is read from the bits of the number, because comparing half-precision numbers with zero is ten times slower.
     """
-    rows, dimensions = vectors.shape
-    words = -(-dimensions // _WORD_BITS)
-    packed = np.zeros((rows, words * 8), np.uint8)
+    words = -(-vectors.shape[1] // _WORD_BITS)
     whole = np.ascontiguousarray(vectors).view(np.int16 if vectors.itemsize == 2 else np.int32)
-    bits = np.packbits(whole >= 0, axis=1)
-    packed[:, : bits.shape[1]] = bits
+    packed = np.packbits(whole >= 0, axis=1)
+    missing = words * 8 - packed.shape[1]
+    if missing:
+        packed = np.pad(packed, ((0, 0), (0, missing)))
     return np.ascontiguousarray(packed.view(np.uint64).T)
 
 
@@ -227,12 +227,12 @@ def _among_nearest(
 
 def _least(distance: NDArray[np.uint16], want: int, farthest: int) -> Positions:
     """Places of the `want` least distances, all of those at the last one, or few of many; none beyond `farthest`."""
-    within = np.cumsum(np.bincount(distance, minlength=farthest + 2)[: farthest + 1])
+    within = np.bincount(distance, minlength=farthest + 2)[: farthest + 1].cumsum()
     if within[-1] <= want:
-        return np.flatnonzero(distance <= farthest)
-    threshold = int(np.searchsorted(within, want))
+        return (distance <= farthest).nonzero()[0]
+    threshold = int(within.searchsorted(want))
     if within[threshold] <= 4 * want:
-        return np.flatnonzero(distance <= threshold)
+        return (distance <= threshold).nonzero()[0]
     # Thousands of equal vectors: those at the threshold are as good as one another, so the first ones do.
-    closer = np.flatnonzero(distance < threshold)
-    return np.concatenate([closer, np.flatnonzero(distance == threshold)[: want - len(closer)]])
+    (closer,), (tied,) = (distance < threshold).nonzero(), (distance == threshold).nonzero()
+    return np.concatenate((closer, tied[: want - len(closer)]))

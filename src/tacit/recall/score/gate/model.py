@@ -92,11 +92,11 @@ class SurfaceModel:
     def gains(self, evidence: Row) -> Row:
         """What each column adds to the logit, same shape."""
         mean, scale, weights = self._rows
-        return np.clip((evidence - mean) / scale, -MOST, MOST) * weights
+        return np.minimum(np.maximum((evidence - mean) / scale, -MOST), MOST) * weights
 
     def relevance(self, gains: Row, *, among: int = 0) -> Row:
         """Calibrated probability of each row of `gains`; `among` = memories in scope that they are the best of."""
-        z = self.slope * (gains.sum(axis=1) + self.bias) + self.offset
+        z = self.slope * (np.add.reduce(gains, axis=1) + self.bias) + self.offset
         z += self.few * math.log(MANY / min(max(len(gains), 1), MANY))
         z -= CROWD * math.log(max(among, USUAL_STORE) / USUAL_STORE)
         return 1.0 / (1.0 + np.exp(-z))
