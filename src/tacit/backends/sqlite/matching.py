@@ -28,6 +28,8 @@ from tacit.backends.sqlite.scopes import StoredScope
 
 K1 = 1.2
 B = 0.75
+_DENSE = 65_536
+"""In a scope of no more rows, adding up over all of them is quicker than finding out which ones are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +86,7 @@ def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> li
     mean = _mean_length(parts, index)
     weighed: list[tuple[Positions, Scores]] = []
     for part, one in zip(parts, found, strict=True):
-        chosen, places = np.unique(one.positions, return_inverse=True)
-        # Added word by word, so that memories that hold the same words get the same sum.
-        sums = np.bincount(places, np.repeat(idf, one.held), len(chosen))
+        chosen, sums = _summed(one, idf, part.rows.size)
         share = part.lengths[index][chosen] / mean
         scores = (sums * ((K1 + 1) / (1 + K1 * (1 - B + B * share)))).astype(np.float32)
         usable = part.rows.usable(now_ms)
@@ -95,6 +95,18 @@ def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> li
             chosen, scores = chosen[kept], scores[kept]
         weighed.append((chosen, scores))
     return weighed
+
+
+def _summed(found: _Held, idf: NDArray[np.float64], size: int) -> tuple[Positions, NDArray[np.float64]]:
+    """Positions that hold any word, ascending, and the sum of their words' weights, all of them above 0."""
+    # Added word by word, so that memories that hold the same words get the same sum.
+    weights = idf.repeat(found.held)
+    if size <= _DENSE:
+        sums = np.bincount(found.positions, weights, size)
+        chosen = sums.nonzero()[0]
+        return chosen, sums[chosen]
+    chosen, places = np.unique(found.positions, return_inverse=True)
+    return chosen, np.bincount(places, weights, len(chosen))
 
 
 def tabulate(
@@ -143,7 +155,7 @@ def _found(parts: Sequence[MemoryRows], postings: Postings) -> list[_Held]:
     # All words are looked up at once; a memory that is not of a part is left out of it.
     words = len(postings.numbers)
     numbers = np.concatenate([np.empty(0, np.int64), *postings.numbers])
-    word_of = np.repeat(np.arange(words), [len(one) for one in postings.numbers])
+    word_of = np.arange(words).repeat([len(one) for one in postings.numbers])
     found: list[_Held] = []
     for part in parts:
         positions = part.positions_of(numbers)

@@ -12,6 +12,7 @@ import base64
 import json
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,9 +51,10 @@ class StaticTokens:
 
     def vectors(self, ids: Ids) -> Vectors:
         """Unit float32 rows, shape (len(ids), dimensions)."""
-        plain = self._rows[ids].astype(np.float32) * self._scale - self._middle
-        plain -= np.outer(plain @ self._direction, self._direction)
-        return plain / np.maximum(np.linalg.norm(plain, axis=1, keepdims=True), _LEAST_LENGTH)
+        plain: Vectors = self._rows[ids].astype(np.float32) * self._scale - self._middle
+        plain -= (plain @ self._direction)[:, None] * self._direction
+        lengths: Vectors = np.sqrt(np.add.reduce(plain * plain, axis=1, keepdims=True))
+        return np.divide(plain, np.maximum(lengths, _LEAST_LENGTH), out=plain)
 
     def matches(self, text: str, others: Sequence[str]) -> Vectors:
         """Best cosine (0 to 1) of each token of `text` in each of `others`, shape (len(others), tokens of `text`)."""
@@ -66,11 +68,11 @@ class StaticTokens:
         every = np.concatenate([held[row] for row in rows])
         seen = np.zeros(len(self._rows), np.bool_)
         seen[every] = True
-        distinct = np.flatnonzero(seen)
-        place_of = np.empty(len(seen), np.intp)
-        place_of[distinct] = np.arange(len(distinct))
+        distinct = seen.nonzero()[0]
+        place_of = np.empty(len(seen), np.int32)
+        place_of[distinct] = np.arange(len(distinct), dtype=np.int32)
         cosines = self._cosines(distinct, asked)
-        starts = np.cumsum([0, *(len(held[row]) for row in rows[:-1])])
+        starts = [*accumulate((len(held[row]) for row in rows[:-1]), initial=0)]
         out[rows] = np.maximum.reduceat(cosines[place_of[every]], starts, axis=0)
         np.maximum(out, 0.0, out=out)
         return np.minimum(out, 1.0, out=out)

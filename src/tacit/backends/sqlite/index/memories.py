@@ -165,7 +165,7 @@ def _lookup(ascending: Numbers, numbers: Numbers) -> Positions:
     """Where the last of each of `numbers` stands in `ascending`, -1 for those that do not."""
     if not len(ascending):
         return np.full(len(numbers), -1, np.intp)
-    at = np.searchsorted(ascending, numbers, side="right") - 1
+    at = ascending.searchsorted(numbers, side="right") - 1
     at[ascending[at] != numbers] = -1
     return at
 
