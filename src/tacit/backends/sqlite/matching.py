@@ -97,7 +97,7 @@ def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> li
     return weighed
 
 
-def _summed(found: _Held, idf: NDArray[np.float64], size: int) -> tuple[Positions, NDArray[np.float64]]:
+def _summed(found: _Held, idf: NDArray[np.float64], size: int) -> tuple[Positions, NDArray[np.number]]:
     """Positions that hold any word, ascending, and the sum of their words' weights, all of them above 0."""
     # Added word by word, so that memories that hold the same words get the same sum.
     weights = idf.repeat(found.held)
