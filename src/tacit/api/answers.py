@@ -351,12 +351,6 @@ class Problems(_Answer):
     problems: list[str]
 
 
-class Embedded(_Answer):
-    """How many vectors were made."""
-
-    embedded: int
-
-
 class OneJob(_Answer):
     """How long work stands."""
 

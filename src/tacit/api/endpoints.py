@@ -40,6 +40,7 @@ class Endpoint:
         must_match: whether there must be an `If-Match`.
         once: whether an `Idempotency-Key` is read.
         media_type: of the answer.
+        ahead: whether somebody's turn waits for the answer, as for a hook's.
     """
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -54,6 +55,7 @@ class Endpoint:
     must_match: bool = False
     once: bool = False
     media_type: str = "application/json"
+    ahead: bool = False
 
     @property
     def about(self) -> str:
@@ -93,11 +95,11 @@ def _get(
 def _send(
     method: Literal["POST", "PUT", "PATCH"], path: str, request: type[BaseModel], handler: Handler, answers: str,
     *, statuses: tuple[int, ...] = (200,), matched: Literal["", "memory", "settings"] = "", must_match: bool = False,
-    once: bool = False,
+    once: bool = False, ahead: bool = False,
 ) -> Callable[[str], Endpoint]:  # fmt: skip
     return lambda group: Endpoint(
         method=method, path=path, reads="body", request=request, handler=handler, answers=answers, group=group,
-        statuses=statuses, matched=matched, must_match=must_match, once=once,
+        statuses=statuses, matched=matched, must_match=must_match, once=once, ahead=ahead,
     )  # fmt: skip
 
 
@@ -144,7 +146,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Recall",
         _send("POST", "/v1/recall", ask.Recall, handlers.recall, "RecalledView"),
-        _send("POST", "/v1/inject", programs.Inject, programs.inject, "Injected", statuses=(200, 408, 500)),
+        _send("POST", "/v1/inject", programs.Inject, programs.inject, "Injected", statuses=(200, 408, 500),
+              ahead=True),
         _get("/v1/context", ask.AtFolder, handlers.context, "BlockView"),
         _get("/v1/timeline", asked.Timeline, desk.timeline, "TimelinePage"),
         _get("/v1/traces", ask.ListTraces, handlers.traces, "Traces"),
@@ -185,7 +188,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "The whole",
         _get("/v1/status", ask.NoBody, handlers.status, "EngineStatus"),
-        _get("/v1/health", asked.HowThorough, desk.health, "Health"),
+        _get("/v1/health", ask.NoBody, desk.health, "Health"),
         _get("/v1/metrics", ask.NoBody, metrics, "", media_type="text/plain"),
         _get("/v1/openapi.json", ask.NoBody, openapi, "Document"),
         _get("/v1/stats", ask.NoBody, handlers.stats, "StoreUse"),
@@ -194,7 +197,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/rescan", ask.Rescan, handlers.rescan, "Rescan"),
         _send("POST", "/v1/backup", ask.Backup, handlers.backup, "Target", statuses=(201,)),
         _get("/v1/check", ask.NoBody, handlers.check, "Problems"),
-        _send("POST", "/v1/reindex", ask.NoBody, handlers.reindex, "Embedded"),
         _send("POST", "/v1/jobs", asked.BeginJob, jobs.begin, "OneJob", statuses=(202,)),
         _get("/v1/jobs", ask.NoBody, jobs.jobs, "Jobs"),
     ),

@@ -285,8 +285,3 @@ def backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer:  # n
 def check(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
     """Problems of the store, as sentences; an empty list = sound."""
     return Answer(body={"problems": list(engine.check())})
-
-
-def reindex(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
-    """Renew vectors that belong to another embedder."""
-    return Answer(body={"embedded": engine.reindex()})

@@ -49,6 +49,7 @@ def build_routes(
     engine: Service,
     *,
     run: Run = run_in_threadpool,
+    run_ahead: Run = run_in_threadpool,
     counters: Callable[[], Mapping[str, float]] = _no_numbers,
     leaving: Callable[[], bool] = _stays,
 ) -> list[BaseRoute]:
@@ -57,6 +58,7 @@ def build_routes(
     Args:
         engine: what answers.
         run: runs a blocking function away from the event loop; the daemon may pass its own bounded pool.
+        run_ahead: the same for what somebody's turn waits for.
         counters: numbers of the process, for health and metrics.
         leaving: whether the process is about to end: open streams end then.
 
@@ -64,10 +66,11 @@ def build_routes(
         Routes with absolute paths; the last one answers every other path under /v1 with a problem.
     """
     once, streams = Once(), Streams(leaving=leaving)
+    process = Parameters(counters=counters, recalls=streams.recalls)
     routes: list[BaseRoute] = [
         Route(
             endpoint.path,
-            _serve(endpoint, engine, run, once, Parameters(counters=counters, recalls=streams.recalls)),
+            _serve(endpoint, engine, run_ahead if endpoint.ahead else run, once, process),
             methods=[endpoint.method],
         )
         for endpoint in ENDPOINTS

@@ -70,8 +70,7 @@ class Engine:
     """One open Tacit. Build it with `tacit.app.wiring.open_engine`; close it when done."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts, self.clock = parts, parts.clock
-        self._store = parts.store
+        self._parts, self._store, self.clock = parts, parts.store, parts.clock
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
         self._projects = Projects(store=parts.store, clock=parts.clock)
         clean = parts.redactor.of_session
@@ -84,6 +83,7 @@ class Engine:
         self._writing = LaterWriting(MadeOf(
             parts=parts, projects=self._projects, sessions=self._sessions, settle=self.flush, changed=self._starts.drop
         ))  # fmt: skip
+        self.working = self._writing.working
         self.agents = Agents(
             parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline, writing=self._writing,
             settings_at=self._settings_at, changed=self._starts.drop,

@@ -73,6 +73,7 @@ class DaemonProcess:
         self._over = Event()
         self._code = 0
         self._homeless = False
+        self._worked_s = 0.0
         self._wanted = Event()
         self._lock = Lock()
         self._server: AsgiServer | None = None
@@ -218,10 +219,14 @@ class DaemonProcess:
             self._homeless = True
             _LOG.warning("the socket is gone or another's; leaving")
             return True
-        if self._source.ready is not None and self._source.ready.damaged:
+        engine, now = self._source.ready, time.monotonic()
+        if engine is not None and engine.damaged:
             _LOG.error("the store is damaged; leaving, so that the next start puts it aside")
             return True
-        if self._parts.counters.idle_s > self._settings.idle_minutes * 60 and not self._parts.pool.count:
+        if self._parts.pool.count or (engine is not None and engine.working()):
+            self._worked_s = now  # whoever comes back to see how it ended has as long as after a question
+        idle_s = min(self._parts.counters.idle_s, now - self._worked_s)
+        if idle_s > self._settings.idle_minutes * 60:
             _LOG.info("idle; leaving")
             return True
         return False

@@ -39,7 +39,7 @@ from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy
 from tacit.errors import TacitError
-from tacit.session.answering import give_way
+from tacit.session.answering import answering, give_way
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -240,20 +240,33 @@ def _build_api(engine: Engine, parts: DaemonParts) -> Router:
     from tacit.api.routes import build_routes  # noqa: PLC0415 - see `_Api`
     from tacit.errors import DaemonUnavailable  # noqa: PLC0415
 
-    async def run(work: Callable[[], T]) -> T:
+    async def run(work: Callable[[], T], *, ahead: bool = False) -> T:
+        try:
+            return await parts.pool.run(work, ahead=ahead)
+        except Busy:
+            raise DaemonUnavailable("The daemon is busy.", hint="Ask again in a moment.") from None
+
+    async def run_behind(work: Callable[[], T]) -> T:
         def in_turn() -> T:
             give_way()  # the hooks first
             return work()
 
-        try:
-            return await parts.pool.run(in_turn)
-        except Busy:
-            raise DaemonUnavailable("The daemon is busy.", hint="Ask again in a moment.") from None
+        return await run(in_turn)
+
+    async def run_ahead(work: Callable[[], T]) -> T:
+        def owed() -> T:
+            with answering():
+                return work()
+
+        return await run(owed, ahead=True)
 
     def numbers() -> dict[str, float]:
         return {**parts.counters.values(), "uptime_s": parts.counters.uptime_s, "queue": parts.pool.count}
 
-    return Router(routes=build_routes(engine, run=run, counters=numbers, leaving=parts.leaving))
+    routes = build_routes(
+        engine, run=run_behind, run_ahead=run_ahead, counters=numbers, leaving=parts.leaving
+    )
+    return Router(routes=routes)
 
 
 class _Mcp:

@@ -20,21 +20,54 @@ class Busy(Exception):
     """The line is full; whoever asked stays silent."""
 
 
+class _Line:
+    """Threads, and who waits for one of them. Safe to use from several threads."""
+
+    def __init__(self, name: str, *, threads: int, queue: int) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
+        self._most = threads + queue
+        self._lock = Lock()
+        self.count = 0
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Begin `work`, or have it wait.
+
+        Raises:
+            Busy: the line is full, or shut.
+        """
+        with self._lock:
+            if self.count >= self._most:
+                raise Busy
+            self.count += 1
+        try:
+            future = self._executor.submit(work)
+        except RuntimeError:  # shut down: the daemon leaves
+            self._leave()
+            raise Busy from None
+        future.add_done_callback(self._leave)
+        return future
+
+    def _leave(self, _: object = None) -> None:
+        with self._lock:
+            self.count -= 1
+
+    def shut(self) -> None:
+        """Take no more, and drop what waits."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
 class WorkerPool:
-    """Threads behind the event loop."""
+    """Threads behind the event loop, in two lines."""
 
     def __init__(self, *, threads: int, queue: int) -> None:
-        """Allow `threads` jobs at once, as many of those that go ahead, and `queue` more in line."""
-        self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="tacit-worker")
-        self._ahead = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="tacit-ahead")
-        self._most = threads + queue
-        self._count = 0
-        self._lock = Lock()
+        """Have two lines, for what goes ahead and for the rest: `threads` jobs at once and `queue` more waiting, in each."""
+        self._rest = _Line("tacit-worker", threads=threads, queue=queue)
+        self._ahead = _Line("tacit-ahead", threads=threads, queue=queue)
 
     @property
     def count(self) -> int:
-        """Jobs that run or wait."""
-        return self._count
+        """Jobs that run or wait, in both lines."""
+        return self._rest.count + self._ahead.count
 
     async def run(self, work: Callable[[], T], *, until_s: float | None = None, ahead: bool = False) -> T:
         """Run `work` on a thread.
@@ -42,7 +75,7 @@ class WorkerPool:
         Args:
             work: blocking; bounds itself.
             until_s: moment of `time.monotonic()` after which the result is worth nothing; None = wait.
-            ahead: somebody's turn waits for it: it stands in a line of its own, with threads of its own.
+            ahead: somebody's turn waits for it: it stands in the line of its own, which other work cannot fill.
 
         Raises:
             Busy: the line is full.
@@ -50,29 +83,16 @@ class WorkerPool:
         """
         import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the door's threads do not need it
 
-        with self._lock:
-            if self._count >= self._most:
-                raise Busy
-            self._count += 1
-        try:
-            future = (self._ahead if ahead else self._executor).submit(work)
-        except RuntimeError:  # the pool is shut down: the daemon leaves
-            self._leave()
-            raise Busy from None
-        future.add_done_callback(self._leave)
+        future = (self._ahead if ahead else self._rest).submit(work)
         if until_s is None:
             return await asyncio.wrap_future(future)
         return await asyncio.wait_for(asyncio.wrap_future(future), max(0.0, until_s - time.monotonic()))
 
-    def _leave(self, _: Future[T] | None = None) -> None:
-        with self._lock:
-            self._count -= 1
-
     def close(self, *, timeout_s: float) -> bool:
         """Take no more, drop what waits, give what runs `timeout_s`; whether all of it finished."""
-        for executor in (self._executor, self._ahead):
-            executor.shutdown(wait=False, cancel_futures=True)
+        for line in (self._rest, self._ahead):
+            line.shut()
         until = time.monotonic() + timeout_s
-        while self._count and time.monotonic() < until:
+        while self.count and time.monotonic() < until:
             time.sleep(0.01)
-        return not self._count
+        return not self.count

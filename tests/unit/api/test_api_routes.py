@@ -161,10 +161,6 @@ class ListEngine:
         self._called("backfill", paths=[str(info.path) for info in infos])
         return Report(added=len(infos))
 
-    def reindex(self):
-        self._called("reindex")
-        return 7
-
     def status(self):
         self._called("status")
         counts = dict.fromkeys(StoreStats.__dataclass_fields__, 4)
@@ -347,7 +343,6 @@ def test_upkeep(client, engine, tmp_path):
     assert engine.calls[-1] == ("backfill", {"paths": ["/t/b.jsonl"]})
     assert client.get("/v1/status").json()["store"]["memories_active"] == 4
     assert client.get("/v1/check").json() == {"problems": ["page 3 is damaged"]}
-    assert client.post("/v1/reindex").json() == {"embedded": 7}
     target = str(tmp_path / "copy.db")
     assert client.post("/v1/backup", json={"target": target}).status_code == 201
     assert engine.calls[-1] == ("backup", {"target": Path(target)})
@@ -377,6 +372,25 @@ def test_the_daemon_may_bring_its_own_pool(engine):
     with TestClient(Starlette(routes=build_routes(engine, run=run))) as made:
         assert made.get("/v1/check").status_code == 200
     assert ran == [1]
+
+
+def test_what_a_turn_waits_for_has_its_own_way(engine):
+    ran = []
+
+    async def run(work):
+        ran.append("behind")
+        return work()
+
+    async def run_ahead(work):
+        ran.append("ahead")
+        return work()
+
+    routes = build_routes(engine, run=run, run_ahead=run_ahead)
+    with TestClient(Starlette(routes=routes)) as made:
+        assert made.post("/v1/inject", json={}).status_code == 422  # checked where it runs
+        assert made.get("/v1/status").status_code == 200
+    assert ran == ["ahead", "behind"]
+    assert [one.path for one in ENDPOINTS if one.ahead] == ["/v1/inject"]
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,15 @@ def ended(jobs, name: str):
 
 def test_a_job_tells_how_far_it_is_and_is_the_same_while_it_runs(opened: Callable):
     slow = Slow()
-    jobs = opened(slow).care.jobs
+    engine = opened(slow)
+    assert not engine.working()
+    jobs = engine.care.jobs
     assert jobs.all() == ()
     begun = jobs.begin("reindex")
     assert slow.asked.wait(PATIENCE_S)
     (seen,) = jobs.all()
     assert (seen.state, seen.done, seen.whole) == ("running", 0, 3)
+    assert engine.working()
     assert jobs.begin("reindex") == seen
     assert jobs.begin("check").whole == 0  # it waits for the other
     slow.let.set()
@@ -80,6 +83,7 @@ def test_a_job_tells_how_far_it_is_and_is_the_same_while_it_runs(opened: Callabl
     assert (check.state, check.problems, check.done) == ("done", (), check.whole)
     assert check.whole > 1
     assert [one.name for one in jobs.all()] == ["check", "reindex"]
+    assert not engine.working()
 
 
 def test_a_job_that_fails_says_why_and_can_be_begun_again(opened: Callable):

@@ -18,6 +18,8 @@ from tacit.daemon.server import build_app, guarded
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, NotFound, StoreNewer
+from tacit.providers.clock import FakeClock
+from tacit.session.answering import give_way
 
 
 class EngineDouble:
@@ -316,6 +318,59 @@ def test_what_a_turn_waits_for_goes_ahead_of_a_line_of_searches():
     asyncio.run(run())
     assert pool.close(timeout_s=2)
     assert done == ["hook"]
+
+
+def test_calls_that_fill_the_line_turn_no_hook_away():
+    pool = WorkerPool(threads=1, queue=1)
+    release = threading.Event()
+
+    async def run() -> None:
+        calls = [asyncio.create_task(pool.run(lambda: release.wait(3))) for _ in range(2)]
+        await asyncio.sleep(0.02)
+        with pytest.raises(Busy):
+            await pool.run(lambda: "call")
+        assert await pool.run(lambda: "hook", ahead=True) == "hook"
+        hooks = [asyncio.create_task(pool.run(lambda: release.wait(3), ahead=True)) for _ in range(2)]
+        await asyncio.sleep(0.02)
+        assert pool.count == 4
+        with pytest.raises(Busy):
+            await pool.run(lambda: "hook", ahead=True)
+        release.set()
+        assert all(await asyncio.gather(*calls, *hooks))
+
+    asyncio.run(run())
+    assert pool.close(timeout_s=2)
+
+
+class ProgramsDouble:
+    """Notes on which thread each call came, and whether an answer was owed meanwhile; then it fails."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.seen: list[tuple[str, bool]] = []
+
+    def handle(self, *_: object, **__: object) -> None:
+        self._note()
+
+    def status(self) -> None:
+        self._note()
+
+    def _note(self) -> None:
+        self.seen.append((threading.current_thread().name.rpartition("_")[0], not give_way(0)))
+        raise NotFound("Nothing is here.")
+
+
+def test_an_injection_is_owed_like_a_hook_and_other_calls_are_not():
+    engine = ProgramsDouble()
+    parts = parts_of(engine)
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        asked = {"text": "Fix the parser", "session_id": "s1"}
+        assert (await client.post("/v1/inject", json=asked)).status_code == 404
+        assert (await client.get("/v1/status")).status_code == 404
+
+    ask(parts, talk)
+    assert engine.seen == [("tacit-ahead", True), ("tacit-worker", False)]
 
 
 def test_a_hook_tool_call_over_mcp_goes_to_the_engine_and_shows_no_error():

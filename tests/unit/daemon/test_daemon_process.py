@@ -10,6 +10,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -200,6 +201,41 @@ def test_it_leaves_when_nobody_asks_for_long(place):
     pid = place.pid()
     wait_for(lambda: not alive(pid))
     assert not place.home.socket.exists()
+
+
+LONG_WORK = """
+from types import SimpleNamespace
+from tacit.config.home import Home
+from tacit.daemon.lifecycle import claim
+from tacit.daemon.process import DaemonProcess
+
+looks = []
+
+def working():
+    looks.append(1)
+    return len(looks) < 12
+
+class Working(DaemonProcess):
+    def _open(self):
+        nothing = lambda: None
+        return SimpleNamespace(damaged=False, working=working, prerender=nothing, close=nothing)
+
+claimed = claim(Home.find())
+code = Working(claimed.home, claimed).run()
+print(len(looks), code)
+"""
+
+
+def test_it_stays_for_long_work_that_nobody_watches(place):
+    place.home.ensure()
+    environ = {**place.environ, "TACIT_DAEMON__IDLE_MINUTES": "0.0001"}
+    done = subprocess.run(
+        [sys.executable, "-c", LONG_WORK], env=environ, capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    looks, code = map(int, done.stdout.split())
+    assert code == 0
+    assert looks >= 12
 
 
 def test_it_leaves_when_its_home_is_gone(place, tmp_path):

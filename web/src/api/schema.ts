@@ -911,23 +911,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/reindex": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Renew vectors that belong to another embedder. */
-        post: operations["post_reindex"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/jobs": {
         parameters: {
             query?: never;
@@ -1593,14 +1576,6 @@ export interface components {
              * @default null
              */
             pinned?: boolean | null;
-        };
-        /**
-         * Embedded
-         * @description How many vectors were made.
-         */
-        Embedded: {
-            /** Embedded */
-            embedded: number;
         };
         /**
          * EngineStatus
@@ -5641,10 +5616,7 @@ export interface operations {
     };
     get_health: {
         parameters: {
-            query?: {
-                /** @description also read the whole store for damage, which takes its time */
-                thorough?: boolean;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -5854,28 +5826,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Problems"];
-                };
-            };
-            "4XX": components["responses"]["Problem"];
-            "5XX": components["responses"]["Problem"];
-        };
-    };
-    post_reindex: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Embedded"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -208,14 +208,6 @@ class ChartTime(Request):
     )
 
 
-class HowThorough(Request):
-    """How closely to look."""
-
-    thorough: bool = Field(
-        default=False, description="also read the whole store for damage, which takes its time"
-    )
-
-
 class BeginJob(Request):
     """Which long work."""
 

@@ -88,6 +88,12 @@ class Jobs:
         with self._lock:
             return tuple(self._jobs[name] for name in get_args(JobName) if name in self._jobs)
 
+    @property
+    def running(self) -> bool:
+        """Whether a job runs or waits for another: a daemon that nobody asks anything stays for it."""
+        with self._lock:
+            return any(job.state == "running" for job in self._jobs.values())
+
     def close(self) -> None:
         """End what runs at its next step, and wait for that."""
         with self._lock:

@@ -48,6 +48,10 @@ class LaterWriting:
         made.follow_settings()
         return made
 
+    def working(self) -> bool:
+        """Whether long work goes on; what was not loaded does none."""
+        return self._made is not None and self._made.care.jobs.running
+
     def close(self) -> None:
         """End the jobs that still run."""
         if self._made is not None:
