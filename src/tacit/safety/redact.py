@@ -30,9 +30,9 @@ _Judge = Callable[[str], bool]
 _ALL = (*ISSUER_SHAPES, *SHAPES)
 _WITH_WORD = {
     word: tuple(place for place, shape in enumerate(_ALL) if word in shape.keywords)
-    for word in dict.fromkeys(word for shape in _ALL for word in shape.keywords)
+    for word in dict.fromkeys(word for shape in _ALL for word in (*shape.keywords, *shape.held))
 }
-"""Every keyword once, with the shapes that it may announce: most texts hold few of them."""
+"""Every word once, with the shapes that it may announce: most texts hold few of them."""
 _SHORT = tuple(word for word in _WITH_WORD if len(word) < 3)
 _BY_GRAM = {
     gram: tuple(word for word in _WITH_WORD if word[:3] == gram)
@@ -191,7 +191,7 @@ class Redactor:
     def _secrets(self, text: str, words: frozenset[str], found: Counter[str]) -> str:
         for place in sorted({place for word in words for place in _WITH_WORD[word]}):
             shape = _ALL[place]
-            text = self._near(shape, [word for word in shape.keywords if word in words], text, found)
+            text = self._near(shape, [word for word in shape.held if word in words], text, found)
         return text
 
     def _near(self, shape: Shape, words: Sequence[str], text: str, found: Counter[str]) -> str:
@@ -208,7 +208,7 @@ class Redactor:
             )
         if _PHONE.search(text):
             text = self._sub(_PHONE, text, "phone", found, innocent=_is_no_phone)
-        text = self._near(_SPOKEN_PHONE, _SPOKEN_PHONE.keywords, text, found)
+        text = self._near(_SPOKEN_PHONE, _SPOKEN_PHONE.held, text, found)
         if _CARD.search(text):
             text = self._sub(_CARD, text, "credit_card", found, innocent=lambda value: not _is_card(value))
         if _IBAN.search(text):

@@ -96,8 +96,9 @@ class Shape:
 
     Attributes:
         innocent: judges the matched value.
-        reach: for a costly pattern whose every match holds a keyword: how many lines that are not blank a match spans at
-            most before and after the keyword's own; it is tried there alone. None = tried on the whole text.
+        reach: for a costly pattern whose every match holds one of `held`: how many lines that are not blank a match spans
+            at most before and after that word's own; it is tried there alone. None = tried on the whole text.
+        held: in lower case; by default the keywords. Other words may be needed to tell a secret by than to find where it may be.
     """
 
     kind: str
@@ -105,6 +106,11 @@ class Shape:
     pattern: re.Pattern[str]
     innocent: Callable[[str], bool] = _never
     reach: tuple[int, int] | None = None
+    held: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.held:
+            object.__setattr__(self, "held", self.keywords)
 
 
 def _shape(
@@ -115,9 +121,17 @@ def _shape(
     flags: int = 0,
     *,
     reach: tuple[int, int] | None = None,
+    held: str = "",
 ) -> Shape:
     words, compiled = tuple(keywords.split()), late_pattern(pattern, flags)
-    return Shape(kind=kind, keywords=words, pattern=compiled, innocent=innocent, reach=reach)
+    return Shape(
+        kind=kind,
+        keywords=words,
+        pattern=compiled,
+        innocent=innocent,
+        reach=reach,
+        held=tuple(held.split()),
+    )
 
 
 _NAME = (
@@ -188,7 +202,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<secret>\S{3,})"),
     _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like, reach=(0, 2)),
     _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like, reach=(0, 2)),
-    _shape("spoken_secret", "pass pin secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret, reach=(0, 12)),
+    _shape("spoken_secret", "pass pin pwd secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret, reach=(0, 12), held="pass pwd secret token key credential login"),
     _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret, reach=(0, 3)),
     _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy, reach=(0, 0)),
 )  # fmt: skip

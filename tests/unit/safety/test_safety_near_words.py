@@ -61,10 +61,10 @@ def test_near_its_words_a_shape_finds_what_it_finds_in_the_whole(lines: list[tup
         assert shape.reach is not None
         whole: Counter[str] = Counter()
         near: Counter[str] = Counter()
-        expected = redactor._apply(shape, text, whole) if _holds(text, shape.keywords) else text
+        expected = redactor._apply(shape, text, whole) if _holds(text, shape.held) else text
         got = "".join(
             redactor._apply(shape, piece, near) if held else piece
-            for held, piece in pieces_near(text, shape.keywords, shape.reach)
+            for held, piece in pieces_near(text, shape.held, shape.reach)
         )
         assert (got, near) == (expected, whole), shape.pattern.pattern
 
