@@ -9,7 +9,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.prepare import checked_text, clean_trigger
+from tacit.capture.prepare import checked_text, clean_trigger, secrets_in, words_of
 from tacit.capture.relate import link_entities
 from tacit.capture.wording import kind_of
 from tacit.errors import InvalidInput, RefusedByRedaction
@@ -60,6 +60,7 @@ class Memories:
         name = self._parts.kinds.get(kind).name if kind else kind_of(text)
         project = self._projects.of(cwd)
         place = scope or (project_scope(project.id) if project else UNIVERSAL)
+        _refuse_secrets(self._parts.redactor.at(place), when=when, files=files)
         if project and place.project_id == project.id:
             self._projects.register(project)
         elif place.project_id and all(known.id != place.project_id for known in self._parts.store.projects()):
@@ -109,11 +110,12 @@ class Memories:
 
         Raises:
             InvalidInput: if it is retired or superseded, or the text is empty or too long.
-            RefusedByRedaction: if the text holds a secret.
+            RefusedByRedaction: if the text or `when` holds a secret.
         """
         _must_be_live(memory)
         now = self._parts.clock.now_ms()
         redactor = self._parts.redactor.at(scope or memory.scope)
+        _refuse_secrets(redactor, when=when)
         text = memory.content
         if content is not None:
             text = _checked(content, redactor)
@@ -149,11 +151,12 @@ class Memories:
 
         Raises:
             InvalidInput: if it is retired or superseded, or the text is empty, too long or the same.
-            RefusedByRedaction: if the text holds a secret.
+            RefusedByRedaction: if the text or `when` holds a secret.
         """
         _must_be_live(memory)
         place = scope or memory.scope
         redactor = self._parts.redactor.at(place)
+        _refuse_secrets(redactor, when=when)
         text = _checked(content, redactor)
         now = self._parts.clock.now_ms()
         name = self._parts.kinds.get(kind).name if kind else memory.kind
@@ -224,6 +227,17 @@ def _trigger(when: str | Trigger | None, maker: TriggerMaker) -> Trigger | None:
     if when is None or isinstance(when, Trigger):
         return when
     return parse_when(when, maker=maker) if when.strip() else None
+
+
+def _refuse_secrets(redactor: Redacts, *, when: str | Trigger | None, files: Sequence[str] = ()) -> None:
+    """Refuse what is said beside a statement where it holds a secret: left out in silence, nobody would know."""
+    words = words_of(when) if isinstance(when, Trigger) else (when or "",)
+    for name, terms in (("when", words), ("files", files)):
+        if found := secrets_in(terms, redactor):
+            raise RefusedByRedaction(
+                f"Nothing was stored: `{name}` holds a secret ({found}).",
+                hint="Leave the secret out and say it again.",
+            )
 
 
 def _must_be_live(memory: Memory) -> None:

@@ -5,6 +5,7 @@ Redacts before anything else sees the words; a statement that held a secret is n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tacit.capture.extract.importance import Judge, importance_of
@@ -108,6 +109,20 @@ def clean_terms(terms: tuple[str, ...], redactor: Redacts) -> tuple[str, ...]:
     """Paths or words without those that hold a secret: a masked one would match nothing."""
     found = [redactor.redact(term) for term in terms]
     return tuple(done.text for done in found if not done.has_secret)
+
+
+def secrets_in(terms: Iterable[str], redactor: Redacts) -> str:
+    """Which kinds of secrets stand in `terms`, by name; "" = none. For what somebody states: that is refused, not thinned out."""
+    found = [finding.kind for term in terms for finding in redactor.redact(term).findings if finding.secret]
+    return ", ".join(dict.fromkeys(found))
+
+
+def words_of(trigger: Trigger) -> tuple[str, ...]:
+    """Every word and pattern of a trigger that somebody may have written."""
+    return (
+        *(name for name, _ in trigger.actions), *trigger.objects, *trigger.paths, *trigger.languages,
+        *trigger.commands, *trigger.tools, *trigger.topics,
+    )  # fmt: skip
 
 
 def clean_trigger(trigger: Trigger, redactor: Redacts, *, lost: LostWords = NOTHING_LOST) -> Trigger:

@@ -59,7 +59,9 @@ def describe_change(change: dict[str, Any]) -> str:
         case "add":
             return stored
         case "merge":
-            return f"known already {name} (stated {memory['frequency']} times) {what}"
+            times = f" (stated {memory['frequency']} times)" if memory["frequency"] > 1 else ""
+            pinned = " pinned" if memory["pinned"] else ""
+            return f"known already {name}{times}{pinned} {what}" + (f"\n  when: {when}" if when else "")
         case "supersede":
             return f"{stored}\n  replaces: {', '.join((change['old_id'], *change['further']))}; {change['reason']}"
         case "contradict":

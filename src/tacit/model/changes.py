@@ -93,10 +93,11 @@ class Retire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
-    """Nothing is stored, and why."""
+    """Nothing is stored, and why; `memory_id` is the memory that says it already, "" where none does."""
 
     content: str
     reason: str
+    memory_id: str = ""
 
 
 Change = Add | Merge | Supersede | Contradict | Edit | Retire | Skip

@@ -164,6 +164,19 @@ def test_an_unchanged_file_is_skipped_and_changes_are_followed(tmp_path: Path) -
     assert world.contents() == set()
 
 
+def test_a_file_whose_state_is_lost_is_read_and_not_said_again(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.run("CLAUDE.md", FIRST)
+    before = world.store.list_memories(MemoryFilter(), scope=world.store.scopes(), limit=100)
+    for name in ("rules/p", "rules/p/CLAUDE.md"):
+        world.store.put_value(name, None)
+    assert world.run() == {"CLAUDE.md": ("imported", 3)}
+    assert world.store.list_memories(MemoryFilter(), scope=world.store.scopes(), limit=100) == before
+    assert len(world.store.recorded(scope=world.store.scopes(), limit=100)) == 3
+    assert world.run("CLAUDE.md", "") == {"CLAUDE.md": ("changed", 0)}
+    assert world.contents() == set()
+
+
 def test_a_removed_file_takes_its_memories_along(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.run("CLAUDE.md", FIRST)

@@ -11,6 +11,7 @@ from tacit.capture.reconcile.compare import compare
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, project_scope
+from tacit.model.trigger import Trigger
 
 
 def memory(
@@ -85,6 +86,69 @@ def test_evidence_is_capped_and_trust_rises() -> None:
 def test_the_same_utterance_read_again_is_skipped() -> None:
     old = stored("Use tabs in Go files")
     assert isinstance(decide(stored("Use tabs in Go files", key="mem_new"), old), Skip)
+
+
+def by_hand(made: Memory, **given: object) -> Memory:
+    return replace(made, provenance=Provenance(tier=TrustTier.USER, source="cli", span=made.content), **given)
+
+
+def test_saying_the_same_by_hand_counts_and_keeps_what_is_given_with_it() -> None:
+    old = by_hand(stored("Use tabs in Go files"), files=("a.go",))
+    when = Trigger(actions=(("commit", 1.0),), maker="user")
+    new = by_hand(memory("Use tabs in Go files"), pinned=True, files=("b.go", "a.go"), trigger=when)
+    change = decide(new, old)
+    assert isinstance(change, Merge)
+    made = change.memory
+    assert (made.frequency, made.pinned, made.files) == (2, True, ("a.go", "b.go"))
+    assert (made.trigger, made.updated_at_ms, made.evidence) == (when, 20, ())
+    assert {entity.key for entity in made.entities} >= {"a.go", "b.go"}
+
+
+def test_a_trigger_gives_way_to_one_of_a_maker_as_good_and_to_no_other() -> None:
+    guessed = Trigger(actions=(("push", 0.67),))
+    said = Trigger(actions=(("commit", 1.0),), maker="user")
+    offered = replace(said, maker="agent")
+    for mine, theirs, kept in (
+        (guessed, said, said),
+        (guessed, replace(guessed, commands=("go",)), replace(guessed, commands=("go",))),
+        (guessed, Trigger(), guessed),
+        (guessed, Trigger(objects=("a",), maker="user"), Trigger(objects=("a",), maker="user")),
+        (offered, guessed, offered),
+        (offered, said, said),
+        (said, offered, said),
+    ):
+        change = decide(
+            replace(memory("use tabs!"), trigger=mine), replace(stored("Use tabs"), trigger=theirs)
+        )
+        assert isinstance(change, Merge)
+        assert change.memory.trigger == kept
+
+
+def test_who_is_trusted_less_adds_nothing_to_a_statement() -> None:
+    offered = Trigger(always=True, maker="agent")
+    new = replace(
+        memory("use tabs!", tier=TrustTier.ASSISTANT), trigger=offered, pinned=True, files=("a.go",)
+    )
+    guessed = Trigger(actions=(("push", 0.67),))
+    old = replace(stored("Use tabs"), trigger=guessed)
+    change = decide(new, old)
+    assert isinstance(change, Merge)
+    assert (change.memory.trigger, change.memory.pinned, change.memory.files) == (guessed, False, ())
+
+
+def test_what_a_program_says_again_changes_nothing() -> None:
+    said = Provenance(tier=TrustTier.IMPORT, source="mcp", span="Use tabs")
+    old = replace(stored("Use tabs"), provenance=said)
+    assert decide(replace(memory("Use tabs"), provenance=said), old) == Skip(
+        content="Use tabs", reason="stored already as mem_old", memory_id="mem_old"
+    )
+
+
+def test_a_pin_in_the_same_session_is_kept_and_counts_no_statement() -> None:
+    old = stored("Use tabs")
+    change = decide(replace(stored("Use tabs", key="mem_new", at=30), pinned=True), old)
+    assert isinstance(change, Merge)
+    assert change.memory == replace(old, pinned=True, updated_at_ms=30)
 
 
 def test_a_newer_value_supersedes_and_says_why() -> None:

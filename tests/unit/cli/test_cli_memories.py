@@ -37,9 +37,41 @@ def test_the_daemon_is_started_once(tacit):
     assert tacit.daemon.starts == 1
 
 
-def test_saying_it_again_is_said_to_be_known(tacit):
-    remembered(tacit, RULE)
-    assert "known already" in tacit("remember", RULE).out
+def test_saying_it_again_is_said_to_be_known_and_counted(tacit):
+    key = remembered(tacit, RULE)
+    for times in (2, 3):
+        said = tacit("remember", RULE).out
+        assert f"known already {key} (stated {times} times)" in said
+    versions = tacit("list", "--changes", "--json").json["changes"]
+    assert [one["memory"]["frequency"] for one in versions] == [3, 2, 1]
+    assert len({one["memory"]["etag"] for one in versions}) == 3
+
+
+def test_saying_it_again_with_more_keeps_what_is_given(tacit):
+    key = remembered(tacit, RULE)
+    said = tacit("remember", RULE, "--pin", "--when", "commit", "--file", "Makefile")
+    assert said.code == 0
+    assert " pinned " in said.out
+    assert "when: commit" in said.out
+    memory = tacit("show", key, "--json").json["memory"]
+    assert (memory["pinned"], memory["files"]) == (True, ["Makefile"])
+    assert memory["trigger"]["actions"] == [["commit", 1.0]]
+
+
+@pytest.mark.parametrize("option", ["--when", "--file"])
+def test_a_secret_beside_the_statement_is_refused_and_its_place_named(tacit, option):
+    said = tacit("remember", RULE, option, "topic:ghp_" + "a1B2" * 9)
+    assert said.code == 5
+    assert option.removeprefix("--") in said.err
+    assert "a1B2" not in said.err
+    assert tacit("list", "--json").json["memories"] == []
+
+
+def test_a_secret_in_a_changed_trigger_is_refused(tacit):
+    key = remembered(tacit, RULE)
+    said = tacit("edit", key, "--when", "topic:ghp_" + "a1B2" * 9)
+    assert said.code == 5
+    assert "`when`" in said.err
 
 
 def test_nothing_to_remember_is_wrong_usage(tacit):

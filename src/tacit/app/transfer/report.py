@@ -122,6 +122,10 @@ class Tally:
                 made = ImportLine(
                     action="forget", where=where, memory_id=change.memory_id, reason=change.reason
                 )
+            case Skip() if change.memory_id:
+                made = ImportLine(
+                    action="unchanged", where=where, text=change.content, memory_id=change.memory_id
+                )
             case Skip():
                 made = ImportLine(action="refused", where=where, text=change.content, reason=change.reason)
         self.add(made)

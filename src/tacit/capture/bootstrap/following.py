@@ -8,7 +8,7 @@ sense for the moment changes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
@@ -30,10 +30,11 @@ from tacit.model.changes import Add, Change, Retire, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter, project_scope
-from tacit.ports.store import ProjectRecord, Store
+from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 
 CHANGED_OVERLAP = 0.4
 """Least overlap of content words at which a removed and an added statement are one that changed."""
+_MOST = 100_000
 
 FileStatus = Literal["imported", "unchanged", "changed", "gone", "unreadable"]
 
@@ -168,7 +169,7 @@ class _Run:
             return "unchanged", ()
         drafts = source.drafts(self.now_ms)
         wanted = {content_hash(draft.content): draft for draft in drafts}
-        old = dict(before.items) if before else {}
+        old = dict(before.items) if before else self._stored(path, wanted)
         removed = self._owned([memory_id for key, memory_id in old.items() if key not in wanted], path)
         added = {
             key: _within(source.breadth, self.preparer.prepare(draft))
@@ -199,6 +200,14 @@ class _Run:
         made = self.keeper.keep(items, write=self.keeper.apply, values=values)
         self.states.pop(path, None)
         return made
+
+    def _stored(self, path: str, wanted: Collection[str]) -> dict[str, str]:
+        """What the store has of the file's statements where the state of its last import is lost: reading is not stating."""
+        where = MemoryFilter(source=path)
+        held = self.store.list_memories(
+            where, scope=ScopeFilter.of(project_scope(self.project.id)), limit=_MOST
+        )
+        return {memory.content_hash: memory.id for memory in held if memory.content_hash in wanted}
 
     def _owned(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
         """Those of `ids` that are still active, come from this file, and stand in no other rule file."""

@@ -10,13 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_rules
+from tacit.capture.relate import link_entities
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.safety.trust import may_supersede, most_sensitive
 
 MAX_EVIDENCE = 8
+MAX_FILES = 200
+"""As many files as one statement may come with; repetitions add no more."""
 MERGE_IMPORTANCE = 0.1
 """A repeated statement gains importance; source: the typed seed, section 4.3 (+0.1 on the scale 0-1)."""
+_HEARD = "session"
+"""Source of what capture finds in sessions: the files it names are those of the moment."""
 _EPISODIC = frozenset({"digest", "event", "outcome", "observation", "todo"})
 """Kinds that tell of one moment: another moment does not end them."""
 _SEPARATE = _EPISODIC | {"error_pattern", "file_context"}
@@ -40,7 +46,7 @@ def reconcile(
 ) -> Change:
     """Decide what happens to `memory`.
 
-    The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again);
+    The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again and adds nothing);
     it cannot hold beside one or several (Supersede, or Contradict when trust or time forbid that or nobody can tell, or an
     Add that is over already when the neighbour is the newer one); else Add. Neighbours are tried from the nearest; ties by id.
     """
@@ -86,32 +92,67 @@ def _judged(
 
 
 def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
+    """Count the repetition; one that is no new statement changes nothing but what it adds to the words."""
+    given = _with_what_is_given(memory, stored)
+    known = _heard_before(memory.provenance, stored)
+    if known and given == stored:
+        return Skip(content=memory.content, reason=known, memory_id=stored.id)
+    given = replace(given, updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms))
+    if known:
+        return Merge(memory=given, reason=known)
     mine, theirs = memory.provenance, stored.provenance
-    spans = {theirs.span, *stored.evidence}
-    if mine.session_id and mine.span in spans and mine.session_id == theirs.session_id:
-        return Skip(content=memory.content, reason=f"captured already as {stored.id}")
-    if mine.session_id and (mine.host, mine.session_id) == (theirs.host, theirs.session_id):
-        return Skip(content=memory.content, reason=f"said before in this session: {stored.id}")
-    if mine.source == theirs.source and not mine.session_id and mine.span == theirs.span:
-        return Merge(memory=stored, reason=f"stored already as {stored.id}")
     evidence = stored.evidence
-    if mine.span and mine.span not in spans:
+    if mine.span and mine.span not in (theirs.span, *evidence):
         evidence = (*evidence, mine.span)[-MAX_EVIDENCE:]
-    vouched = replace(theirs, tier=max(theirs.tier, mine.tier))
     merged = replace(
-        stored,
+        given,
         frequency=stored.frequency + 1,
         importance=min(1.0, max(stored.importance, memory.importance) + MERGE_IMPORTANCE),
         confidence=max(stored.confidence, memory.confidence),
         sensitivity=most_sensitive(stored.sensitivity, memory.sensitivity),
-        pinned=stored.pinned or memory.pinned,
         evidence=evidence,
-        updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms),
-        provenance=vouched,
+        provenance=replace(theirs, tier=max(theirs.tier, mine.tier)),
         status="active" if "active" in (stored.status, memory.status) else stored.status,
-        trigger=memory.trigger if stored.trigger.empty else stored.trigger,
     )
     return Merge(memory=merged, reason=_told(stored, judgment))
+
+
+def _heard_before(mine: Provenance, stored: Memory) -> str:
+    """Why these words are no further statement: they are the same ones read again, or a session's second time; "" = they are."""
+    theirs = stored.provenance
+    spans = {theirs.span, *stored.evidence}
+    if mine.session_id:
+        if mine.span in spans and mine.session_id == theirs.session_id:
+            return f"captured already as {stored.id}"
+        same = (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
+        return f"said before in this session: {stored.id}" if same else ""
+    # A person who says it once more means it; a file and an agent say the same words again whenever they are asked.
+    by_hand = mine.tier is TrustTier.USER and not mine.host
+    read_again = mine.source == theirs.source and mine.span == theirs.span and not by_hand
+    return f"stored already as {stored.id}" if read_again else ""
+
+
+def _with_what_is_given(memory: Memory, stored: Memory) -> Memory:
+    """The stored memory with the pin, the files and the trigger that came with the words, where these are trusted as much."""
+    if memory.provenance.tier < stored.provenance.tier:
+        return replace(stored, trigger=memory.trigger if stored.trigger.empty else stored.trigger)
+    files = stored.files
+    if memory.provenance.source != _HEARD:
+        files = tuple(dict.fromkeys((*files, *memory.files)))[: max(MAX_FILES, len(files))]
+    return replace(
+        stored,
+        pinned=stored.pinned or memory.pinned,
+        trigger=_better(memory.trigger, stored.trigger),
+        files=files,
+        entities=stored.entities if files == stored.files else link_entities(stored.content, files=files),
+    )
+
+
+def _better(mine: Trigger, theirs: Trigger) -> Trigger:
+    """The trigger of the better maker; of two made from words the first one, unless it says nothing."""
+    if MAKER_RANK[mine.maker] < MAKER_RANK[theirs.maker]:
+        return theirs
+    return mine if MAKER_RANK[mine.maker] > 0 or theirs.empty else theirs
 
 
 def _other_error(memory: Memory, stored: Memory) -> bool:
