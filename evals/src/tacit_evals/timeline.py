@@ -22,8 +22,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.config.home import Home
+from tacit.daemon.lifecycle import end_daemon
 from tacit.hosts.probe import claude_code
-from tacit.hosts.probe.process import end_daemon, run_client
+from tacit.hosts.probe.process import run_client
 from tacit.hosts.probe.stub_model import StubModel
 from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy
 from tacit_evals.timing import Row, print_rows, write_json

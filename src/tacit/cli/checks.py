@@ -171,7 +171,7 @@ def trial(place: Surroundings, folder: Path) -> Generator[Trial]:
     import shutil
 
     from tacit.app.wiring import open_engine
-    from tacit.hosts.probe.process import end_daemon
+    from tacit.daemon.lifecycle import end_daemon
     from tacit.model.scope import UNIVERSAL
 
     home = Home(folder / "home")

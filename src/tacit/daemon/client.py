@@ -21,9 +21,8 @@ from typing import Any
 from tacit import __version__
 from tacit.config.home import Home
 from tacit.daemon.launcher import hook_source
-from tacit.daemon.lifecycle import ask_health, read_facts, version_key
+from tacit.daemon.lifecycle import ask_health, is_running, read_facts, version_key
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, error_of
-from tacit.hosts.probe.process import is_running
 from tacit.providers.unix_http import ask
 
 LAST_MOMENTS_S = 5.0

@@ -1,7 +1,7 @@
 """Exactly one daemon per home: its lock, its socket and the facts about it.
 
 In: a home. Out: a claim that holds the lock and the bound socket until it is released. A stale socket is removed, but
-only by whoever holds the lock. Never kills another process; a newer daemon is left alone.
+only by whoever holds the lock. Only `end_daemon` ends another process; a newer daemon is left alone.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import socket
 import time
 from collections.abc import Mapping
@@ -163,6 +164,52 @@ def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
         except (OSError, ValueError):
             return None
     return cast(dict[str, object], found) if isinstance(found, dict) else None
+
+
+def daemon_pid(daemon_file: Path) -> int | None:
+    """Process id of the daemon that wrote `daemon_file`, or None when it is not running."""
+    try:
+        fields: object = json.loads(daemon_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    pid = cast(dict[str, object], fields).get("pid") if isinstance(fields, dict) else None
+    return pid if isinstance(pid, int) and is_running(pid) else None
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of this id lives; one that ended but was not collected yet does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if Path("/proc/self/stat").exists():
+            return False
+    except OSError:
+        return False
+    else:
+        return stat.rpartition(")")[2].split()[0] != "Z"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:
+    """End the daemon that wrote `daemon_file`: ask with SIGTERM, insist with SIGKILL. True when none is left."""
+    pid = daemon_pid(daemon_file)
+    if pid is None:
+        return True
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            if not is_running(pid):
+                return True
+            time.sleep(0.02)
+    return False
 
 
 def _bind(home: Home) -> socket.socket:

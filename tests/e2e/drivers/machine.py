@@ -21,8 +21,8 @@ from typing import Any, Self
 from tacit.config.home import Home
 from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
+from tacit.daemon.lifecycle import is_running
 from tacit.errors import TacitError
-from tacit.hosts.probe.process import is_running
 
 RULE = "Always run ruff before every commit"
 PATIENT_MS = "20000"

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from tacit.daemon import lifecycle
 from tacit.hosts.probe import process
 from tacit.hosts.probe.stub_model import StubModel
 
@@ -47,8 +48,8 @@ class Sandbox:
             process.end_group(started.pid)
             started.wait(30)
         self._note_daemon()
-        ended = process.end_daemon(self.daemon_file, timeout_s=30)
-        left = [pid for pid in self._daemons if process.is_running(pid)]
+        ended = lifecycle.end_daemon(self.daemon_file, timeout_s=30)
+        left = [pid for pid in self._daemons if lifecycle.is_running(pid)]
         for pid in left:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -163,7 +164,7 @@ class Sandbox:
     def daemon_pid(self) -> int | None:
         """Process id of the running daemon, or None."""
         self._note_daemon()
-        return process.daemon_pid(self.daemon_file)
+        return lifecycle.daemon_pid(self.daemon_file)
 
     def wait_for_daemon(self, *, timeout_s: float = 60.0) -> int:
         end = time.monotonic() + timeout_s
@@ -190,9 +191,9 @@ class Sandbox:
         pid = self.wait_for_daemon()
         os.kill(pid, signal.SIGKILL)
         end = time.monotonic() + 60
-        while process.is_running(pid) and time.monotonic() < end:
+        while lifecycle.is_running(pid) and time.monotonic() < end:
             time.sleep(0.01)
-        assert not process.is_running(pid)
+        assert not lifecycle.is_running(pid)
         return pid
 
     def start(self, command: list[str], environment: dict[str, str], **how) -> subprocess.Popen:
@@ -204,5 +205,5 @@ class Sandbox:
         return started
 
     def _note_daemon(self) -> None:
-        if pid := process.daemon_pid(self.daemon_file):
+        if pid := lifecycle.daemon_pid(self.daemon_file):
             self._daemons.add(pid)

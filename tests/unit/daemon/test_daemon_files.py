@@ -16,7 +16,16 @@ import pytest
 from tacit.config.home import Home
 from tacit.daemon.client import DaemonClient, hook_failures
 from tacit.daemon.launcher import refresh_launcher, write_launcher
-from tacit.daemon.lifecycle import DaemonFacts, ask_health, claim, read_facts, write_facts
+from tacit.daemon.lifecycle import (
+    DaemonFacts,
+    ask_health,
+    claim,
+    daemon_pid,
+    end_daemon,
+    is_running,
+    read_facts,
+    write_facts,
+)
 from tacit.daemon.logs import start_log
 from tacit.daemon.spool import drain
 from tacit.errors import (
@@ -330,3 +339,17 @@ def test_nobody_talks_to_a_socket_in_an_open_folder_below_tmp(tmp_path, mode):
     finally:
         home.socket.unlink(missing_ok=True)
         folder.rmdir()
+
+
+def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
+    file = tmp_path / "daemon.json"
+    assert daemon_pid(file) is None
+    assert end_daemon(file)
+    file.write_text("{broken")
+    assert daemon_pid(file) is None
+    with subprocess.Popen(["sleep", "60"]) as process:
+        file.write_text(json.dumps({"pid": process.pid}))
+        assert daemon_pid(file) == process.pid
+        assert end_daemon(file, timeout_s=30)
+        assert daemon_pid(file) is None
+    assert is_running(os.getpid())

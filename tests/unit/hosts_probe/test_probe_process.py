@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import time
 from pathlib import Path
 
-from tacit.hosts.probe.process import clean_environment, daemon_pid, end_daemon, is_running, run_client
+from tacit.daemon.lifecycle import is_running
+from tacit.hosts.probe.process import clean_environment, run_client
 
 
 def test_clients_inherit_nothing_from_the_caller(tmp_path: Path, monkeypatch):
@@ -28,17 +26,3 @@ def test_a_client_that_hangs_ends_with_its_children(tmp_path: Path):
     while is_running(child) and time.monotonic() < end:
         time.sleep(0.01)
     assert not is_running(child)
-
-
-def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
-    file = tmp_path / "daemon.json"
-    assert daemon_pid(file) is None
-    assert end_daemon(file)
-    file.write_text("{broken")
-    assert daemon_pid(file) is None
-    with subprocess.Popen(["sleep", "60"]) as process:
-        file.write_text(json.dumps({"pid": process.pid}))
-        assert daemon_pid(file) == process.pid
-        assert end_daemon(file, timeout_s=30)
-        assert daemon_pid(file) is None
-    assert is_running(os.getpid())

@@ -5,7 +5,6 @@ The client gets nothing of the caller's environment but what is given here, and 
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where clients find git, node and a shell when the caller names no other folders."""
@@ -89,49 +87,3 @@ def end_group(pid: int) -> None:
     """Kill the process group that `pid` leads; nothing happens when it is gone."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-
-
-def daemon_pid(daemon_file: Path) -> int | None:
-    """Process id of the daemon that wrote `daemon_file`, or None when it is not running."""
-    try:
-        fields: object = json.loads(daemon_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    pid = cast(dict[str, object], fields).get("pid") if isinstance(fields, dict) else None
-    return pid if isinstance(pid, int) and is_running(pid) else None
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process of this id lives; one that ended but was not collected yet does not."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        if Path("/proc/self/stat").exists():
-            return False
-    except OSError:
-        return False
-    else:
-        return stat.rpartition(")")[2].split()[0] != "Z"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:
-    """End the daemon that wrote `daemon_file`: ask with SIGTERM, insist with SIGKILL. True when none is left."""
-    pid = daemon_pid(daemon_file)
-    if pid is None:
-        return True
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.kill(pid, number)
-        end = time.monotonic() + timeout_s
-        while time.monotonic() < end:
-            if not is_running(pid):
-                return True
-            time.sleep(0.02)
-    return False
