@@ -110,6 +110,18 @@ def test_what_has_gone_its_own_way_is_left_alone(place, other):
     assert "decimals" in other.engine.show(name).content
 
 
+def test_an_own_export_that_nobody_vouches_for_states_nothing_once_more(place):
+    fill(place)
+    file, before = place.export(), place.everything()
+    assert place.counts(file) == {"unchanged": 3}
+    assert place.counts(file, Wanted(again=True)) == {"unchanged": 3}
+    assert place.everything() == before
+    british = next(m for m in place.engine.list_memories(MemoryFilter()) if "British" in m.content)
+    place.engine.forget(british.id)
+    assert place.counts(file) == {"unchanged": 3}
+    assert place.counts(file, Wanted(again=True)) == {"unchanged": 2, "add": 1}
+
+
 def test_an_export_that_nobody_vouches_for_waits_for_the_user(place, other):
     fill(place)
     report = other.take(place.export())

@@ -16,7 +16,7 @@ from pathlib import Path
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.transfer.edited import EditedImport
+from tacit.app.transfer.edited import LIVE, EditedImport
 from tacit.app.transfer.markdown import is_markdown, read_markdown, write_markdown
 from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import (
@@ -36,6 +36,7 @@ from tacit.capture.importing.opening import head_of, lines_of, read_text
 from tacit.capture.importing.recognise import find_readers
 from tacit.capture.pipeline import CapturePipeline
 from tacit.errors import InvalidInput, UnknownKind
+from tacit.model.ids import content_hash
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.upkeep.reindex import reindex
@@ -45,6 +46,8 @@ BATCH = 16
 """Statements of one transaction: within one every pair is judged, across them only the nearest."""
 KEY_CHARS = 12
 LISTED = 1_000_000
+OURS = "tacit"
+"""The tool of a line of our own export that nobody vouches for."""
 Progress = Callable[[int], None]
 
 
@@ -241,10 +244,11 @@ class Transfer:
         wanted, tally = run.wanted, run.tally
         name = f"imported/{tool}/{_short(str(scope))}"
         known = _keys(self._store.get_value(name))
+        ours = self._as_it_is(items, scope, again=wanted.again) if tool == OURS else set[str]()
         fresh: dict[str, Foreign] = {}
         for item in items:
             key = _key(item)
-            if key in fresh or (key in known and not wanted.again):
+            if key in fresh or (key in known and not wanted.again) or item.original_id in ours:
                 tally.add(ImportLine(action="unchanged", where=item.where, text=item.content))
             else:
                 fresh[key] = item
@@ -270,6 +274,15 @@ class Transfer:
         for item, change in zip(fresh.values(), changes, strict=True):
             tally.change(change, item.where)
 
+    def _as_it_is(self, items: Sequence[Foreign], scope: Scope, *, again: bool) -> set[str]:
+        """Ids of those that are this store's own in the same words: taken out and in, they are not stated once more."""
+        said = {item.original_id: content_hash(item.content) for item in items}
+        return {
+            memory.id
+            for memory in self._store.get(list(said), scope=ScopeFilter.of(scope, UNIVERSAL))
+            if memory.content_hash == said[memory.id] and not (again and memory.status not in LIVE)
+        }
+
 
 def _statement(line: object, name: str, owners: Owners) -> Foreign | Refused | None:
     """A line of an export that nobody vouches for: what it says and of which project, without its claims about who said it."""
@@ -281,7 +294,7 @@ def _statement(line: object, name: str, owners: Owners) -> Foreign | Refused | N
         return None
     memory = line.newest
     return Foreign(
-        tool="tacit",
+        tool=OURS,
         original_id=memory.id,
         content=memory.content,
         kind=memory.kind,
