@@ -7,6 +7,7 @@ in whatever case; cut short it is known by its first `HEAD` words. Pure.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -23,20 +24,32 @@ _BOUND = re.compile(r'"\s*[:,]\s*["\[{]')
 _GAP = 12
 _CUT = ("...", "…")
 _Token = tuple[int, int, str]
+_Words = tuple[str, ...]
 
 
 class ForgottenWords:
-    """The words of some statements. Safe to use from several threads."""
+    """The words of some statements. Safe to use from several threads.
+
+    Statements are found by their first `HEAD` words and stand in order, so that the cost of a text does not grow with their number.
+    """
 
     def __init__(self, statements: Iterable[str]) -> None:
         """Look for the words of `statements`; what is too short to be told from chance is passed over."""
-        self._by_first: dict[str, list[tuple[str, ...]]] = {}
+        self._short: set[_Words] = set()
+        self._long: dict[_Words, list[_Words]] = {}
+        self._lengths: dict[str, tuple[int, ...]] = {}
         known = {tuple(word for _, _, word in _tokens(text)) for text in statements}
-        for words in sorted(known, key=lambda one: (-len(one), one)):
-            if len(words) >= FEWEST or (words and len(words[0]) >= LONG_WORD):
-                self._by_first.setdefault(words[0], []).append(words)
-        rare = [max(words[:HEAD], key=len) for found in self._by_first.values() for words in found]
-        self._rare = tuple(dict.fromkeys(rare))
+        kept = [one for one in known if len(one) >= FEWEST or (one and len(one[0]) >= LONG_WORD)]
+        lengths: dict[str, set[int]] = {}
+        for words in sorted(kept):
+            if len(words) > HEAD:
+                self._long.setdefault(words[:HEAD], []).append(words)
+            else:
+                self._short.add(words)
+            lengths.setdefault(words[0], set()).add(min(len(words), HEAD))
+        # The most words first: what is found first is the longest.
+        self._lengths = {first: tuple(sorted(found, reverse=True)) for first, found in lengths.items()}
+        self._rare = frozenset(max(words[:HEAD], key=len) for words in kept)
         self.without = lru_cache(maxsize=KEPT_TEXTS)(self._without)
 
     def held_by(self, text: str) -> bool:
@@ -44,43 +57,80 @@ class ForgottenWords:
         return self.without(text) != text
 
     def _without(self, text: str) -> str:
-        folded = text.casefold()
-        if not any(word in folded for word in self._rare):
+        if self._rare.isdisjoint(map(str.casefold, _WORD.findall(text))):
             return text
         tokens = _tokens(text)
+        words = tuple(word for _, _, word in tokens)
         parts: list[str] = []
         end = at = 0
         while at < len(tokens):
-            run = max(
-                (_run(text, tokens, at, words) for words in self._by_first.get(tokens[at][2], ())), default=0
-            )
+            lengths = self._lengths.get(words[at])
+            run = self._run(text, tokens, words, at, lengths) if lengths else 0
             if run:
                 parts += [text[end : tokens[at][0]], PURGED]
                 end = tokens[at + run - 1][1]
             at += run or 1
         return "".join((*parts, text[end:])) if parts else text
 
+    def _run(
+        self, text: str, tokens: Sequence[_Token], words: _Words, at: int, lengths: Sequence[int]
+    ) -> int:
+        """How many tokens from `at` on are a statement's words, whole or cut short; 0 = none are. The most, of several."""
+        for length in lengths:
+            head = words[at : at + length]
+            longer = self._long.get(head)
+            if (longer or head in self._short) and _joined(text, tokens, at, length) == length:
+                return _longest(text, tokens, words, at, longer) if longer else length
+        return 0
+
 
 def _tokens(text: str) -> list[_Token]:
     return [(m.start(1), m.end(1), m[1].casefold()) for m in _WORD.finditer(text) if m[1]]
 
 
-def _run(text: str, tokens: Sequence[_Token], at: int, words: Sequence[str]) -> int:
-    """How many tokens from `at` on are `words`, whole or cut short; 0 = they are not."""
-    count = 0
-    while count < len(words) and at + count < len(tokens) and tokens[at + count][2] == words[count]:
-        if count and not _together(text[tokens[at + count - 1][1] : tokens[at + count][0]]):
-            break
+def _joined(text: str, tokens: Sequence[_Token], at: int, most: int) -> int:
+    """How many tokens from `at` on stand together, `most` at most."""
+    count = 1
+    while (
+        count < most
+        and at + count < len(tokens)
+        and _together(text[tokens[at + count - 1][1] : tokens[at + count][0]])
+    ):
         count += 1
-    if count == len(words):
-        return count
-    if count < HEAD:
-        return 0
+    return count
+
+
+def _longest(
+    text: str, tokens: Sequence[_Token], words: _Words, at: int, statements: Sequence[_Words]
+) -> int:
+    """The same for statements in order that share their first words: of these the next one on either side shares the most."""
+    most = max(map(len, statements))
+    said = words[at : at + _joined(text, tokens, at, most)]
+    place = bisect_left(statements, said)
+    count = max(_shared(one, said) for one in statements[max(0, place - 1) : place + 1])
     if at + count < len(tokens):  # the word at which the statement was cut
         _, end, half = tokens[at + count]
-        if words[count].startswith(half) and (text.startswith(_CUT, end) or end == len(text)):
-            return count + 1
+        if text.startswith(_CUT, end) or end == len(text):
+            cut = (*said[:count], half)
+            place = bisect_left(statements, cut)
+            if place < len(statements) and _begins(statements[place], cut):
+                return count + 1
     return count
+
+
+def _shared(one: _Words, other: _Words) -> int:
+    return next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _begins(statement: _Words, cut: _Words) -> bool:
+    count = len(cut) - 1
+    return (
+        len(statement) > count
+        and statement[:count] == cut[:count]
+        and statement[count].startswith(cut[count])
+    )
 
 
 def _together(between: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -36,3 +37,55 @@ def test_cleaning_twice_changes_nothing_more(statements, text):
     words = ForgottenWords(statements)
     once = words.without(text)
     assert words.without(once) == once
+
+
+WORDS = ("use", "used", "the", "port", "kaffeemühle", "of")
+SAID = st.lists(st.sampled_from(WORDS), min_size=2, max_size=13)
+
+
+def longest(statements, text):
+    """The most words of a statement that `text` begins with; the last may be cut. The slow way."""
+    words = text.removesuffix("...").split()
+
+    def shared(one):
+        count = next(
+            (i for i, (a, b) in enumerate(zip(one, words, strict=False)) if a != b), min(len(one), len(words))
+        )
+        if count == len(one) or count < 8:
+            return count if count == len(one) else 0
+        cut = count == len(words) - 1 and one[count].startswith(words[count])
+        return count + cut
+
+    return max(map(shared, statements), default=0)
+
+
+@given(st.lists(SAID, max_size=6), SAID, st.integers(0, 70))
+def test_of_several_statements_the_longest_run_goes(statements, said, cut):
+    text = f"{' '.join(said)[: cut + 1].rstrip()}..."
+    run = longest(statements, text)
+    left = " ".join([PURGED, *text.removesuffix("...").split()[run:]]) + "..."
+    after = ForgottenWords(map(" ".join, statements)).without(text)
+    if run:
+        assert after.startswith(PURGED)
+        assert ForgottenWords(map(" ".join, statements)).without(left) == after
+    else:
+        assert not after.startswith(PURGED)
+
+
+def calls(work):
+    made = []
+    sys.setprofile(lambda _frame, event, _: made.append(event) if event == "call" else None)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return len(made)
+
+
+def test_the_cost_of_a_text_does_not_grow_with_the_number_of_statements():
+    text = "Use the port of the harbour desk. " * 50
+    few, many = (
+        ForgottenWords([f"Use the port {number} of the billing desk" for number in range(count)])
+        for count in (3, 3000)
+    )
+    assert calls(lambda: many.without(text)) == calls(lambda: few.without(text))
