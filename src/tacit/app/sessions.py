@@ -4,6 +4,7 @@ The newest record of a session is kept in memory; the store is written by one ba
 signals, so that the answer need not wait for the disk. `flush` waits for it; a crash loses at most the last moments.
 It writes when nobody is waiting for an answer: on a busy machine it would otherwise take the processor from the next one.
 Of a session that has moved on meanwhile only the newest record is written, with the traces of all its signals.
+While another holds the store for longer than a writer waits (a purge, a check), what is to be written is kept and tried again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from time import monotonic
 
 from tacit.app.desk.feed import TraceFeed
 from tacit.app.redaction import Clean, clean_session, clean_trace, said_in
-from tacit.errors import NotFound
+from tacit.errors import NotFound, StoreBusy
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
@@ -29,6 +30,12 @@ BEHIND_S = 0.1
 """How long after the last signal the writer begins."""
 LATEST_S = 1.0
 """So long after its signal a record is written, however busy it is."""
+AGAIN_S = 1.0
+"""Pause after a write that the store was too busy for; the write itself waits for the store, too."""
+TRIES_S = 600.0
+"""So long a write is tried again; with the store held for longer it is given up."""
+_MOST_AT_END = 2
+"""So many writes wait for a busy store once this is to end; the others are given up."""
 
 
 class LiveSessions:
@@ -40,8 +47,13 @@ class LiveSessions:
         store: Store,
         clean: Callable[[SessionState], Clean],
         on_error: Callable[[BaseException], None],
+        again_s: float = AGAIN_S,
+        tries_s: float = TRIES_S,
     ) -> None:
-        """Keep records over `store`; `clean` gives what takes secrets out of a session's texts before they are stored."""
+        """Keep records over `store`; `clean` gives what takes secrets out of a session's texts before they are stored.
+
+        A write that the store is too busy for is tried again every `again_s` seconds for `tries_s`, and once more at `close`.
+        """
         self._store = store
         self._clean = clean
         self._on_error = on_error
@@ -52,9 +64,14 @@ class LiveSessions:
         self._last: Future[None] | None = None
         self._waiting: Counter[SessionKey] = Counter()
         self._traces: dict[SessionKey, list[Trace]] = {}
+        self._queued: set[SessionKey] = set()
         self._signal_s = 0.0
         self._deleted: OrderedDict[SessionKey, None] = OrderedDict()
         self._hurry = Event()
+        self._closing = Event()
+        self._again_s = again_s
+        self._tries_s = tries_s
+        self._in_vain = 0
         self.feed = TraceFeed()
 
     @contextmanager
@@ -104,12 +121,11 @@ class LiveSessions:
         if state.incognito:
             return
         with self._guard:
-            waiting = self._traces.get(state.key)
-            if waiting is None:
-                self._traces[state.key] = [] if trace is None else [trace]
-            elif trace is not None:
-                waiting.append(trace)
-        if waiting is None:
+            queued = state.key in self._queued
+            self._queued.add(state.key)
+            if trace is not None:
+                self._traces.setdefault(state.key, []).append(trace)
+        if not queued:
             self._submit(state.key, lambda: self._write(state.key))
 
     def later(self, key: SessionKey, write: Callable[[], None]) -> None:
@@ -117,7 +133,13 @@ class LiveSessions:
         self._submit(key, write)
 
     def _write(self, key: SessionKey) -> None:
+        """Store the newest record and the traces that wait; what cannot be stored now waits for the next write.
+
+        Raises:
+            StoreBusy: if another writes for too long.
+        """
         with self._guard:
+            self._queued.discard(key)
             traces = self._traces.pop(key, [])
             state = self._states.get(key)
         if state is None or state.incognito:
@@ -125,7 +147,12 @@ class LiveSessions:
         clean = self._clean(state)
         said = said_in(state) if traces else ()
         cleaned = [clean_trace(trace, clean, said=said) for trace in traces]
-        self._store.save_session(clean_session(state, clean), traces=cleaned)
+        try:
+            self._store.save_session(clean_session(state, clean), traces=cleaned)
+        except StoreBusy:
+            with self._guard:
+                self._traces[key] = [*traces, *self._traces.get(key, ())]
+            raise
         self.feed.publish(cleaned)
 
     def mute(self, session: SessionKey, *, muted: bool) -> SessionState:
@@ -168,7 +195,7 @@ class LiveSessions:
                 if self._hurry.wait(left):
                     break
             try:
-                write()
+                self._insist(write)
             except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already
                 self._on_error(error)
             finally:
@@ -181,13 +208,43 @@ class LiveSessions:
 
         when_answered(submit)
 
+    def _insist(self, write: Callable[[], None]) -> None:
+        """Have it written, however long another holds the store, within bounds.
+
+        Raises:
+            StoreBusy: if it was held for too long, or this is to end.
+        """
+        until = monotonic() + self._tries_s
+        while True:
+            ending = self._closing.is_set()
+            if self._in_vain >= _MOST_AT_END:
+                raise StoreBusy("Another program held the store for too long.")
+            try:
+                write()
+            except StoreBusy:
+                self._in_vain += ending
+                if ending or monotonic() >= until:
+                    raise
+            else:
+                return
+            self._closing.wait(self._again_s)
+
     def flush(self, *, timeout_s: float = 10.0) -> None:
-        """Wait until everything handed to the writer is in the store."""
+        """Wait until everything handed to the writer is in the store.
+
+        Raises:
+            StoreBusy: if that takes longer than `timeout_s`.
+        """
         last = self._last
         if last is not None and not last.done():
             self._hurry.set()
             try:
                 last.result(timeout=timeout_s)
+            except TimeoutError:
+                raise StoreBusy(
+                    "What was said last is not stored yet: another program writes to the store.",
+                    hint="Try again in a moment.",
+                ) from None
             finally:
                 self._hurry.clear()
 
@@ -197,6 +254,7 @@ class LiveSessions:
         return len(self._states)
 
     def close(self) -> None:
-        """Write what is left and stop."""
+        """Write what is left, each once more at most, and stop."""
+        self._closing.set()
         self._hurry.set()
         self._writer.shutdown(wait=True)

@@ -1,0 +1,101 @@
+"""What a signal left is written also when another holds the store for long; nothing waits for ever."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+
+import pytest
+
+from samples import NOW_MS
+from tacit.app.sessions import LiveSessions
+from tacit.backends.fake import FakeStore
+from tacit.errors import StoreBusy
+from tacit.model.pack import Surface
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.situation import Situation
+from tacit.model.trace import Trace
+from tacit.providers.clock import FakeClock
+
+KEY = SessionKey(host="h", session_id="1")
+STATE = SessionState(key=KEY, project_id="shop")
+
+
+class HeldStore(FakeStore):
+    """Another writes for so many tries."""
+
+    def __init__(self, busy: int) -> None:
+        super().__init__(clock=FakeClock(now_ms=NOW_MS))
+        self.busy = busy
+        self.tries = 0
+
+    def _wait(self):
+        self.tries += 1
+        if self.tries <= self.busy:
+            raise StoreBusy("Another program writes.")
+
+    def save_session(self, state, *, traces=()):
+        self._wait()
+        super().save_session(state, traces=traces)
+
+    def put_value(self, name, value):
+        self._wait()
+        super().put_value(name, value)
+
+
+def trace(name):
+    return Trace(
+        id=name, session=str(KEY), turn=1, epoch=0, surface=Surface.PROMPT, at_ms=NOW_MS, preset="focused",
+        text="What?", situation=Situation(), stages=(),
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def live(store, **bounds):
+    errors = []
+    made = LiveSessions(
+        store=store, clean=lambda _: lambda text: text, on_error=errors.append, again_s=0.01, **bounds
+    )
+    try:
+        yield made, errors
+    finally:
+        made.close()
+
+
+def ids(store):
+    return [one.id for one in store.list_traces(limit=9)][::-1]
+
+
+def test_a_store_that_is_busy_for_long_costs_no_record_and_no_trace():
+    store = HeldStore(busy=3)
+    with live(store) as (sessions, errors):
+        sessions.save(STATE, trace=trace("trc_1"))
+        sessions.later(KEY, lambda: store.put_value("announced:", "1"))
+        sessions.save(replace(STATE, turn=2), trace=trace("trc_2"))
+        sessions.flush()
+        assert store.load_session(KEY) == replace(STATE, turn=2)
+        assert ids(store) == ["trc_1", "trc_2"]
+        assert (store.get_value("announced:"), errors, store.tries > 3) == ("1", [], True)
+
+
+def test_a_write_that_was_given_up_goes_with_the_next_one():
+    store = HeldStore(busy=1)
+    with live(store, tries_s=0.0) as (sessions, errors):
+        sessions.save(STATE, trace=trace("trc_1"))
+        sessions.flush()
+        assert (ids(store), len(errors)) == ([], 1)
+        sessions.save(STATE, trace=trace("trc_2"))
+        sessions.flush()
+        assert (ids(store), len(errors)) == (["trc_1", "trc_2"], 1)
+
+
+def test_closing_does_not_wait_for_ever_and_a_wait_ends_with_the_stores_own_error():
+    store = HeldStore(busy=10_000)
+    with live(store) as (sessions, errors):
+        for number in range(9):
+            sessions.save(replace(STATE, key=replace(KEY, session_id=str(number))))
+        with pytest.raises(StoreBusy, match="not stored yet"):
+            sessions.flush(timeout_s=0.05)
+        tries = store.tries
+    assert [type(one) for one in errors] == [StoreBusy] * 9
+    assert store.tries <= tries + 3
