@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -53,22 +54,25 @@ def unseen(done: int, whole: int) -> None:
     """Progress that nobody looks at."""
 
 
-def find_problems(
-    connection: sqlite3.Connection, progress: Callable[[int, int], None] = unseen
-) -> tuple[str, ...]:
-    """Examine the whole file inside the writer's transaction (the text indexes are checked by a command)."""
-    problems: list[str] = []
-    steps: list[Callable[[sqlite3.Connection], list[str]]] = [
-        _damage,
-        _lost_parents,
-        *(partial(_disagreeing, index) for index in ("text_words", "text_code")),
-        *(partial(_miscounted, sql, sentence) for sql, sentence in _COUNTS),
-    ]
-    for done, step in enumerate(steps):
-        progress(done, len(steps))
-        problems += step(connection)
-    progress(len(steps), len(steps))
-    return tuple(problems)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """One step of the examination: sentences about what is wrong. `writes` = it needs the writer, as a command does."""
+
+    find: Callable[[sqlite3.Connection], list[str]]
+    writes: bool = False
+
+
+def examinations() -> tuple[Examination, ...]:
+    """The whole examination, step by step: each sees a consistent store by itself, and only two hold the writer.
+
+    The text indexes are checked by a command; between them others get their turn.
+    """
+    first, second = (
+        Examination(find=partial(_disagreeing, index), writes=True) for index in ("text_words", "text_code")
+    )
+    read = [_damage, _lost_parents, *(partial(_miscounted, sql, sentence) for sql, sentence in _COUNTS)]
+    steps = [Examination(find=one) for one in read]
+    return (*steps[:2], first, *steps[2:], second)
 
 
 def _damage(connection: sqlite3.Connection) -> list[str]:

@@ -376,9 +376,16 @@ class SqliteStore:
         return found
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
-        """See the port. Reads the whole file; writers wait meanwhile."""
-        with self._database.write(durable=False) as connection:
-            return health.find_problems(connection, progress or health.unseen)
+        """See the port. Reads the whole file; writers wait for no more than the check of one text index."""
+        told = progress or health.unseen
+        problems: list[str] = []
+        steps = health.examinations()
+        for done, step in enumerate(steps):
+            told(done, len(steps))
+            with self._database.write(durable=False) if step.writes else self._database.read() as connection:
+                problems += step.find(connection)
+        told(len(steps), len(steps))
+        return tuple(problems)
 
     def backup(self, target: Path) -> None:
         """See the port."""
