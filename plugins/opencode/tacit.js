@@ -13,7 +13,8 @@ import { join, resolve } from "node:path"
 // `tacit install opencode` fills this line in; TACIT_HOME wins over it.
 const INSTALLED = { home: "", launcher: "" }
 
-const NAMED_MS = Math.min(Number(process.env.TACIT_HOOK_DEADLINE_MS) || 0, 60000) // as for the hooks of other hosts
+const NAMED = process.env.TACIT_HOOK_DEADLINE_MS || ""
+const NAMED_MS = /^\d+$/.test(NAMED) ? Math.min(Number(NAMED), 60000) : 0 // as for the hooks of other hosts
 const PROMPT_MS = NAMED_MS > 0 ? NAMED_MS : 400
 const START_MS = NAMED_MS > 0 ? NAMED_MS : 800
 const TOOL_MS = NAMED_MS > 0 ? NAMED_MS : 400

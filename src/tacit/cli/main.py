@@ -35,6 +35,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_WrongUsage: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+"""What the parser raises; typer shows no more of it than its subclasses."""
 START = "Set up"
 MEMORIES = "Memories"
 RUNNING = "Running"
@@ -137,11 +139,23 @@ def run(arguments: Sequence[str], *, surroundings: Surroundings | None = None) -
             from tacit.cli.surroundings import use
 
             use(surroundings)
-        _tree()(list(arguments), prog_name="tacit")
+        # For programs the parser's own complaints are raised, to be said as JSON like every other error.
+        code = _tree()(list(arguments), prog_name="tacit", standalone_mode=not as_json)
+        return code if isinstance(code, int) else 0
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 0 if left.code is None else 1
     except KeyboardInterrupt:
         return 130
+    except typer.Abort:
+        from tacit.cli.terminal.output import print_problem
+
+        print_problem("aborted", "Aborted.")
+        return 1
+    except _WrongUsage as error:
+        from tacit.cli.terminal.output import print_problem
+
+        print_problem("wrong_usage", error.format_message(), hint=_usage_of(error))
+        return error.exit_code
     except TacitError as error:
         from tacit.cli.terminal.output import exit_code, print_error
 
@@ -152,7 +166,12 @@ def run(arguments: Sequence[str], *, surroundings: Surroundings | None = None) -
         from tacit.cli.crash import report_crash
 
         return report_crash(error, as_json=as_json)
-    return 0
+
+
+def _usage_of(error: Any) -> str:
+    """How the command that was used wrongly is asked for its options."""
+    at = getattr(error, "ctx", None)
+    return f"`{at.command_path} --help` shows how." if at is not None else ""
 
 
 def main() -> None:

@@ -151,6 +151,11 @@ def list_(
 ) -> None:
     """List memories, newest first."""
     if changes:
+        chosen = given(TEXT=text, **{"--kind": kind, "--status": status, "--as-of": as_of})
+        if chosen:
+            raise typer.BadParameter(
+                f"--changes lists everything that was written: it takes no {next(iter(chosen))}."
+            )
         from tacit.cli.care.review import list_changes
 
         list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
@@ -226,16 +231,18 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
 def edit(
     memory: MemoryId,
     content: Annotated[str, typer.Option(help="New statement.")] = "",
-    kind: Kind = "",
+    kind: Annotated[str, typer.Option("--kind", help="New kind: preference, decision, fact, ...")] = "",
     when: When = "",
-    scope: ScopeText = "",
+    scope: Annotated[
+        str, typer.Option("--scope", help="New scope: universal, language:python, project:ID.")
+    ] = "",
     importance: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="0 to 1.")] = None,
     pin: Annotated[
         bool | None, typer.Option("--pin/--unpin", help="Pack it first where a preset pins.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a memory. Editing confirms it; its history keeps the old version."""
+    """Change a memory; what is left out stays as it is. Editing confirms it; its history keeps the old version."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 

@@ -14,8 +14,9 @@ HEAD = """# Commands
 
 Made from `src/tacit/cli/` by `python -m tacit.cli.reference`; do not edit by hand.
 
-Every command takes `--json` (one JSON document on standard output, errors as one JSON line on standard error) and
-`--help`. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell.
+Every command takes `--json` (one JSON document on standard output, errors as one JSON line with `code`, `message` and `hint` on
+standard error; wrong usage has the code `wrong_usage`) and `--help`; for `eval` alone `--json FILE` names the file of its
+scorecard. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell.
 
 Commands on memories ask the daemon and start it when none runs; `status`, `stop` and `logs` start none; `demo`, `restore`,
 `reindex`, `export` and `import PATH` work in their own process.
@@ -28,7 +29,8 @@ MEANINGS = {
     0: "done",
     1: "something broke, or you declined",
     2: "wrong usage",
-    10: "`doctor` or `demo` found a problem, or `import` a file it cannot read; everything was reported",
+    10: "`doctor` or `demo` found a problem, `import` a file or line it cannot take, or `purge` a place it could not clean;"
+    " everything was reported",
     130: "interrupted",
 }
 

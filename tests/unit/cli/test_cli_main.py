@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+import typer
 
 from tacit import __version__
 from tacit.cli.main import run
@@ -54,6 +55,28 @@ def test_an_error_is_json_where_json_was_asked_for(tacit):
     said = tacit("list", "--json", place=broken(tacit, DaemonNewer("Newer.", hint="Upgrade.")))
     assert said.code == 7
     assert json.loads(said.err) == {"code": "daemon_newer", "message": "Newer.", "hint": "Upgrade."}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("remember", "  "), ("recall", "x", "--budget", "-1"), ("show",), ("edit", "mem_1"), ("list", "--new")],
+)
+def test_wrong_usage_is_json_where_json_was_asked_for(tacit, words):
+    said = tacit(*words, "--json")
+    assert (said.code, said.out) == (2, "")
+    told = json.loads(said.err)
+    assert said.err.count("\n") == 1
+    assert told["code"] == "wrong_usage"
+    assert told["hint"] == f"`tacit {words[0]} --help` shows how."
+    assert told["message"]
+
+
+def test_help_and_what_is_declined_keep_their_exit_codes_with_json(tacit):
+    assert tacit("remember", "--json", "--help").code == 0
+    said = tacit("list", "--json", place=broken(tacit, typer.Exit(1)))
+    assert (said.code, said.out, said.err) == (1, "", "")
+    said = tacit("list", "--json", place=broken(tacit, typer.Abort()))
+    assert (said.code, json.loads(said.err)["code"]) == (1, "aborted")
 
 
 def test_an_interrupt_is_quiet(tacit):

@@ -74,6 +74,21 @@ def test_a_secret_in_a_changed_trigger_is_refused(tacit):
     assert "`when`" in said.err
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("tabs",), "TEXT"),
+        (("--kind", "fact"), "--kind"),
+        (("--status", "all"), "--status"),
+        (("--as-of", "2026-11-21"), "--as-of"),
+    ],
+)
+def test_what_was_written_is_not_filtered_and_says_so(tacit, words, named):
+    said = tacit("list", "--changes", *words)
+    assert said.code == 2
+    assert f"it takes no {named}." in said.err
+
+
 def test_nothing_to_remember_is_wrong_usage(tacit):
     assert tacit("remember", "  ").code == 2
 

@@ -94,3 +94,9 @@ def test_a_bar_is_as_long_as_its_share():
     assert bar(1, 32, width=4) == "▏"  # an eighth of a character
     assert bar(1, 10_000, width=4) == "▏"  # something is never nothing
     assert bar(0, 10) == bar(0, 0) == ""
+
+
+def test_an_empty_store_is_told_as_one(tacit):
+    first, *_ = tacit("stats").out.splitlines()
+    assert first == "Nothing is stored."
+    assert "; 0 that you stated" not in tacit("stats").out

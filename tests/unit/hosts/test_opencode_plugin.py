@@ -23,11 +23,11 @@ def run(tmp_path: Path) -> Any:
     copy.write_text(PLUGIN.read_text())
     (tmp_path / "bin").mkdir()
 
-    def scenario(name: str) -> Any:
+    def scenario(name: str, **environment: str) -> Any:
         answer = subprocess.run(
             [str(NODE), str(DRIVER), str(copy), name],
             capture_output=True, text=True, timeout=50,
-            env={"HOME": str(tmp_path), "TACIT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+            env={"HOME": str(tmp_path), "TACIT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **environment},
         )  # fmt: skip
         assert answer.returncode == 0, answer.stderr
         return json.loads(answer.stdout)
@@ -122,6 +122,12 @@ def test_a_deleted_session_is_told_and_forgotten(run: Any) -> None:
     found = run("deleted")
     assert [event["sessionID"] for event in found["told"]] == ["s1"]
     assert found["starts"] == 2
+
+
+@pytest.mark.parametrize("named", ["500.5", "1e3", "-1", "soon"])
+def test_a_deadline_that_is_no_whole_number_is_not_taken(run: Any, named: str) -> None:
+    found = run("start_text", TACIT_HOOK_DEADLINE_MS=named)
+    assert found["first"] == ["You are x <env> y", "START"]
 
 
 def test_a_daemon_that_never_answers_costs_no_more_than_its_deadline(run: Any) -> None:

@@ -15,11 +15,14 @@ MOST_LINES = 31
 
 def stored(store: Stored) -> None:
     """Memories by kind."""
+    if not store["by_status"]:
+        print_line("Nothing is stored.")
+        return
     print_rows(
         "",
         ("kind", "memories"),
         [(name, str(n)) for name, n in store["by_kind"].items()],
-        empty="Nothing is stored.",
+        empty="Nothing is remembered now.",
     )
     told = ", ".join(f"{n} {name}" for name, n in store["by_status"].items())
     print_line(

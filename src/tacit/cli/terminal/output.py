@@ -41,7 +41,7 @@ EXIT_CODES: tuple[tuple[type[TacitError], int], ...] = (
 """Error class -> exit status; the first that fits holds. 0 = done, 1 = something broke, 2 = wrong usage, 130 = interrupted."""
 
 SOME_PROBLEM = 10
-"""`doctor` and `status` found a problem; everything was reported."""
+"""Some of it could not be done or is not well, and everything was reported; which commands end so stands in `reference`."""
 
 
 PIPE_WIDTH = 200
@@ -70,13 +70,17 @@ def console(*, stderr: bool = False) -> Console:
 def print_error(error: TacitError, *, as_json: bool) -> None:
     """Say on standard error what is wrong and what to do."""
     if as_json:
-        facts = {"code": error.code, "message": error.message, "hint": error.hint}
-        sys.stderr.write(json.dumps(facts) + "\n")
+        print_problem(error.code, error.message, hint=error.hint)
         return
     out = console(stderr=True)
     out.print(Text.assemble(("error", "red"), f" {plain(error.message)}"))
     if error.hint:
         out.print(Text(f"      {plain(error.hint)}"))
+
+
+def print_problem(code: str, message: str, *, hint: str = "") -> None:
+    """One error for a program: a JSON line on standard error."""
+    sys.stderr.write(json.dumps({"code": code, "message": message, "hint": hint}) + "\n")
 
 
 def print_warning(text: str) -> None:
