@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tacit.backends.changes import older
-from tacit.backends.purging import cleaned_json, holds_text
+from tacit.backends.purging import holds_text
 from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
@@ -25,6 +25,7 @@ from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Shown, TraceFilter
+from tacit.safety.json_texts import cleaned_json
 
 _T = TypeVar("_T")
 

@@ -1,95 +1,11 @@
-"""Stored values cleaned after the fact. In: a value's JSON and a function that cleans one text. Out: the JSON without it.
-
-What names things (ids, hashes, folders, scopes) stays as it is. A term that was read from a text goes where it holds a piece
-of what was taken out of that text.
-"""
+"""Which named values hold words that somebody said. In: a name. Out: yes or no. Pure."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from typing import cast
-
-from tacit.safety.lost_words import NOTHING_LOST, LostWords, lost_words
-
-Clean = Callable[[str], str]
-
-_NAMES = frozenset(
-    {
-        "id", "key", "session", "session_id", "host", "memory_id", "memory_ids", "content_hash", "superseded_by", "scope", "scopes", "project_id", "project_root",
-        "root", "cwd", "path", "transcript_path", "head", "kind", "status", "surface", "preset", "source_id", "target_id", "parent", "agent", "injected", "kept",
-        "digest_id", "todo_id", "seen_signal_keys", "name", "remote", "links", "type", "tier", "sensitivity",
-    }
-)  # fmt: skip
 _PLACES = ("init:", "languages:", "copies", "damaged_store")
 """Beginnings of the names of values that hold folders and names of languages, no text."""
-_TERMS = frozenset(
-    {
-        "objects",
-        "paths",
-        "commands",
-        "topics",
-        "tools",
-        "files",
-        "why",
-        "notes",
-        "recent_files",
-        "edited_files",
-    }
-)
-"""Lists of what was read from a text."""
-
-
-def cleaned_json(body: str, clean: Clean) -> str:
-    """`body` with every text in it cleaned; the same string when nothing was found."""
-    try:
-        value = cast("object", json.loads(body))
-    except ValueError:
-        return clean(body)
-    lost = NOTHING_LOST
-    for text in _texts(value):
-        lost |= lost_words(text, clean(text))
-    if not lost and all(clean(text) == text for text in _texts(value)):
-        return body
-    return json.dumps(_cleaned(value, clean, lost), ensure_ascii=False, separators=(",", ":"))
 
 
 def holds_text(name: str) -> bool:
     """Whether the named value `name` may hold words that somebody said."""
     return not name.startswith(_PLACES)
-
-
-def _texts(value: object, name: str = "") -> Iterator[str]:
-    if isinstance(value, str):
-        if name not in _NAMES:
-            yield value
-    elif isinstance(value, list):
-        for one in cast("list[object]", value):
-            yield from _texts(one, name)
-    elif isinstance(value, dict):
-        entity = "key" in value and set(cast("dict[str, object]", value)) == {"kind", "key"}
-        for key, one in cast("dict[str, object]", value).items():
-            yield from _texts(one, "" if entity and key == "key" else key)
-
-
-def _cleaned(value: object, clean: Clean, lost: LostWords, name: str = "") -> object:
-    if isinstance(value, str):
-        if name in _NAMES:
-            return value
-        return clean(lost.without(value) if name in ("signature", "error_signature") else value)
-    if isinstance(value, list):
-        items = cast("list[object]", value)
-        if name == "entities":
-            items = [one for one in items if not _entity_holds(one, clean, lost)]
-        elif name in _TERMS:
-            items = [one for one in items if not (isinstance(one, str) and lost.held_by(one))]
-        return [_cleaned(one, clean, lost, name) for one in items]
-    if isinstance(value, dict):
-        given = cast("dict[str, object]", value)
-        return {key: _cleaned(one, clean, lost, key) for key, one in given.items()}
-    return value
-
-
-def _entity_holds(entity: object, clean: Clean, lost: LostWords) -> bool:
-    key = cast("dict[str, object]", entity).get("key") if isinstance(entity, dict) else None
-    return isinstance(key, str) and (lost.held_by(key) or clean(key) != key)

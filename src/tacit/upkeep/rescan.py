@@ -1,7 +1,8 @@
 """Secrets taken out after the fact: every place where a home keeps text, by the rules that hold now.
 
-In: a store, its home, a function that cleans. Out: what changed, by place, and what could not be cleaned. Running it twice
-changes nothing more. Never touches a file outside the home but backups that this home made and knows of.
+In: a store, its home, a function that cleans, and for a purge one that takes records out of an export. Out: what changed, by
+place, and what could not be cleaned. Running it twice changes nothing more. Never touches a file outside the home but backups and exports
+that this home made and knows of.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tacit.config.home import Home
 from tacit.errors import StoreError
 from tacit.model.changes import Gone
 from tacit.ports.store import Store
-from tacit.upkeep.exported import without_records
+from tacit.safety.json_texts import cleaned_json
 
 COPIES = "copies"
 """Named value: a JSON list of the files that backups and exports were written to."""
 _MOST_COPIES = 200
 CleanAt = Callable[[str, str], str]
+Records = Callable[[str, CleanAt, Gone], str]
+"""An export's text without the records of what is gone; other memories keep their words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +65,19 @@ def known_copies(store: Store) -> tuple[Path, ...]:
     return tuple(Path(str(path)) for path in listed) if isinstance(listed, list) else ()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def rescan(store: Store, home: Home, clean: CleanAt, *, dry_run: bool, gone: Gone | None = None) -> Rescan:
+def rescan(
+    store: Store,
+    home: Home,
+    clean: CleanAt,
+    *,
+    dry_run: bool,
+    gone: Gone | None = None,
+    records: Records | None = None,
+) -> Rescan:
     """Clean tables, indexes, logs, start blocks, what waits in the spool, and known backups and exports.
 
-    With `gone` that is removed from all of them, too; see `Store.rewrite_texts`.
+    With `gone` that is removed from all of them, too, see `Store.rewrite_texts`; from exports by `records`, without which they are cleaned
+    as any text.
 
     Raises:
         StoreError: if the store itself cannot be written; nothing of it is changed then.
@@ -79,10 +92,11 @@ def rescan(store: Store, home: Home, clean: CleanAt, *, dry_run: bool, gone: Gon
         files.update(_drop_derived(home))
     for path in copies:
         if path.suffix in (".jsonl", ".json", ".md", ".txt"):
-            if gone is None:
+            if gone is None or records is None:
                 _file(path, clean, files, str(path), left, dry_run=dry_run)
             else:
-                _export(path, clean, gone, files, left, dry_run=dry_run)
+                without = partial(_export, records, clean, gone)
+                _rewrite(path, without, files, str(path), left, dry_run=dry_run)
             continue
         try:
             found = store.rewrite_texts(clean, dry_run=dry_run, copy=path, gone=gone)
@@ -117,7 +131,7 @@ def _file(
     """Clean a file of text in place, so that a process that appends to it goes on doing so."""
 
     def cleaned(text: str) -> str:
-        after = "\n".join(clean(line, "") for line in text.split("\n"))
+        after = "\n".join(_line(line, clean) for line in _documents(text))
         if clean(after, "") != after or clean(text, "") != text:  # what spans several lines
             after = clean(after, "")
         return after
@@ -125,11 +139,32 @@ def _file(
     _rewrite(path, cleaned, files, place, left, dry_run=dry_run)
 
 
-def _export(
-    path: Path, clean: CleanAt, gone: Gone, files: dict[str, int], left: list[str], *, dry_run: bool
-) -> None:
-    """Take the records of memories out of an export, and what quotes them out of the others."""
-    _rewrite(path, lambda text: without_records(text, clean, gone), files, str(path), left, dry_run=dry_run)
+def _documents(text: str) -> list[str]:
+    """The lines of `text`; what a host sent over several lines, behind the line that says which host it was, stays in one."""
+    first, newline, body = text.partition("\n")
+    for document in (text, body):
+        if "\n" in document.strip() and document.lstrip().startswith("{") and _is_json(document):
+            return [document] if document is text else [f"{first}{newline}"[:-1], document]
+    return text.split("\n")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _line(line: str, clean: CleanAt) -> str:
+    """A line without it, also where JSON writes its letters as escapes."""
+    if line.lstrip().startswith(("{", "[")):
+        line = cleaned_json(line, lambda text: clean(text, ""))
+    return clean(line, "")
+
+
+def _export(records: Records, clean: CleanAt, gone: Gone, text: str) -> str:
+    return records(text, clean, gone)
 
 
 def _rewrite(
@@ -146,13 +181,16 @@ def _rewrite(
         after = changed(text)
         if after == text:
             return
-        files[place] = files.get(place, 0) + 1
+        content = after.encode("utf-8", "surrogateescape")
         if not dry_run:
             with path.open("r+b") as file:
-                file.write(after.encode("utf-8", "surrogateescape"))
+                file.write(content)
                 file.truncate()
+        files[place] = files.get(place, 0) + 1
     except OSError as error:
         left.append(f"{path}: {error.strerror or error}.")
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        left.append(f"{path}: it cannot be read ({error}); delete it, or see to that and run this again.")
 
 
 def _drop_derived(home: Home) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 
 import pytest
@@ -139,6 +140,54 @@ def test_a_project_goes_whole_and_no_other(engine, home, shop, tmp_path):
     assert places_with(home, "quokka", tmp_path / "backup.db") == places_with(home, PROMPT) == []
     with pytest.raises(NotFound, match="Nothing is known"):
         purging.of_session(SessionKey(host="claude-code", session_id="s1"))
+
+
+def test_one_odd_export_does_not_stop_a_purge(engine, home, shop, tmp_path):
+    name, kept = fill(engine, shop, tmp_path)
+    odd = [
+        '{"project":"x"}',
+        '{"memory":["a"]}',
+        '{"versions":5}',
+        '{"versions":[{"a":1}]}',
+        '{"relation":"x"}',
+    ]
+    target = tmp_path / "all.jsonl"
+    target.write_text("\n".join([*odd, target.read_text()]))
+    purging = engine.desk.purging
+    done = purging.purge(purging.named([name]), dry_run=False)
+    assert target.read_text().startswith("\n".join(odd) + "\n")
+    assert OTHER in target.read_text()
+    assert places_with(home, "quokka", target, tmp_path / "all.md", tmp_path / "backup.db") == []
+    assert done.left == ()
+    assert engine.show(kept.id) == kept
+
+
+STRANGE = "The m\u00fcller quokkas \u2013 all of them \u2013 don\u2019t eat before noon."
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_statement_goes_from_what_waits_where_json_escapes_its_letters(engine, home, shop, indent):
+    memory = engine.remember(STRANGE, cwd=str(shop))[0].memory
+    spool = home / "spool"
+    spool.mkdir(exist_ok=True)
+    waits = spool / "one.event"
+    head = json.dumps({"host": "claude-code", "event": "UserPromptSubmit", "at_ms": 1})
+    payload = {"session_id": "s9", "cwd": str(shop), "prompt": f"Remember: {STRANGE} Thanks", "ok": True}
+    waits.write_text(head + "\n" + json.dumps(payload, indent=indent))
+    log = home / "log" / "daemon.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text(
+        json.dumps({"message": f"kept {STRANGE}"}) + f"\nplain {STRANGE}\n" + '{"fine": "\\ud83d \\u00fc"}\n'
+    )
+    done = engine.desk.purging.purge(engine.desk.purging.named([memory.id]), dry_run=False)
+    assert (done.files["spool"], done.files["log"]) == (1, 1)
+    assert done.left == ()
+    first, body = waits.read_text().split("\n", 1)
+    assert first == head
+    assert json.loads(body) == payload | {"prompt": "Remember: [purged]. Thanks"}
+    assert (
+        log.read_text() == '{"message":"kept [purged]."}\nplain [purged].\n' + '{"fine": "\\ud83d \\u00fc"}\n'
+    )
 
 
 def test_nothing_to_purge_is_an_error(engine):

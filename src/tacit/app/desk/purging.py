@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.app.parts import Parts
+from tacit.app.transfer.cleared import without_records
 from tacit.app.transfer.versions import versions_of
 from tacit.capture.checkpoint import checkpoint_name, said_name
 from tacit.capture.extract.by_model.unread import unread_name
@@ -236,7 +237,14 @@ class Purging:
             return words.without(text)
 
         def once(*, only_look: bool) -> Rescan:
-            return rescan(self._store, self._parts.home, clean, dry_run=only_look, gone=gone)
+            return rescan(
+                self._store,
+                self._parts.home,
+                clean,
+                dry_run=only_look,
+                gone=gone,
+                records=without_records,
+            )
 
         done = once(only_look=dry_run)
         if dry_run:

@@ -12,9 +12,10 @@ here meanwhile. The last line names every entry, so that a deleted one is notice
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from tacit.capture.importing.items import Refused
 from tacit.errors import TacitError
@@ -24,6 +25,8 @@ from tacit.model.scope import Scope
 HEAD = "<!-- tacit memories"
 _FOOT = re.compile(r"^<!-- tacit entries:(?P<ids>[ \w]*)-->[ \t]*$", re.MULTILINE)
 _MARK = re.compile(r"[ \t]*<!-- (?P<id>mem_\w{1,60}) (?P<hash>[0-9a-f]{12}) -->[ \t]*$")
+_MARKS = re.compile(r"<!-- (mem_\w{1,60}) [0-9a-f]{12} -->")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ENTRY = re.compile(r"^[-*+] (?P<text>.*)$")
 _HEADING = re.compile(r"^(?P<level>#{1,3})[ \t]+(?P<name>.+?)[ \t]*$")
 HASH_CHARS = 12
@@ -159,3 +162,43 @@ def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | Refus
         text=text, kind=kind, scope=scope, memory_id=mark["id"] if mark else "", hash=mark["hash"] if mark else "",
         where=where,
     )  # fmt: skip
+
+
+def markdown_without(
+    text: str, clean: Callable[[str], str], *, ids: frozenset[str], notes: Collection[str]
+) -> str:
+    """`text` without the entries of the memories `ids`, and without what `clean` takes out of those of the kinds `notes`.
+
+    Every other byte stays.
+    """
+    kept: list[str] = []
+    sections: list[tuple[int, str]] = [(0, "")]
+    begun = 0
+    for line in _LINE.findall(text):
+        bare = line.rstrip("\r\n")
+        if heading := _HEADING.match(bare):
+            sections.append((len(kept), heading["name"] if len(heading["level"]) == 3 else ""))
+            kept.append(line)
+            begun = len(kept)
+            continue
+        if _ENTRY.match(bare):
+            begun = len(kept)
+        marks = _MARKS.findall(line)
+        kept.append(_foot_without(line, ids))
+        if not ids.isdisjoint(marks):
+            del kept[begun:]
+        if marks:
+            begun = len(kept)
+    parts: list[str] = []
+    for (start, kind), (end, _) in pairwise([*sections, (len(kept), "")]):
+        section = "".join(kept[start:end])
+        parts.append(clean(section) if kind in notes else section)
+    return "".join(parts)
+
+
+def _foot_without(line: str, ids: Collection[str]) -> str:
+    foot = _FOOT.match(line.rstrip("\r\n"))
+    if not foot or not any(name in ids for name in foot["ids"].split()):
+        return line
+    named = " ".join(name for name in foot["ids"].split() if name not in ids)
+    return f"{line[: foot.start('ids')]} {named} {line[foot.end('ids') :]}"

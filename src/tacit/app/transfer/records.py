@@ -11,7 +11,8 @@ are left out: the first are made anew, the second mean nothing elsewhere. A line
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from tacit.capture.importing.items import Refused
 from tacit.errors import TacitError
 from tacit.model.memory import Memory, Relation
 from tacit.ports.store import ProjectRecord, Recorded
+from tacit.safety.json_texts import cleaned_json
 
 FORMAT = 1
 MAX_LINE_BYTES = 4 << 20
@@ -94,6 +96,60 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
             continue
         if found is not None:
             yield found
+
+
+def line_without(
+    line: str,
+    clean: Callable[[str], str],
+    *,
+    ids: Collection[str],
+    projects: Collection[str],
+    notes: Collection[str],
+) -> str | None:
+    """A line without what is gone; None = all of it goes. The same line where it holds nothing of that.
+
+    Records of the memories `ids`, of their relations and of `projects` go; in others `clean` takes what is gone out of reasons and of
+    memories of the kinds `notes`, which quote others. A line that is no record is cleaned as any text.
+    """
+    try:
+        given = json.loads(line)
+    except (ValueError, RecursionError):
+        return clean(line)
+    match given:
+        case {"relation": {"source_id": str(one), "target_id": str(other)}}:
+            return None if one in ids or other in ids else line
+        case {"project": {"id": str(project)}}:
+            return None if project in projects else line
+        case {"memory": str(memory)} if memory in ids:
+            return None
+        case {"memory": str(), "versions": list()} if all(map(_is_version, given["versions"])):
+            return _cleaned_versions(line, given, clean, notes)
+        case {"tacit": int()}:
+            return line
+        case _:
+            return clean(cleaned_json(line, clean))
+
+
+def _is_version(one: object) -> bool:
+    match one:
+        case {"reason": str(), "body": {"kind": str(), "content": str()}}:
+            return True
+        case _:
+            return False
+
+
+def _cleaned_versions(
+    line: str, fields: dict[str, Any], clean: Callable[[str], str], notes: Collection[str]
+) -> str:
+    changed = False
+    for version in fields["versions"]:
+        body = version["body"]
+        texts = [(version, "reason"), *([(body, "content")] if body["kind"] in notes else [])]
+        for holder, name in texts:
+            words = clean(holder[name])
+            changed = changed or words != holder[name]
+            holder[name] = words
+    return json.dumps(fields, ensure_ascii=line.isascii(), separators=(",", ":")) if changed else line
 
 
 def _why(error: Exception) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
-from tacit.backends.purging import cleaned_json, holds_text
+from tacit.backends.purging import holds_text
 from tacit.backends.sqlite.codec import decode_memory, json_list
 from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import index_memory
@@ -21,6 +21,7 @@ from tacit.backends.sqlite.schema import SCHEMA_VERSION, schema_version
 from tacit.backends.sqlite.writing import next_change
 from tacit.errors import StoreError
 from tacit.model.changes import Gone
+from tacit.safety.json_texts import cleaned_json
 
 CleanAt = Callable[[str, str], str]
 """Cleans a text that belongs to a scope (its name, "" = the user's own)."""
