@@ -366,13 +366,20 @@ class SqliteStore:
     def rewrite_texts(
         self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Gone | None = None
     ) -> Mapping[str, int]:  # fmt: skip
-        """See the port. The file is written anew afterwards, so that no free page keeps the old words."""
+        """See the port. The file is written anew afterwards, so that no free page keeps the old words.
+
+        What is to change is worked out before the writer is held.
+        """
+        cleaning = rewrite.Cleaning(clean, gone)
         if copy is not None:
-            return rewrite.rewrite_copy(copy, clean, dry_run=dry_run, gone=gone)
+            return rewrite.rewrite_copy(copy, cleaning, dry_run=dry_run)
+        with self._database.read() as connection:
+            found = rewrite.rewrite_texts(connection, cleaning, dry_run=True)
+        if dry_run or not found:
+            return found
         with self._database.write(durable=True) as connection:
-            found = rewrite.rewrite_texts(connection, clean, dry_run=dry_run, gone=gone)
-        if found and not dry_run:
-            rewrite.compact(self._database.path)
+            found = rewrite.rewrite_texts(connection, cleaning, dry_run=False)
+        rewrite.compact(self._database.path)
         return found
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:

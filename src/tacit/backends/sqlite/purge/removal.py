@@ -9,62 +9,77 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 
 from tacit.backends.sqlite.codec import json_list
 from tacit.backends.sqlite.writing import next_change
 from tacit.backends.text import clean_text
 from tacit.model.changes import Gone
+from tacit.model.session import SessionKey
+from tacit.session.family import with_descendants
 
 _OF_MEMORY = ("documents", "memory_entities", "intents", "vectors")
-_GONE = "(SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(:ids)))"
-_OF_SESSION = (
-    ("sessions", "host = :host AND session_id = :session"),
-    ("exposures", "host = :host AND session_id = :session"),
-    ("handovers", "host = :host AND session_id = :session"),
-    ("traces", "session = :key"),
-)
+_NUMBERS = "(SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(:ids)))"
+_IN_SESSIONS = "(host, session_id) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:sessions))"
+_PROJECT = "coalesce(json_extract(body, '$.project_id'), '')"
+_OF_PROJECTS = f"""
+    OR {_PROJECT} IN (SELECT value FROM json_each(:projects))
+    OR ({_PROJECT} = '' AND session NOT IN (SELECT host || '/' || session_id FROM sessions)
+        AND json_array_length(body, '$.candidates') > 0
+        AND NOT EXISTS (SELECT 1 FROM json_each(body, '$.candidates') AS seen
+            WHERE json_extract(seen.value, '$.memory_id') NOT IN (SELECT value FROM json_each(:ids))))"""
+"""Traces of a project: those that name it, and of those that name none and belong to no session those that saw its memories alone."""
 
 
-def remove(connection: sqlite3.Connection, gone: Gone, found: Counter[str]) -> None:
-    """Remove what `gone` names and count it into `found`."""
-    for key in gone.sessions:
-        values = {
-            "host": clean_text(key.host),
-            "session": clean_text(key.session_id),
-            "key": clean_text(str(key)),
+class Going:
+    """Which rows go: a condition for each table, over `values`. A table that is not named keeps its rows."""
+
+    def __init__(self, connection: sqlite3.Connection, gone: Gone) -> None:
+        """Look up what `gone` means in this file: a backup may hold sessions that the store has let go."""
+        keys = _sessions_of(connection, gone)
+        self.ids = frozenset(map(clean_text, gone.memories))
+        self.notes = gone.notes
+        self.values = {
+            "ids": json_list(sorted(self.ids)),
+            "sessions": json.dumps([(clean_text(key.host), clean_text(key.session_id)) for key in keys]),
+            "keys": _names(map(str, keys)),
+            "projects": _names(gone.projects),
+            "named": _names(gone.values),
+            "notes": json_list(gone.notes),
         }
-        for table, where in _OF_SESSION:
-            _delete(connection, table, where, values, found)
-    ids = {"ids": json_list([clean_text(name) for name in gone.memories])}
-    _delete(
-        connection,
-        "exposures",
-        "memory_id IN (SELECT value FROM json_each(:ids))",
-        ids,
-        found,
-    )
-    _remove_memories(connection, ids, found)
-    _remove_entries(connection, frozenset(gone.memories), found)
-    for table, column, names in (
-        ("projects", "id", gone.projects),
-        ("named_values", "name", gone.values),
-    ):
-        asked = {"names": json_list([clean_text(name) for name in names])}
-        where = f"{column} IN (SELECT value FROM json_each(:names))"
-        _delete(connection, table, where, asked, found)
+        of_projects = _OF_PROJECTS if gone.projects else ""
+        self.where = {
+            "traces": f"(session IN (SELECT value FROM json_each(:keys)) {of_projects})",
+            "sessions": f"({_IN_SESSIONS})",
+            "handovers": f"({_IN_SESSIONS})",
+            "exposures": f"({_IN_SESSIONS} OR memory_id IN (SELECT value FROM json_each(:ids)))",
+            "projects": "(id IN (SELECT value FROM json_each(:projects)))",
+            "named_values": "(name IN (SELECT value FROM json_each(:named)))",
+            "relations": f"(source IN {_NUMBERS} OR target IN {_NUMBERS})",
+            "versions": f"(memory IN {_NUMBERS})",
+            "memories": "(id IN (SELECT value FROM json_each(:ids)))",
+        }
+
+    def count(self, connection: sqlite3.Connection, found: Counter[str]) -> None:
+        """Count what goes, without taking it."""
+        for table, where in self.where.items():
+            sql = f"SELECT count(*) FROM {table} WHERE {where}"
+            found[table] += connection.execute(sql, self.values).fetchone()[0]
+
+    def remove(self, connection: sqlite3.Connection, found: Counter[str]) -> None:
+        """Take it, and count it into `found`."""
+        rows = connection.execute(
+            f"SELECT scope, status FROM memories WHERE {self.where['memories']}", self.values
+        ).fetchall()
+        for table in _OF_MEMORY:
+            connection.execute(f"DELETE FROM {table} WHERE memory IN {_NUMBERS}", self.values)
+        for table, where in self.where.items():
+            found[table] += connection.execute(f"DELETE FROM {table} WHERE {where}", self.values).rowcount
+        if rows:
+            _tell_scopes(connection, rows)
 
 
-def _remove_memories(connection: sqlite3.Connection, ids: dict[str, str], found: Counter[str]) -> None:
-    rows = connection.execute(f"SELECT scope, status FROM memories WHERE number IN {_GONE}", ids).fetchall()
-    if not rows:
-        return
-    ends = f"source IN {_GONE} OR target IN {_GONE}"
-    _delete(connection, "relations", ends, ids, found)
-    _delete(connection, "versions", f"memory IN {_GONE}", ids, found)
-    found["memories"] += len(rows)
-    for table in _OF_MEMORY:
-        connection.execute(f"DELETE FROM {table} WHERE memory IN {_GONE}", ids)
-    connection.execute(f"DELETE FROM memories WHERE number IN {_GONE}", ids)
+def _tell_scopes(connection: sqlite3.Connection, rows: list[tuple[int, str]]) -> None:
     change = next_change(connection)
     active = Counter(scope for scope, status in rows if status == "active")
     for scope, total in Counter(scope for scope, _ in rows).items():
@@ -74,22 +89,24 @@ def _remove_memories(connection: sqlite3.Connection, ids: dict[str, str], found:
         )
 
 
-def _remove_entries(connection: sqlite3.Connection, ids: frozenset[str], found: Counter[str]) -> None:
-    """Take the memories out of the ledgers of session records: an entry holds a hash of what was said."""
-    rows = connection.execute("SELECT host, session_id, body FROM sessions").fetchall() if ids else ()
-    for host, session, body in rows:
-        value = json.loads(body)
-        kept = [entry for entry in value.get("ledger", ()) if entry["memory_id"] not in ids]
-        if len(kept) == len(value.get("ledger", ())):
-            continue
-        found["sessions"] += 1
-        again = json.dumps({**value, "ledger": kept}, ensure_ascii=False, separators=(",", ":"))
-        connection.execute(
-            "UPDATE sessions SET body = ? WHERE host = ? AND session_id = ?", (again, host, session)
-        )
+def _sessions_of(connection: sqlite3.Connection, gone: Gone) -> tuple[SessionKey, ...]:
+    if not (gone.sessions or gone.projects):
+        return ()
+    rows = connection.execute(
+        f"SELECT host, session_id, {_PROJECT}, json_extract(body, '$.parent.host'),"
+        " json_extract(body, '$.parent.session_id') FROM sessions ORDER BY host, session_id"
+    ).fetchall()
+    parents = {
+        SessionKey(host=host, session_id=name): SessionKey(host=above, session_id=over) if over else None
+        for host, name, _, above, over in rows
+    }
+    of_projects = [
+        SessionKey(host=host, session_id=name)
+        for host, name, project, _, _ in rows
+        if project in gone.projects
+    ]
+    return with_descendants((*gone.sessions, *of_projects), parents)
 
 
-def _delete(
-    connection: sqlite3.Connection, table: str, where: str, values: dict[str, str], found: Counter[str]
-) -> None:
-    found[table] += connection.execute(f"DELETE FROM {table} WHERE {where}", values).rowcount
+def _names(names: Iterable[str]) -> str:
+    return json_list([clean_text(name) for name in names])

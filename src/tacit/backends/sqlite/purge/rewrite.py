@@ -1,22 +1,26 @@
 """Rewrites every text of a database. In: a connection inside a transaction, a function that cleans. Out: rows changed.
 
 Derived rows (text indexes, entities, triggers) are made again from what is left, and the vector of changed words goes. Pages
-that held the old words are overwritten, not only freed; `compact` then makes the file anew. Never changes who or when.
+that held the old words are overwritten, not only freed; `compact` then makes the file anew. Never changes who or when. Looking
+reads alone, and what it worked out is not worked out again while the writer is held.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from tacit.backends.purging import holds_text
-from tacit.backends.sqlite.codec import decode_memory, json_list
+from tacit.backends.sqlite.codec import decode_memory
 from tacit.backends.sqlite.connection import connect, translate
-from tacit.backends.sqlite.documents import index_memory
-from tacit.backends.sqlite.purge.removal import remove
+from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
+from tacit.backends.sqlite.purge.removal import Going
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, schema_version
 from tacit.backends.sqlite.writing import next_change
 from tacit.errors import StoreError
@@ -28,126 +32,187 @@ CleanAt = Callable[[str, str], str]
 
 _BODIES = (("traces", "id", "body"), ("handovers", "key", "payload"), ("named_values", "name", "value"))
 _TEXTS = (("handovers", "key", "error"),)
+_MARK_BYTES = 16
 
 
-def rewrite_texts(
-    connection: sqlite3.Connection, clean: CleanAt, *, dry_run: bool, gone: Gone | None = None
-) -> Mapping[str, int]:
-    """Remove `gone` and clean every text of every table; with `dry_run` only count the rows that would change, by table."""
-    if (
-        gone is not None and dry_run
-    ):  # done, counted and taken back: what hangs on what goes is not counted twice
-        connection.execute("SAVEPOINT trial")
-        tried = rewrite_texts(connection, clean, dry_run=False, gone=gone)
-        connection.execute("ROLLBACK TO trial")
-        connection.execute("RELEASE trial")
-        return tried
+class Cleaning:
+    """What becomes of stored texts; remembered by a mark of each, so that a second look costs next to nothing."""
+
+    def __init__(self, clean: CleanAt, gone: Gone | None = None) -> None:
+        """Clean with `clean`, which always says the same of a text; `gone` goes out of the ledgers of sessions."""
+        self.gone = gone
+        self._clean = clean
+        self._ids = frozenset(gone.memories if gone else ())
+        self._same: set[bytes] = set()
+        self._other: dict[bytes, str] = {}
+
+    def body(self, body: str, scope: str = "") -> str:
+        """A value's JSON without it."""
+        return self._kept("body", body, scope, self._cleaned)
+
+    def session(self, body: str, scope: str) -> str:
+        """A session's record without it; an entry of the ledger holds a hash of what was said."""
+        return self._kept("session", body, scope, self._of_session)
+
+    def text(self, text: str, scope: str) -> str:
+        """A text without it."""
+        return self._kept("text", text, scope, self._clean)
+
+    def _kept(self, form: str, text: str, scope: str, work: CleanAt) -> str:
+        said = f"{form}\0{scope}\0{text}".encode("utf-8", "surrogatepass")
+        mark = blake2b(said, digest_size=_MARK_BYTES).digest()
+        if mark in self._same:
+            return text
+        after = self._other.get(mark)
+        if after is None:
+            after = work(text, scope)
+            if after == text:
+                self._same.add(mark)
+            else:
+                self._other[mark] = after
+        return after
+
+    def _cleaned(self, body: str, scope: str) -> str:
+        return cleaned_json(body, lambda text: self._clean(text, scope))
+
+    def _of_session(self, body: str, scope: str) -> str:
+        value: dict[str, Any] = json.loads(body) if self._ids else {}
+        ledger: list[dict[str, str]] = value.get("ledger") or []
+        kept = [entry for entry in ledger if entry["memory_id"] not in self._ids]
+        if len(kept) < len(ledger):
+            body = json.dumps({**value, "ledger": kept}, ensure_ascii=False, separators=(",", ":"))
+        return self._cleaned(body, scope)
+
+
+def rewrite_texts(connection: sqlite3.Connection, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
+    """Remove what is gone and clean every text of every table; with `dry_run` only read, and count the rows that would change."""
     found: Counter[str] = Counter()
-    connection.execute("PRAGMA secure_delete = ON")
-    if gone is not None:
-        remove(connection, gone, found)
-    _memories(connection, clean, found, gone, dry_run=dry_run)
-    _versions(connection, clean, found, gone, dry_run=dry_run)
-    _sessions(connection, clean, found, dry_run=dry_run)
-
-    def own(text: str) -> str:
-        return clean(text, "")
-
+    if not dry_run:
+        connection.execute("PRAGMA secure_delete = ON")
+    going = None
+    if cleaning.gone is not None:
+        going = Going(connection, cleaning.gone)
+        (going.count if dry_run else going.remove)(connection, found)
+    rewriting = _Rewriting(connection, cleaning, going, found, dry_run=dry_run)
+    rewriting.memories()
+    rewriting.versions()
+    rewriting.sessions()
     for table, key, column in (*_BODIES, *_TEXTS):
-        for name, text in connection.execute(f"SELECT {key}, {column} FROM {table}").fetchall():
-            after = cleaned_json(text, own) if table != "named_values" or holds_text(name) else text
-            if after != text:
-                found[table] += 1
-                if not dry_run:
-                    connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (after, name))
+        rewriting.texts(table, key, column)
     if found["memories"] and not dry_run:
         connection.execute("DELETE FROM entities WHERE number NOT IN (SELECT entity FROM memory_entities)")
-        for index in ("text_words", "text_code"):  # merged terms are written anew, without what is gone
+        for index in TEXT_INDEXES:  # merged terms are written anew, without what is gone
             connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
             connection.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
     return {table: count for table, count in sorted(found.items()) if count}
 
 
-def _concerned(gone: Gone | None) -> tuple[str, tuple[str, ...]]:
-    """A condition on memories whose texts are cleaned: all, or notes that quote what is gone; and its values."""
-    if gone is None:
-        return "1", ()
-    here = "m.kind IN (SELECT value FROM json_each(?)) AND m.id NOT IN (SELECT value FROM json_each(?))"
-    return here, (json_list(gone.notes), json_list(gone.memories))
+class _Rewriting:
+    """Cleans what stays, table by table, and counts it; with `dry_run` only counts."""
 
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        cleaning: Cleaning,
+        going: Going | None,
+        found: Counter[str],
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._connection = connection
+        self._cleaning = cleaning
+        self._going = going
+        self._found = found
+        self._dry_run = dry_run
+        self._values = going.values if going else {}
+        # With something gone the texts of notes alone are cleaned: what else says the same is another memory.
+        self._concerned = "m.kind IN (SELECT value FROM json_each(:notes))" if going else "1"
 
-def _memories(
-    connection: sqlite3.Connection, clean: CleanAt, found: Counter[str], gone: Gone | None, *, dry_run: bool
-) -> None:
-    where, values = _concerned(gone)
-    rows = connection.execute(
-        "SELECT m.number, m.scope, s.name, m.body, m.source, m.use_count FROM memories AS m"
-        f" JOIN scopes AS s ON s.number = m.scope WHERE {where} ORDER BY m.number",
-        values,
-    ).fetchall()
-    change = 0
-    for number, scope, name, body, source, uses in rows:
-        after = cleaned_json(body, lambda text, name=name: clean(text, name))
-        if after == body:
-            continue
-        found["memories"] += 1
-        if dry_run:
-            continue
-        change = change or next_change(connection)
+    def _stays(self, table: str) -> str:
+        return f"NOT {self._going.where[table]}" if self._going else "1"
+
+    def _changes(self, table: str) -> bool:
+        """Count a row that changes; whether to change it."""
+        self._found[table] += 1
+        return not self._dry_run
+
+    def memories(self) -> None:
+        """Bodies and what is made of them."""
+        rows = self._connection.execute(
+            "SELECT m.number, m.scope, s.name, m.body, m.source, m.use_count FROM memories AS m"
+            f" JOIN scopes AS s ON s.number = m.scope WHERE {self._concerned} AND {self._stays('memories')}"
+            " ORDER BY m.number",
+            self._values,
+        ).fetchall()
+        change = 0
+        for number, scope, name, body, source, uses in rows:
+            after = self._cleaning.body(body, name)
+            if after == body:
+                continue
+            told = self._cleaning.text(source, name)
+            if self._changes("memories"):
+                change = change or next_change(self._connection)
+                self._put_memory(number, scope, change, (body, after, told, uses))
+
+    def _put_memory(self, number: int, scope: int, change: int, row: tuple[str, str, str, int]) -> None:
+        body, after, source, uses = row
         before, memory = decode_memory(body, uses), decode_memory(after, uses)
+        execute = self._connection.execute
         # Readers keep what they decoded by its version: the newest one moves up, so that they all look again.
-        connection.execute(
+        execute(
             "UPDATE versions SET version = version + 1 WHERE memory = ? AND version ="
             " (SELECT version FROM memories WHERE number = ?)",
             (number, number),
         )
-        connection.execute(
+        execute(
             "UPDATE memories SET body = ?, source = ?, error_signature = ?, change = ?, version = version + 1 WHERE number = ?",
-            (after, clean(source, name), memory.error_signature, change, number),
+            (after, source, memory.error_signature, change, number),
         )
-        connection.execute("UPDATE scopes SET change = ? WHERE number = ?", (change, scope))
-        index_memory(connection, number, scope, memory)
+        execute("UPDATE scopes SET change = ? WHERE number = ?", (change, scope))
+        index_memory(self._connection, number, scope, memory)
         if memory.content != before.content:
-            connection.execute("DELETE FROM vectors WHERE memory = ?", (number,))
+            execute("DELETE FROM vectors WHERE memory = ?", (number,))
 
-
-def _versions(
-    connection: sqlite3.Connection, clean: CleanAt, found: Counter[str], gone: Gone | None, *, dry_run: bool
-) -> None:
-    """The reason of a version may quote another memory, so it is cleaned whatever its own memory is."""
-    where, values = _concerned(gone)
-    going = json_list(gone.memories if gone else ())
-    rows = connection.execute(
-        f"SELECT v.memory, v.version, s.name, v.body, v.reason, {where} FROM versions AS v"
-        " JOIN scopes AS s ON s.number = v.scope JOIN memories AS m ON m.number = v.memory"
-        " WHERE m.id NOT IN (SELECT value FROM json_each(?))",
-        (*values, going),
-    ).fetchall()
-    for memory, version, name, body, reason, whole in rows:
-        after = cleaned_json(body, lambda text, name=name: clean(text, name)) if whole else body
-        why = clean(reason, name)
-        if (after, why) != (body, reason):
-            found["versions"] += 1
-            if not dry_run:
-                connection.execute(
+    def versions(self) -> None:
+        """The reason of a version may quote another memory, so it is cleaned whatever its own memory is."""
+        rows = self._connection.execute(
+            f"SELECT v.memory, v.version, s.name, v.body, v.reason, {self._concerned} FROM versions AS v"
+            " JOIN scopes AS s ON s.number = v.scope JOIN memories AS m ON m.number = v.memory"
+            f" WHERE {self._stays('versions')}",
+            self._values,
+        ).fetchall()
+        for memory, version, name, body, reason, whole in rows:
+            after = self._cleaning.body(body, name) if whole else body
+            why = self._cleaning.text(reason, name)
+            if (after, why) != (body, reason) and self._changes("versions"):
+                self._connection.execute(
                     "UPDATE versions SET body = ?, reason = ? WHERE memory = ? AND version = ?",
                     (after, why, memory, version),
                 )
 
-
-def _sessions(connection: sqlite3.Connection, clean: CleanAt, found: Counter[str], *, dry_run: bool) -> None:
-    rows = connection.execute(
-        "SELECT host, session_id, body, coalesce(json_extract(body, '$.project_id'), '') FROM sessions"
-    ).fetchall()
-    for host, session, body, project in rows:
-        scope = f"project:{project}" if project else ""
-        after = cleaned_json(body, lambda text, scope=scope: clean(text, scope))
-        if after != body:
-            found["sessions"] += 1
-            if not dry_run:
-                connection.execute(
+    def sessions(self) -> None:
+        """Records of sessions."""
+        rows = self._connection.execute(
+            "SELECT host, session_id, body, coalesce(json_extract(body, '$.project_id'), '') FROM sessions"
+            f" WHERE {self._stays('sessions')}",
+            self._values,
+        ).fetchall()
+        for host, session, body, project in rows:
+            after = self._cleaning.session(body, f"project:{project}" if project else "")
+            if after != body and self._changes("sessions"):
+                self._connection.execute(
                     "UPDATE sessions SET body = ? WHERE host = ? AND session_id = ?", (after, host, session)
                 )
+
+    def texts(self, table: str, key: str, column: str) -> None:
+        """A column of a table that belongs to no scope."""
+        rows = self._connection.execute(
+            f"SELECT {key}, {column} FROM {table} WHERE {self._stays(table)}", self._values
+        ).fetchall()
+        for name, text in rows:
+            after = self._cleaning.body(text) if table != "named_values" or holds_text(name) else text
+            if after != text and self._changes(table):
+                self._connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (after, name))
 
 
 def compact(path: Path) -> bool:
@@ -165,29 +230,33 @@ def compact(path: Path) -> bool:
         raise translate(error, path) from error
 
 
-def rewrite_copy(path: Path, clean: CleanAt, *, dry_run: bool, gone: Gone | None = None) -> Mapping[str, int]:
-    """Clean a backup in place.
+def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
+    """Clean a backup in place. It is written only where something is to be changed.
 
     Raises:
         StoreError: if it is no store of this version, or cannot be written; nothing is changed then.
     """
     try:
-        with closing(connect(path)) as connection:
+        with closing(connect(path, read_only=True)) as connection:
             version = schema_version(connection)
             if version != SCHEMA_VERSION:
                 raise StoreError(
                     f"It has schema {version}, and this Tacit cleans schema {SCHEMA_VERSION} alone."
                 )
+            connection.execute("BEGIN")
+            found = rewrite_texts(connection, cleaning, dry_run=True)
+        if dry_run or not found:
+            return found
+        with closing(connect(path)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                found = rewrite_texts(connection, clean, dry_run=dry_run, gone=gone)
+                found = rewrite_texts(connection, cleaning, dry_run=False)
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
-            if found and not dry_run:
-                connection.execute("VACUUM")
+            connection.execute("VACUUM")
             return found
     except sqlite3.Error as error:
         raise translate(error, path) from error
