@@ -111,7 +111,8 @@ _PREFER = late_pattern(
 )
 _STOP_DOING = late_pattern(
     r"^(?:please\s+)?(?:(?:stop|quit|no more)\s+(?P<verb>[a-z-]{2,}ing)\b.+"
-    r"|(?:do not|do ?n['\u2019]?t)\s+(?!(?:worry|bother|wait|mind|care|need|think|know|see|have)\b)[a-z]{2,}\s+\S.*?\s(?:any ?more|any longer)\b.*)$",
+    r"|(?:do not|do ?n['\u2019]?t)\s+(?!(?:worry|bother|wait|mind|care|need|think|know|see|have)\b)[a-z]{2,}\s+\S.*?\s(?:any ?more|any longer)"
+    r"(?=\s*(?:[.,;:!]|$|[-\u2013\u2014]\s|(?:because|since)\b)).*)$",
     re.IGNORECASE | re.DOTALL,
 )
 _SAID_BEFORE = late_pattern(

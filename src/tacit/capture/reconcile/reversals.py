@@ -27,8 +27,23 @@ _ANY_MORE = late_pattern(
     re.IGNORECASE,
 )
 _CLAUSE_END = late_pattern(
-    r"[.,;:!?()](?=\s|$)|\s(?:and|but|because|since|as|so|instead|-|--|–|—)(?=\s|$)", re.IGNORECASE
+    r"(?P<mark>[.,;:!?()])(?=\s|$)|\s(?:because|since|instead|-|--|–|—)(?=\s|$)"
+    r"|\sand(?=\s(?:please\s)?(?:use|switch|move|go|start|try|adopt)\b)",
+    re.IGNORECASE,
 )
+_LIMITED = late_pattern(
+    r"^[\s.,;:!?()–—-]*(?:only|just|mostly|especially|particularly|when|whenever|while|where|wherever|in|on|at|inside|outside|within|for|during"
+    r"|from|if|as|so|by|with|without|before|after|till|to|or|and(?! (?:please )?(?:use|switch|move|go|start|try|adopt)\b)|not|e\.?g|i\.?e|namely)\b"
+    r"|\b(?:except\w*|unless|until|at least|at most|other than|apart from|but|however|though|although|save for)\b",
+    re.IGNORECASE,
+)
+"""What follows says where, when or how far: begins with such a word, or names an exception anywhere."""
+_NEW_CLAUSE = late_pattern(
+    r"^,(?:\s*$|\s+(?:please|use|switch|move|go|start|try|adopt|prefer|run|write|always|never|instead|because|since|now|from now on|thanks?|it|it's|they"
+    r"|they're|we|we're|we've|i|i'm|that|that's|this|which|there|let's|and)\b)",
+    re.IGNORECASE,
+)
+"""A comma may part the members of a list, which what stands behind them limits together."""
 _EVER = late_pattern(
     r"\s+(?:any ?more|any longer|from now on|now|please|entirely|completely|altogether|at all|everywhere)$",
     re.IGNORECASE,
@@ -92,12 +107,12 @@ def _ended(text: str) -> _Use | None:
     found = _STOPPED.match(flat) or _NO_LONGER.match(flat) or _ANY_MORE.match(flat)
     if found is None or flat.endswith("?"):
         return None
-    what = found["what"]
-    cut = _CLAUSE_END.search(what)
-    what = what[: cut.start()] if cut else what
-    rest = found.groupdict().get("rest") or ""
-    if rest and not _CLAUSE_END.match(rest):
-        what += rest  # "don't use npm any more for the docs": not everywhere
+    what = found["what"] + (found.groupdict().get("rest") or "")  # "any more for the docs": not everywhere
+    if cut := _CLAUSE_END.search(what):
+        behind = what[cut.start() :]
+        if _LIMITED.search(behind) or (cut["mark"] == "," and not _NEW_CLAUSE.match(behind)):
+            return None
+        what = what[: cut.start()]
     while (shorter := _EVER.sub("", what)) != what:
         what = shorter
     use = _use(found["verb"], what)
