@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
-from e2e.web.driver import settle
+from e2e.web.driver import settle, signed_in
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
@@ -178,6 +178,41 @@ def test_an_override_makes_one_agent_differ_and_revert_makes_it_follow(go, web_h
     assert (budget("plan"), budget("build")) == (800, 800)
 
 
+def test_a_setting_that_never_got_through_is_sent_again_and_a_refused_one_is_not(web_browser, web_home):
+    page = signed_in(web_browser, web_home)
+    page.goto(f"{web_home.base}/ui/settings?find=recall.budgets.prompt")
+    settle(page)
+    page.evaluate("dispatchEvent(new Event('offline'))")  # no network: the daemon is on this machine
+    sent: list[int] = []
+
+    def answer(route: Route) -> None:
+        if route.request.method != "PATCH":
+            route.continue_()
+            return
+        sent.append(json.loads(route.request.post_data or "")["values"]["recall.budgets.prompt"])
+        if len(sent) == 1:
+            route.fulfill(status=503, json={"status": 503, "code": "daemon_unavailable", "detail": "Busy."})
+        else:
+            route.continue_()
+
+    page.route("**/v1/settings", answer)
+    setting = page.locator("li.setting", has_text="before a prompt")
+    number = setting.get_by_role("textbox")
+    number.fill("650")
+    number.press("Enter")
+    setting.get_by_role("alert").get_by_text("Busy.").wait_for()
+    number.blur()
+    setting.get_by_text("yours").wait_for()
+    number.fill("99999999")
+    number.press("Enter")
+    setting.get_by_role("alert").wait_for()
+    number.blur()
+    setting.get_by_role("button", name="Revert").click()
+    setting.get_by_role("button", name="Revert").wait_for(state="detached")
+    assert sent == [650, 650, 99999999]
+    page.context.close()
+
+
 def test_the_playground_says_what_each_stage_keeps_and_stores_nothing(go, web_home):
     before = web_home.api("/v1/status")["store"]["traces"]
     page = go("/ui/playground")
@@ -241,6 +276,47 @@ def test_a_daemon_that_is_gone_is_said_in_words(web_browser, tmp_path):
         page.get_by_role("link", name="Health").click()
         page.get_by_text("Run `tacit ui` again.").first.wait_for()
         page.context.close()
+
+
+def test_work_that_ends_at_once_renews_health_and_a_silent_daemon_is_said(web_browser, web_home):
+    page = signed_in(web_browser, web_home)
+    # Without what is asked every few seconds: only the end of the work can renew it.
+    page.add_init_script("const real = setInterval; setInterval = (f, ms) => ms < 9000 ? real(f, ms) : 0")
+    page.goto(f"{web_home.base}/ui/health")
+    page.get_by_role("heading", name="Store", exact=True).wait_for()
+    with page.expect_response("**/v1/health"):
+        page.get_by_role("button", name="Check the store").click()
+    page.get_by_text("The store is sound").wait_for()
+
+    gone, asked = False, 0
+    running = {
+        "name": "check", "state": "running", "done": 1, "whole": 9, "began_ms": 0, "ended_ms": None, "problems": [],
+        "error": "", "hint": "",
+    }  # fmt: skip
+
+    def answer(route: Route) -> None:
+        nonlocal asked
+        asked += 1
+        if gone:
+            route.abort()
+        else:
+            route.fulfill(json={"jobs": [running]})
+
+    page.route("**/v1/jobs", answer)
+    page.reload()
+    page.get_by_text("1 of 9 steps").wait_for()
+    begin = page.get_by_role("button", name="Check the store")
+    expect(begin).to_have_attribute("aria-disabled", "true")
+    gone = True
+    page.get_by_text("Run `tacit ui` again.").wait_for()
+    expect(begin).to_have_attribute("aria-disabled", "false")
+    before = asked
+    page.wait_for_timeout(1000)
+    assert asked == before
+    gone = False
+    page.get_by_role("button", name="Try again").click()
+    page.get_by_text("1 of 9 steps").wait_for()
+    page.context.close()
 
 
 @pytest.mark.timeout(120)

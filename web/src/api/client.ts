@@ -21,6 +21,11 @@ export class ProblemError extends Error {
   }
 }
 
+/** Whether the daemon judged what was asked and said no, so that the same words will not fare better. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ProblemError && error.problem.status >= 400 && error.problem.status < 500;
+}
+
 const listeners = new Set<() => void>();
 
 export function onSignedOut(listener: () => void): () => void {

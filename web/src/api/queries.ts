@@ -24,12 +24,12 @@ const seriesOptions = (sinceMs: number, bucket: "hour" | "day") =>
 
 const LOOK_MS = 400;
 
-/** Long work and how far it is; asked again and again while some of it runs. */
+/** Long work and how far it is; asked again and again while some of it runs, until an answer fails. */
 export const useJobs = () =>
   useQuery({
     queryKey: ["jobs"],
     queryFn: async () => (await body(api.GET("/v1/jobs"))).jobs,
-    refetchInterval: (query) => (query.state.data?.some((one) => one.state === "running") === true ? LOOK_MS : false),
+    refetchInterval: ({ state }) => (state.status === "success" && state.data?.some((one) => one.state === "running") === true ? LOOK_MS : false),
   });
 
 export const useBeginJob = () =>

@@ -3,8 +3,11 @@ import { sayProblem } from "../ui/said";
 import { ProblemError } from "./client";
 
 export const queryClient = new QueryClient({
+  // The daemon is on this machine: it answers where the browser finds no network, too.
   defaultOptions: {
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       staleTime: 10_000,
       refetchOnWindowFocus: true,
       retry: (count, error) => count < 1 && !(error instanceof ProblemError && error.problem.status >= 400),

@@ -4,7 +4,8 @@ import { useRouteError } from "react-router";
 /** What is shown when a page itself fails. */
 export function Broken() {
   const error = useRouteError();
-  const gone = error instanceof TypeError && /import|fetch|load/i.test(error.message);
+  // A page's code that does not come is a TypeError, its style an Error of the build's own.
+  const gone = error instanceof Error && (error instanceof TypeError ? /import|fetch|load/i : /^Unable to preload/).test(error.message);
   return (
     <Center component="main" mih="100dvh" p="lg">
       <Stack maw={520}>

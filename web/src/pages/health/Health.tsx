@@ -22,7 +22,7 @@ export function Component() {
       <Head title="Health" text="Whether it works, how fast, and why it was silent. Silence must never look like failure.">
         <BeginJobs />
       </Head>
-      <Jobs />
+      {!health.isLoadingError && <Jobs />}
       <Answer of={health}>
         {(data) => (
           <>

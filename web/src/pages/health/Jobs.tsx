@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import { renewHealth, useBeginJob, useJobs } from "../../api/queries";
 import type { Job } from "../../api/types";
+import { ProblemBox } from "../../ui/Answer";
 import { agoOf, plural } from "../../ui/words";
 
 const NAMES: Record<Job["name"], { title: string; unit: string }> = {
@@ -11,10 +12,12 @@ const NAMES: Record<Job["name"], { title: string; unit: string }> = {
 
 /** The long work that can be begun here. While it runs its button keeps the focus, but does nothing. */
 export function BeginJobs() {
-  const jobs = useJobs().data ?? [];
+  const asked = useJobs();
   const begin = useBeginJob();
   const press = (name: Job["name"]) => {
-    const busy = (begin.isPending && begin.variables === name) || jobs.some((one) => one.name === name && one.state === "running");
+    // What was heard last says nothing of a daemon that is gone.
+    const runs = asked.isSuccess && asked.data.some((one) => one.name === name && one.state === "running");
+    const busy = runs || (begin.isPending && begin.variables === name);
     return { "aria-disabled": busy, "data-disabled": busy || undefined, onClick: () => !busy && begin.mutate(name) };
   };
   return (
@@ -31,13 +34,16 @@ export function BeginJobs() {
 
 /** How far long work is, whoever began it, and how the last of it ended. */
 export function Jobs() {
-  const jobs = useJobs().data ?? [];
-  const running = jobs.filter((one) => one.state === "running").length;
-  const before = useRef(running);
+  const asked = useJobs();
+  const jobs = asked.data ?? [];
+  // Short work has ended before it is seen to run.
+  const ended = jobs.map((one) => `${one.name} ${one.ended_ms ?? ""}`).join();
+  const before = useRef(ended);
   useEffect(() => {
-    if (running < before.current) renewHealth(); // its counts are others now
-    before.current = running;
-  }, [running]);
+    if (ended !== before.current) renewHealth(); // its counts are others now
+    before.current = ended;
+  }, [ended]);
+  if (asked.error !== null) return <ProblemBox error={asked.error} again={() => void asked.refetch()} />;
   if (jobs.length === 0) return null;
   return (
     <div className="jobs">

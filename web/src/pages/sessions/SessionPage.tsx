@@ -8,6 +8,7 @@ import type { Handed, SessionView } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Head } from "../../ui/Head";
 import { Kind } from "../../ui/Kind";
+import { Panel } from "../../ui/Panel";
 import { RecallList } from "../../ui/RecallList";
 import { SurfaceMark } from "../../ui/SurfaceMark";
 import { countOf, plural, timeOf, whenOf } from "../../ui/words";
@@ -69,10 +70,10 @@ function Whole({ view }: { view: SessionView }) {
           ))}
         </ol>
         <aside className="grid">
-          <Side title="Files at hand" rows={view.files} mono />
-          <Side title="Failures that wait for their fix" rows={view.failures.map((one) => one.command || one.error)} mono />
-          <Side title="Rule files the host loaded" rows={view.rule_files} mono />
-          <Side title="Tools" rows={[...new Set(view.tools)]} mono />
+          <Side title="Files at hand" rows={view.files} />
+          <Side title="Failures that wait for their fix" rows={view.failures.map((one) => one.command || one.error)} />
+          <Side title="Rule files the host loaded" rows={view.rule_files} />
+          <Side title="Tools" rows={[...new Set(view.tools)]} />
         </aside>
       </div>
     </>
@@ -100,16 +101,15 @@ function Given({ handed }: { handed: Handed }) {
   );
 }
 
-function Side({ title, rows, mono = false }: { title: string; rows: string[]; mono?: boolean }) {
+function Side({ title, rows }: { title: string; rows: string[] }) {
   if (rows.length === 0) return null;
   return (
-    <section className="panel">
-      <h2>{title}</h2>
-      <ul className={`side ${mono ? "mono" : ""}`}>
+    <Panel title={title}>
+      <ul className="side mono">
         {rows.slice(0, 12).map((row, at) => (
           <li key={at}>{row}</li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }

@@ -1,13 +1,17 @@
 import { JsonInput, MultiSelect, NumberInput, Select, Switch, TagsInput, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
+import { isRefusal } from "../../api/client";
 import type { SettingRow } from "../../api/types";
 import { KINDS } from "../../ui/Kind";
 
 interface Props {
   row: SettingRow;
   labelledBy: string;
-  set: (value: unknown) => void;
+  set: Send;
 }
+
+/** Sends a value; `failed` hears why it was not taken. */
+type Send = (value: unknown, failed?: (error: Error) => void) => void;
 
 const KIND_LISTS = /(^|\.)(pinned_kinds|failure_kinds|kinds)$/;
 
@@ -26,8 +30,8 @@ export function Control({ row, labelledBy, set }: Props) {
     case "list": {
       const rows = value as string[];
       const choices = about.choices.length > 0 ? about.choices : KIND_LISTS.test(row.key) ? KINDS : [];
-      if (choices.length > 0) return <MultiSelect {...label} data={[...new Set([...choices, ...rows])]} value={rows} onChange={set} searchable placeholder={rows.length === 0 ? "none" : ""} />;
-      return <TagsInput {...label} size="xs" value={rows.map(String)} onChange={set} placeholder={rows.length === 0 ? "none" : ""} />;
+      if (choices.length > 0) return <MultiSelect {...label} data={[...new Set([...choices, ...rows])]} value={rows} onChange={(next) => set(next)} searchable placeholder={rows.length === 0 ? "none" : ""} />;
+      return <TagsInput {...label} size="xs" value={rows.map(String)} onChange={(next) => set(next)} placeholder={rows.length === 0 ? "none" : ""} />;
     }
     case "mapping":
       return <MappingField {...{ row, labelledBy, set }} />;
@@ -37,15 +41,21 @@ export function Control({ row, labelledBy, set }: Props) {
   }
 }
 
-/** Sends with Enter, and when the field is left, but then no value again that was just refused: the click that reverts it leaves the field, too. */
-function useSending<T>(stored: unknown, set: (value: unknown) => void): { enter: (value: T) => void; leave: (value: T) => void } {
+/**
+ * Sends with Enter, and when the field is left, but then no value again that was just refused: the click that reverts it leaves the field, too.
+ * A value that never got so far as to be judged is sent again.
+ */
+function useSending<T>(stored: unknown, set: Send): { enter: (value: T) => void; leave: (value: T) => void } {
   const last = useRef<{ value: T } | null>(null);
   useEffect(() => {
     last.current = null;
   }, [stored]);
   const enter = (value: T) => {
-    last.current = { value };
-    set(value);
+    const sent = { value };
+    last.current = sent;
+    set(value, (error) => {
+      if (!isRefusal(error) && last.current === sent) last.current = null;
+    });
   };
   return { enter, leave: (value) => last.current?.value !== value && enter(value) };
 }
@@ -89,7 +99,7 @@ function MappingField({ row, labelledBy, set }: Props) {
   const stored = JSON.stringify(row.value);
   const [text, setText] = useState(stored);
   useEffect(() => setText(stored), [stored]);
-  const { leave } = useSending<string>(stored, (words) => set(JSON.parse(words as string)));
+  const { leave } = useSending<string>(stored, (words, failed) => set(JSON.parse(words as string), failed));
   const send = () => {
     if (text === stored) return;
     try {

@@ -39,7 +39,7 @@ export function Setting({ row, place, whole, id }: { row: SettingRow; place: Pla
         )}
       </div>
       <div className="setting-control">
-        <Control row={row} labelledBy={`name-${id}`} set={(value) => set.mutate({ key: row.key, value }, answered)} />
+        <Control row={row} labelledBy={`name-${id}`} set={(value, failed) => set.mutate({ key: row.key, value }, { ...answered, onError: (error) => (setProblem(error), failed?.(error)) })} />
       </div>
       <div className="setting-tools">
         {own && (
