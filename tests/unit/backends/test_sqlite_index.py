@@ -16,6 +16,7 @@ from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore
 from tacit.backends.sqlite.index.rows import FOREVER, Rows
 from tacit.backends.sqlite.index.sidecar import Sidecar, SidecarKey, read_sidecar, write_sidecar
 from tacit.backends.sqlite.index.vectors import SMALL_ROWS, SignBitVectors, sign_bits, widen
+from tacit.backends.sqlite.search import BY_ERROR
 from tacit.config.home import Home
 from tacit.model.changes import Add, Change, Edit, Retire
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -358,4 +359,18 @@ def test_triggers_follow_many_changes(tmp_path: Path) -> None:
     assert store.search.intent([("commit", 1.0)], scope=VISIBLE, limit=10).hits == ()
     found = store.search.intent([("push", 1.0)], scope=VISIBLE, limit=5).hits
     assert [hit.memory_id for hit in found] == names[:5]
+    store.close()
+
+
+def test_an_error_is_looked_up_in_its_own_index(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    store = open_sqlite_store(home, clock=CLOCK)
+    store.apply([Add(memory=memory("mem_a", error_signature="KeyError: #"))])
+    assert [hit.memory_id for hit in store.search.error("KeyError: #", scope=VISIBLE, limit=5).hits] == [
+        "mem_a"
+    ]
+    with closing(sqlite3.connect(home.database)) as connection:
+        asked = {"signature": "x", "scopes": "[1]", "now": 1, "limit": 5}
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {BY_ERROR}", asked)]
+    assert any("memories_by_error (error_signature=? AND scope=?)" in step for step in plan)
     store.close()

@@ -45,6 +45,11 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 TEXT_DEADLINE_MS = 100.0
 """A text search that takes longer is given up; choosing rare words makes that the exception."""
 
+BY_ERROR = (
+    "SELECT id FROM memories INDEXED BY memories_by_error WHERE error_signature = :signature AND error_signature <> ''"
+    f" AND {IN_SCOPE} AND {HOLDS} ORDER BY id LIMIT :limit"
+)
+"""Which index is said: left to itself, SQLite takes that of the status and looks at every memory of the scope."""
 _STEPS = 1000
 _UNION = 100
 
@@ -240,8 +245,7 @@ class SqliteSearch:
             if not scopes or not signature:
                 return ranking.empty()
             rows = connection.execute(
-                "SELECT id FROM memories WHERE error_signature = :signature AND error_signature <> ''"
-                f" AND {IN_SCOPE} AND {HOLDS} ORDER BY id LIMIT :limit",
+                BY_ERROR,
                 {
                     "signature": clean_text(signature),
                     "scopes": numbers_of(scopes),
