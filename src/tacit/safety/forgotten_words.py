@@ -1,7 +1,7 @@
 """Words that are to be gone from everything that quotes them. In: statements. Out: other texts without them.
 
-A statement is known by its run of words, whatever stands between them (quotes, line breaks, marks of a list, escapes of JSON) and
-in whatever case; cut short it is known by its first `HEAD` words. Pure.
+A statement is known by its run of words, whatever stands between them (quotes, line breaks with any indent, marks of a list, escapes of
+JSON) and in whatever case; cut short, with a mark of that or the end of the text behind it, it is known by its first `HEAD` words. Pure.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 PURGED = "[purged]"
@@ -22,9 +23,23 @@ KEPT_TEXTS = 4096
 _WORD = re.compile(r"\\[nrtbf](?=\w)|(\w+)")
 _BOUND = re.compile(r'"\s*[:,]\s*["\[{]')
 _GAP = 12
-_CUT = ("...", "…")
+_CUT = re.compile(r"""\W{0,4}?(?:\.{3}|…)|\W*\Z|\\?["'`]""")
+"""What stands behind a text that was cut: a mark of that, or its end."""
 _Token = tuple[int, int, str]
 _Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alike:
+    """Statements that begin with the same words, in order, and how many words they have, the most first."""
+
+    statements: tuple[_Words, ...]
+    lengths: tuple[int, ...]
+
+
+def _alike(statements: Sequence[_Words]) -> _Alike:
+    lengths = sorted({len(one) for one in statements}, reverse=True)
+    return _Alike(statements=tuple(statements), lengths=tuple(lengths))
 
 
 class ForgottenWords:
@@ -36,17 +51,19 @@ class ForgottenWords:
     def __init__(self, statements: Iterable[str]) -> None:
         """Look for the words of `statements`; what is too short to be told from chance is passed over."""
         self._short: set[_Words] = set()
-        self._long: dict[_Words, list[_Words]] = {}
+        self._long: dict[_Words, _Alike] = {}
         self._lengths: dict[str, tuple[int, ...]] = {}
         known = {tuple(word for _, _, word in _tokens(text)) for text in statements}
         kept = [one for one in known if len(one) >= FEWEST or (one and len(one[0]) >= LONG_WORD)]
         lengths: dict[str, set[int]] = {}
+        long: dict[_Words, list[_Words]] = {}
         for words in sorted(kept):
             if len(words) > HEAD:
-                self._long.setdefault(words[:HEAD], []).append(words)
+                long.setdefault(words[:HEAD], []).append(words)
             else:
                 self._short.add(words)
             lengths.setdefault(words[0], set()).add(min(len(words), HEAD))
+        self._long = {head: _alike(found) for head, found in long.items()}
         # The most words first: what is found first is the longest.
         self._lengths = {first: tuple(sorted(found, reverse=True)) for first, found in lengths.items()}
         self._rare = frozenset(max(words[:HEAD], key=len) for words in kept)
@@ -78,9 +95,11 @@ class ForgottenWords:
         """How many tokens from `at` on are a statement's words, whole or cut short; 0 = none are. The most, of several."""
         for length in lengths:
             head = words[at : at + length]
-            longer = self._long.get(head)
-            if (longer or head in self._short) and _joined(text, tokens, at, length) == length:
-                return _longest(text, tokens, words, at, longer) if longer else length
+            longer, whole = self._long.get(head), head in self._short
+            if (longer or whole) and _joined(text, tokens, at, length) == length:
+                run = _longest(text, tokens, words, at, longer) if longer else 0
+                if run or whole:
+                    return run or length
         return 0
 
 
@@ -100,22 +119,31 @@ def _joined(text: str, tokens: Sequence[_Token], at: int, most: int) -> int:
     return count
 
 
-def _longest(
-    text: str, tokens: Sequence[_Token], words: _Words, at: int, statements: Sequence[_Words]
-) -> int:
-    """The same for statements in order that share their first words: of these the next one on either side shares the most."""
-    most = max(map(len, statements))
-    said = words[at : at + _joined(text, tokens, at, most)]
-    place = bisect_left(statements, said)
-    count = max(_shared(one, said) for one in statements[max(0, place - 1) : place + 1])
+def _longest(text: str, tokens: Sequence[_Token], words: _Words, at: int, alike: _Alike) -> int:
+    """How many tokens from `at` on are a statement's words; a part of them where the text was cut there, else 0."""
+    said = words[at : at + _joined(text, tokens, at, alike.lengths[0])]
+    place = bisect_left(alike.statements, said)
+    # Of statements in order the next one on either side shares the most.
+    count = max(_shared(one, said) for one in alike.statements[max(0, place - 1) : place + 1])
     if at + count < len(tokens):  # the word at which the statement was cut
         _, end, half = tokens[at + count]
-        if text.startswith(_CUT, end) or end == len(text):
-            cut = (*said[:count], half)
-            place = bisect_left(statements, cut)
-            if place < len(statements) and _begins(statements[place], cut):
-                return count + 1
-    return count
+        if _is_cut(text, end) and _holds(alike.statements, (*said[:count], half), begun=True):
+            return count + 1
+    if _is_cut(text, tokens[at + count - 1][1]):
+        return count
+    return next((n for n in alike.lengths if n <= count and _holds(alike.statements, said[:n])), 0)
+
+
+def _holds(statements: Sequence[_Words], words: _Words, *, begun: bool = False) -> bool:
+    """Whether one of `statements` is `words`; with `begun` whether it begins with them, of the last one with its beginning."""
+    place = bisect_left(statements, words)
+    if place == len(statements):
+        return False
+    return _begins(statements[place], words) if begun else statements[place] == words
+
+
+def _is_cut(text: str, end: int) -> bool:
+    return bool(_CUT.match(text, end))
 
 
 def _shared(one: _Words, other: _Words) -> int:
@@ -134,4 +162,4 @@ def _begins(statement: _Words, cut: _Words) -> bool:
 
 
 def _together(between: str) -> bool:
-    return len(between) <= _GAP and not _BOUND.search(between)
+    return (len(between) <= _GAP or len("".join(between.split())) <= _GAP) and not _BOUND.search(between)

@@ -162,6 +162,24 @@ def test_one_odd_export_does_not_stop_a_purge(engine, home, shop, tmp_path):
     assert engine.show(kept.id) == kept
 
 
+def test_common_words_of_a_source_stay_where_others_say_them(engine, home, shop, tmp_path):
+    (shop / "package.json").write_text(json.dumps({"scripts": {"typecheck": "tsc"}}))
+    engine.init_project(str(shop))
+    engine.flush()
+    made = engine.list_memories(MemoryFilter(statuses=None))
+    commands = [one for one in made if len(one.provenance.span.split()) < 5]
+    assert commands, [(one.content, one.provenance.span) for one in made]
+    said = f"We do this in CI: {', '.join(one.provenance.span for one in commands)}."
+    kept = engine.remember(said, cwd=str(shop))[0].memory
+    send(engine, shop, "UserPromptSubmit", prompt=f"Look: {said}")
+    purging = engine.desk.purging
+    done = purging.purge(purging.named([one.id for one in commands]), dry_run=False)
+    assert done.alike == ()
+    assert engine.show(kept.id) == kept
+    (trace,) = [one for one in engine._store.list_traces() if "Look" in one.text]
+    assert said in trace.text
+
+
 STRANGE = "The m\u00fcller quokkas \u2013 all of them \u2013 don\u2019t eat before noon."
 
 

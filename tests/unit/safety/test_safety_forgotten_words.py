@@ -20,6 +20,32 @@ LONG = "The staging server of the billing team answers on port 9443 and restarts
         ("Always use npm", 'He said: "always  use `npm`".', f'He said: "{PURGED}`".'),
         (LONG, f"dec: {LONG[:61]}...", f"dec: {PURGED}..."),
         (LONG, "The staging server of the billing crew.", "The staging server of the billing crew."),
+        (
+            LONG,
+            "The staging server of the billing team answers slowly today.",
+            "The staging server of the billing team answers slowly today.",
+        ),
+        (
+            LONG,
+            "The staging server of the billing team answers slowly...",
+            "The staging server of the billing team answers slowly...",
+        ),
+        (LONG, "The staging server of the billing team answers", PURGED),
+        (LONG, "The staging server of the billing team answers on ...", f"{PURGED} ..."),
+        (LONG, "[The staging server of the billing team answers\u2026]", f"[{PURGED}\u2026]"),
+        (LONG, '{"a":"The staging server of the billing team answers on po"}', f'{{"a":"{PURGED}"}}'),
+        (LONG, f"{LONG} It answers slowly.", f"{PURGED}. It answers slowly."),
+        ("Deploy with the blue button only", f"Deploy with the\n{' ' * 18}blue button only", PURGED),
+        (
+            "Deploy with the blue button only",
+            f"Deploy with the\r\n\n\t > {' ' * 40}blue button only!",
+            f"{PURGED}!",
+        ),
+        (
+            "Deploy with the blue button only",
+            "Deploy with the - - - - - - - - - - - - - blue button only",
+            "Deploy with the - - - - - - - - - - - - - blue button only",
+        ),
         ("Use tabs", "Use tables", "Use tables"),
         ("uv", "use uv here", "use uv here"),
         ("Kaffeemühle", "the KAFFEEMÜHLE hums", f"the {PURGED} hums"),
@@ -39,6 +65,19 @@ def test_cleaning_twice_changes_nothing_more(statements, text):
     assert words.without(once) == once
 
 
+def test_a_shorter_statement_goes_where_a_longer_one_is_not_said():
+    eight = "a0 a1 a2 a3 a4 a5 a6 a7"
+    words = ForgottenWords([f"{eight} b", f"{eight} b a z", eight, "a0 a1 a2"])
+    assert words.without(f"so {eight} b q.") == f"so {PURGED} q."
+    assert words.without(f"so {eight} b a q.") == f"so {PURGED} a q."
+    assert words.without(f"so {eight} q.") == f"so {PURGED} q."
+    assert words.without("so a0 a1 a2 a3 q.") == f"so {PURGED} a3 q."
+    assert (
+        ForgottenWords([f"{eight} b", "a0 a1 a2"]).without(f"so {eight} q.")
+        == f"so {PURGED} a3 a4 a5 a6 a7 q."
+    )
+
+
 WORDS = ("use", "used", "the", "port", "kaffeemühle", "of")
 SAID = st.lists(st.sampled_from(WORDS), min_size=2, max_size=13)
 
@@ -54,7 +93,7 @@ def longest(statements, text):
         if count == len(one) or count < 8:
             return count if count == len(one) else 0
         cut = count == len(words) - 1 and one[count].startswith(words[count])
-        return count + cut
+        return count + cut if cut or count == len(words) else 0
 
     return max(map(shared, statements), default=0)
 

@@ -7,12 +7,16 @@ something was handed over, when, and how many tokens it took. Cannot be taken ba
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.app.parts import Parts
+from tacit.app.signals import announced_name
 from tacit.app.transfer.cleared import without_records
 from tacit.app.transfer.versions import versions_of
+from tacit.app.trial.records import seen_name as errors_name
+from tacit.capture.bootstrap.following import followed_names
 from tacit.capture.checkpoint import checkpoint_name, said_name
 from tacit.capture.extract.by_model.unread import unread_name
 from tacit.capture.extract.pending import pending_name
@@ -25,12 +29,16 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.safety.forgotten_words import ForgottenWords
+from tacit.session.family import with_descendants
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, rescan
 
 EVERYTHING = 1_000_000
 MOST_ALIKE = 20
+FEWEST_QUOTED = 5
+"""Words that a source must have to be looked for elsewhere: that of a command is the bare command, which others say, too."""
 _ROUNDS = 3
+_WORD = re.compile(r"\w+")
 _OF_SESSION = (checkpoint_name, said_name, usage_name, unread_name)
 
 
@@ -41,12 +49,14 @@ class Doomed:
     Attributes:
         memories: these, in any state.
         sessions: their records, traces and transcripts that wait.
-        project: its record and what was noted of it.
+        project: its record, what was noted of it, and what was asked there.
+        shown: chosen from what was shown before; that all of it is gone meanwhile is no error.
     """
 
     memories: tuple[Memory, ...] = ()
     sessions: tuple[SessionKey, ...] = ()
     project: ProjectRecord | None = None
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,40 +125,64 @@ class Purging:
         found = {one.id: one for one in (self._store.resolve(name, scope=everything) for name in names)}
         return Doomed(memories=tuple(found.values()))
 
+    def still_there(self, ids: Sequence[str]) -> Doomed:
+        """Those of these memories that are still there; `ids` are whole."""
+        return Doomed(memories=self._store.get(ids, scope=self._store.scopes()), shown=True)
+
     def matching(self, *, scope: ScopeFilter | None, source: str | None, text: str | None) -> Doomed:
         """Everything of a source, or with these words, whatever its state."""
         where = MemoryFilter(statuses=None, source=source, text=text)
         return Doomed(memories=self._list(where, scope or self._store.scopes()))
 
     def of_project(self, project: ProjectRecord) -> Doomed:
-        """A project: its memories, its paths' and tasks' too, its sessions, and the project itself."""
+        """A project: its memories, its paths' and tasks' too, its sessions, what was asked there, and the project itself.
+
+        Raises:
+            NotFound: if nothing is known of it.
+        """
         self._settle()
         states = self._store.list_sessions(limit=EVERYTHING)
-        return Doomed(
+        doomed = Doomed(
             memories=self._list(MemoryFilter(statuses=None), self._scopes_of(project)),
-            sessions=tuple(state.key for state in states if state.project_id == project.id),
+            sessions=with_descendants(
+                (state.key for state in states if state.project_id == project.id),
+                {state.key: state.parent for state in states},
+            ),
             project=project,
+        )
+        if not (doomed.memories or doomed.sessions or self._knows(project)):
+            raise NotFound(
+                f"Nothing is known of a project at {project.root}.",
+                hint="`tacit status` names the projects; --cwd says which folder is meant.",
+            )
+        return doomed
+
+    def _knows(self, project: ProjectRecord) -> bool:
+        return (
+            any(known.id == project.id for known in self._store.projects())
+            or bool(self._stored(self._noted_of(project)))
+            or any(one.project_id == project.id for one in self._store.list_traces(limit=EVERYTHING))
         )
 
     def of_session(self, key: SessionKey) -> Doomed:
-        """A session: what was learned from it alone, and its record.
+        """A session, and those of its subagents: what was learned from them alone, and their records.
 
         Raises:
             NotFound: if nothing is known of it.
         """
         self._settle()
         every = self._list(MemoryFilter(statuses=None), self._store.scopes())
-        learned = tuple(
-            one
-            for one in every
-            if (one.provenance.host, one.provenance.session_id) == (key.host, key.session_id)
-        )
-        known = self._store.load_session(key) is not None or any(self._values_of((key,)))
+        states = {state.key: state.parent for state in self._store.list_sessions(limit=EVERYTHING)}
+        taught = {_session_of(one): None for one in every if one.provenance.session_id}
+        family = with_descendants((key,), {**taught, **states})
+        inside = set(family)
+        learned = tuple(one for one in every if _session_of(one) in inside)
+        known = not states.keys().isdisjoint(family) or any(self._values_of(family))
         if not (learned or known):
             raise NotFound(
                 f"Nothing is known of a session {key}.", hint="`tacit digest --project` names sessions."
             )
-        return Doomed(memories=learned, sessions=(key,))
+        return Doomed(memories=learned, sessions=family)
 
     def _list(self, where: MemoryFilter, scope: ScopeFilter) -> tuple[Memory, ...]:
         return self._store.list_memories(where, scope=scope, limit=EVERYTHING)
@@ -157,7 +191,16 @@ class Purging:
         return ScopeFilter.of(*(one for one in self._store.scopes().scopes if one.project_id == project.id))
 
     def _values_of(self, keys: Iterable[SessionKey]) -> list[str]:
-        names = [name(key.host, key.session_id) for key in keys for name in _OF_SESSION]
+        return self._stored(name(key.host, key.session_id) for key in keys for name in _OF_SESSION)
+
+    def _noted_of(self, project: ProjectRecord) -> list[str]:
+        names = [f"init:{project.id}", f"languages:{project.id}", announced_name(project.id)]
+        names += [errors_name(project.id), *followed_names(self._store, project.id)]
+        for scope in self._scopes_of(project).scopes:
+            names += [rejected_name(scope), pending_name(str(scope))]
+        return names
+
+    def _stored(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self._store.get_value(name) is not None]
 
     # --- doing it
@@ -169,7 +212,7 @@ class Purging:
             NotFound: if nothing is meant.
             StoreError: if the store cannot be written; nothing of it is changed then.
         """
-        if not (doomed.memories or doomed.sessions or doomed.project):
+        if not (doomed.memories or doomed.sessions or doomed.project or doomed.shown):
             raise NotFound(
                 "Nothing fits; nothing was changed.",
                 hint="`tacit list --all --status all` shows what there is.",
@@ -199,20 +242,20 @@ class Purging:
         )
 
     def _texts(self, memories: Iterable[Memory]) -> list[str]:
-        """Everything that the memories have ever said, and the words they were made from."""
+        """Everything that the memories have ever said, and the words they were made from, where these are told from chance."""
         found: dict[str, None] = {}
         for memory in memories:
             versions = [one.memory for one in versions_of(self._store, memory.id)]
             for one in (memory, *versions):
-                found |= dict.fromkeys((one.content, one.provenance.span, *one.evidence))
+                quoted = (one.provenance.span, *one.evidence)
+                sources = [text for text in quoted if len(_WORD.findall(text)) >= FEWEST_QUOTED]
+                found |= dict.fromkeys((one.content, *sources))
         return list(found)
 
     def _gone(self, doomed: Doomed) -> Gone:
         values = self._values_of(doomed.sessions)
         if doomed.project is not None:
-            scopes = self._scopes_of(doomed.project).scopes
-            values += [f"init:{doomed.project.id}", f"languages:{doomed.project.id}"]
-            values += [name for scope in scopes for name in (rejected_name(scope), pending_name(str(scope)))]
+            values += self._noted_of(doomed.project)
         return Gone(
             memories=tuple(one.id for one in doomed.memories),
             sessions=doomed.sessions,
@@ -260,3 +303,7 @@ class Purging:
         self._changed()
         reindex(self._store, self._parts.embedder)
         return done
+
+
+def _session_of(memory: Memory) -> SessionKey:
+    return SessionKey(host=memory.provenance.host, session_id=memory.provenance.session_id)
