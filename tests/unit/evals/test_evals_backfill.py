@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from shared_data import shared_data
-from tacit_evals.backfill.measure import main
+from tacit.capture.discover import named_transcripts
+from tacit_evals.backfill.measure import main, time_reading
 
 
 def talk(path: Path, *prompts: str) -> None:
@@ -33,6 +34,20 @@ def test_it_counts_and_a_second_run_changes_nothing(
     assert not told["second_run_changed_something"]
     assert {sample["content"] for sample in told["samples"]} >= {"Never commit directly to main"}
     assert "Never commit directly to main" in capsys.readouterr().out
+
+
+def test_taking_secrets_out_never_makes_an_import_faster(tmp_path: Path) -> None:
+    path = tmp_path / "shop" / "a.jsonl"
+    talk(path, *(f"Never commit directly to branch {n}, and always run test {n} before." for n in range(40)))
+    speed = time_reading(named_transcripts([path.parent], cwd=str(path.parent)))
+    assert speed is not None
+    assert speed.redacted_mb_s <= speed.extracted_mb_s <= speed.read_mb_s
+
+
+@pytest.mark.parametrize("repeat", ["0", "-1", "x"])
+def test_nothing_is_measured_less_than_once(tmp_path: Path, repeat: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--data", str(tmp_path), "--repeat", repeat])
 
 
 def test_a_broken_file_is_told_by_the_exit_code(tmp_path: Path) -> None:
