@@ -1052,3 +1052,37 @@ def test_what_is_gone_leaves_nothing_behind_in_one_transaction(store: Store) -> 
     ]
     assert store.check() == ()
     assert store.rewrite_texts(clean, dry_run=True, gone=gone) == {}
+
+
+def test_traces_of_a_project_go_also_where_they_do_not_name_it(store: Store) -> None:
+    seen = TracedCandidate(
+        memory_id="mem_a", kind="fact", content="One.", scores=(), fused=0.0, relevance=0.0
+    )
+    elsewhere = replace(seen, memory_id="mem_b")
+    key, agent = SessionKey(host="h", session_id="1"), SessionKey(host="h", session_id="1#agent")
+    kept = SessionKey(host="h", session_id="2")
+    store.save_session(SessionState(key=key, project_id="alpha"), traces=[trace("trc_own", session=str(key))])
+    store.save_session(SessionState(key=agent), traces=[trace("trc_agent", session=str(agent))])
+    store.save_session(
+        SessionState(key=kept, project_id="beta"),
+        traces=[replace(trace("trc_kept", session=str(kept)), candidates=(seen,))],
+    )
+    for name, project, candidates in (
+        ("trc_named", "alpha", ()),
+        ("trc_older", "", (seen,)),
+        ("trc_mixed", "", (seen, elsewhere)),
+        ("trc_empty", "", ()),
+        ("trc_other", "beta", (seen,)),
+    ):
+        store.save_trace(replace(trace(name, session=""), project_id=project, candidates=candidates))
+    gone = Gone(memories=("mem_a",), projects=("alpha",))
+    found = store.rewrite_texts(lambda text, _: text, dry_run=True, gone=gone)
+    assert (found["traces"], found["sessions"]) == (4, 2)
+    assert store.rewrite_texts(lambda text, _: text, dry_run=False, gone=gone) == found
+    assert {one.id for one in store.list_traces(limit=9)} == {
+        "trc_kept",
+        "trc_mixed",
+        "trc_empty",
+        "trc_other",
+    }
+    assert store.rewrite_texts(lambda text, _: text, dry_run=False, gone=replace(gone, projects=())) == {}

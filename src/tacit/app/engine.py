@@ -218,7 +218,7 @@ class Engine:
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
         delivered, trace = pipeline.run(query, settings=settings.recall, context=context, trace_id=trace_id)
         if store_trace and not settings.privacy.incognito:
-            self._store.save_trace(stored := clean_trace(trace, clean))
+            self._store.save_trace(stored := clean_trace(trace, clean, where=project.id if project else ""))
             self._sessions.feed.publish([stored])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=trace)
 

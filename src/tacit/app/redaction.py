@@ -149,8 +149,8 @@ def lost_from(texts: Iterable[str], clean: Clean) -> LostWords:
     return lost
 
 
-def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = ()) -> Trace:
-    """The trace as it may be stored; `said` are further raw texts that its situation was read from.
+def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = (), where: str = "") -> Trace:
+    """The trace as it may be stored; `where` is the id of the project it was asked in; `said` are further raw texts that its situation was read from.
 
     What was read from a text (objects, paths, reasons) may be a piece of a secret that nobody knows by its look: it goes
     where redaction took that piece out of the text itself.
@@ -160,6 +160,7 @@ def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = ()) -> Trac
     return replace(
         trace,
         text=text[:TRACED_CHARS],
+        project_id=where or trace.project_id,
         situation=clean_situation(trace.situation, clean, lost=lost),
         stages=tuple(_clean_stage(stage, clean, lost) for stage in trace.stages),
         candidates=tuple(

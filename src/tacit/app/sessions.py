@@ -146,7 +146,7 @@ class LiveSessions:
             return  # deleted, or gone dark, meanwhile
         clean = self._clean(state)
         said = said_in(state) if traces else ()
-        cleaned = [clean_trace(trace, clean, said=said) for trace in traces]
+        cleaned = [clean_trace(trace, clean, said=said, where=state.project_id) for trace in traces]
         try:
             self._store.save_session(clean_session(state, clean), traces=cleaned)
         except StoreBusy:

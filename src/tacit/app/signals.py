@@ -403,7 +403,7 @@ class SignalHandler:
         """The one line of a project's first session; of every session with `statusline` on."""
         if not isinstance(signal, SessionStarted) or signal.source == "compact":
             return ""
-        name = f"announced:{project.id if project else ''}"
+        name = announced_name(project.id if project else "")
         first = self._store.get_value(name) is None
         if not first and not settings.statusline:
             return ""
@@ -442,6 +442,11 @@ class SignalHandler:
 
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
+
+
+def announced_name(project_id: str) -> str:
+    """Name of the value that says when a project's first session was told of."""
+    return f"announced:{project_id}"
 
 
 def _silent() -> Delivery:

@@ -26,6 +26,7 @@ from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Shown, TraceFilter
 from tacit.safety.json_texts import cleaned_json
+from tacit.session.family import with_descendants
 
 _T = TypeVar("_T")
 
@@ -223,11 +224,25 @@ def shown(
 
 def _removed(tables: FakeTables, gone: Gone, found: Counter[str]) -> None:
     """Remove what `gone` names, counted as the tables of a real store are."""
-    ids, keys = set(gone.memories), set(gone.sessions)
+    ids = set(gone.memories)
+    of_projects = [key for key, one in tables.sessions.items() if one.project_id in gone.projects]
+    parents = {key: one.parent for key, one in tables.sessions.items()}
+    keys = set(with_descendants((*gone.sessions, *of_projects), parents))
+    named = set(map(str, parents))
+
+    def asked_there(trace: Trace) -> bool:
+        if not gone.projects or trace.project_id:
+            return trace.project_id in gone.projects
+        looked_at = {one.memory_id for one in trace.candidates}
+        return trace.session not in named and bool(looked_at) and looked_at <= ids
+
     over: dict[str, tuple[dict[Any, Any], Callable[[Any, Any], bool]]] = {
         "sessions": (tables.sessions, lambda key, _: key in keys),
         "exposures": (tables.exposures, lambda pair, _: pair[0] in keys or pair[1].memory_id in ids),
-        "traces": (tables.traces, lambda _, trace: trace.session in set(map(str, keys))),
+        "traces": (
+            tables.traces,
+            lambda _, trace: trace.session in set(map(str, keys)) or asked_there(trace),
+        ),
         "handovers": (tables.handovers, lambda _, one: one.session in keys),
         "memories": (tables.memories, lambda name, _: name in ids),
         "relations": (tables.relations, lambda edge, _: bool({edge[0], edge[1]} & ids)),

@@ -66,6 +66,7 @@ class Trace:
         tokens: size of the block.
         budget_tokens: most it might have had.
         took_ms: whole time.
+        project_id: where it was asked; empty = in no project, or stored before this was kept.
     """
 
     id: str
@@ -86,3 +87,4 @@ class Trace:
     tokens: int = 0
     budget_tokens: int = 0
     took_ms: float = 0.0
+    project_id: str = ""

@@ -360,3 +360,27 @@ def test_long_work_is_begun_and_told_of(client):
         looks.wait(0.02)
     assert (job["state"], job["done"], job["problems"]) == ("done", job["whole"], [])
     assert ask(client, "POST", "/v1/jobs", json={"name": "wash"}, status=422)["code"] == "invalid_input"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": " "},
+        {"source": "\t"},
+        {"ids": [" "]},
+        {"project": "/somewhere", "cwd": "/somewhere"},
+        {"ids": ["mem_1"], "cwd": "/somewhere"},
+        {"text": "words", "shown": True},
+        {},
+    ],
+)
+def test_a_purge_that_says_too_little_or_too_much_is_refused(client, shop, body):
+    assert ask(client, "POST", "/v1/purge", status=422, json=body)["code"] == "invalid_input"
+    assert ask(client, "GET", f"/v1/memories/{shop[1][0]}")
+
+
+def test_a_purge_of_an_unknown_folder_finds_nothing(client, tmp_path):
+    told = ask(
+        client, "POST", "/v1/purge", status=404, json={"project": str(tmp_path / "never"), "dry_run": True}
+    )
+    assert told["code"] == "not_found"

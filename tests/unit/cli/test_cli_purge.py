@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.cli.care.purge import in_parts
+
 
 @pytest.fixture
 def stored(tacit):
@@ -49,3 +51,28 @@ def test_a_copy_that_cannot_be_cleaned_is_named_with_an_exit_code(tacit, stored)
 )
 def test_one_thing_at_a_time(tacit, arguments):
     assert tacit("purge", *arguments, "--yes").code == 2
+
+
+def test_many_go_in_parts_and_what_is_gone_meanwhile_is_passed_over(tacit, stored):
+    asked = []
+    ids = [
+        stored["Use uv for packages"],
+        "mem_gone",
+        *(stored[one] for one in stored if "Deployments" in one),
+    ]
+
+    def ask(method, path, values):
+        asked.append(values["ids"])
+        return tacit.daemon.request(method, path, values)[1]
+
+    whole = in_parts(ask, ids, part=2)
+    assert asked == [ids[:2], ids[2:]]
+    assert [one["id"] for one in whole["memories"]] == [ids[0], *ids[2:]]
+    assert whole["rows"]["memories"] == 3
+    assert contents(tacit) == []
+
+
+def test_a_project_that_nothing_is_known_of_is_not_found(tacit, tmp_path):
+    (tmp_path / "never").mkdir()
+    said = tacit("purge", "--project", "--cwd", tmp_path / "never", "--yes")
+    assert (said.code, "Nothing is known of a project" in said.err) == (4, True)

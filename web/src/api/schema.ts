@@ -2534,6 +2534,12 @@ export interface components {
              */
             ids?: string[];
             /**
+             * Shown
+             * @description `ids` are whole and were told before: what is gone by now is no error
+             * @default false
+             */
+            shown?: boolean;
+            /**
              * Project
              * @description all of this folder's project, its sessions too
              * @default
@@ -3672,6 +3678,7 @@ export interface components {
          *         tokens: size of the block.
          *         budget_tokens: most it might have had.
          *         took_ms: whole time.
+         *         project_id: where it was asked; empty = in no project, or stored before this was kept.
          */
         Trace: {
             /** Id */
@@ -3732,6 +3739,11 @@ export interface components {
              * @default 0
              */
             took_ms: number;
+            /**
+             * Project Id
+             * @default
+             */
+            project_id: string;
         };
         /**
          * TraceFeedback

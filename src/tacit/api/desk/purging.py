@@ -10,7 +10,9 @@ from tacit.api.encoding import encode
 def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer:  # noqa: ARG001
     """Remove memories, or all of a project, session or source, from everything that is stored. Cannot be taken back."""
     purging = engine.desk.purging
-    if request.ids:
+    if request.ids and request.shown:
+        doomed = purging.still_there(request.ids)
+    elif request.ids:
         doomed = purging.named(request.ids)
     elif request.project:
         doomed = purging.of_project(engine.project(request.project))

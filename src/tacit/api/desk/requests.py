@@ -150,6 +150,9 @@ class Purge(Request):
     ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
         default=(), max_length=10_000, description="memories, by id or its beginning"
     )
+    shown: bool = Field(
+        default=False, description="`ids` are whole and were told before: what is gone by now is no error"
+    )
     project: Folder = Field(default="", description="all of this folder's project, its sessions too")
     session: SessionName | None = Field(
         default=None, description="all that was learned from this session, and its record"
@@ -179,6 +182,13 @@ class Purge(Request):
         )
         if sum(given) != 1:
             raise ValueError("one of ids, project, session, source and text")
+        words = (*self.ids, *(one for one in (self.source, self.text) if one is not None))
+        if not all(one.strip() for one in words):
+            raise ValueError("no blank ids, source or text: everything holds a space")
+        if self.cwd and self.source is None and self.text is None:
+            raise ValueError("cwd with source or text alone")
+        if self.shown and not self.ids:
+            raise ValueError("shown with ids alone")
         return self
 
 

@@ -125,6 +125,7 @@ class Asking:
         settings = self._settings_at(cwd)
         wanted = self._wanted((*kinds, category) if category else kinds, without)
         project = self._projects.of(cwd)
+        where = project.id if project else ""
         visible = self._visible(project, scope, settings)
         limited = bool(settings.recall.answers_per_session or settings.recall.session_tokens)
         at_work = self._at_work(cwd) if session is None else ()
@@ -134,11 +135,11 @@ class Asking:
         sure = len(_side_by_side(at_work)) < 2
         most = budget_tokens or settings.recall.budgets.on_demand
         if key is None or not (sure or limited):
-            return self._answer(query, visible, wanted, settings, most)[0]
+            return self._answer(query, visible, wanted, settings, most, project=where)[0]
         if not limited:
             # Only counting it is done in turn: a hook of this session must not wait for the answer.
             state = self._record(key, cwd)
-            answer, packed = self._answer(query, visible, wanted, settings, most, state=state)
+            answer, packed = self._answer(query, visible, wanted, settings, most, state=state, project=where)
             with self._sessions.turn(key, timeout_s=5.0):
                 self._sessions.save(self._counted(self._record(key, cwd), answer, packed))
             return answer
@@ -148,7 +149,7 @@ class Asking:
             if refused:
                 return Answer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
             answer, packed = self._answer(
-                query, visible, wanted, settings, min(budget, most), state=state, waits=False
+                query, visible, wanted, settings, min(budget, most), state=state, project=where, waits=False
             )
             after = self._counted(state, answer, packed)
             # What one of several was told does not count as known to the other.
@@ -212,6 +213,7 @@ class Asking:
         budget: int,
         state: SessionState | None = None,
         *,
+        project: str,
         waits: bool = True,
     ) -> tuple[Answer, Pack]:
         """The answer and what is in it; `waits` = it may give way to hooks, as no lock is held."""
@@ -236,7 +238,7 @@ class Asking:
         left = {drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops}
         answer = Answer(block=replace(done.block, surface=Surface.ON_DEMAND), more=len(left))
         if text and not settings.privacy.incognito:
-            self._parts.store.save_trace(stored := clean_trace(trace, clean))
+            self._parts.store.save_trace(stored := clean_trace(trace, clean, where=project))
             self._sessions.feed.publish([stored])
         return answer, done.pack
 

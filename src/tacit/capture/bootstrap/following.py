@@ -92,7 +92,7 @@ def import_rule_files(
     Raises:
         StoreError: as the store; files imported before it stay imported.
     """
-    index_name = f"rules/{project.id}"
+    index_name = _index_name(project.id)
     known = _read_index(store.get_value(index_name))
     states = {path: _read_state(store.get_value(_state_name(project.id, path))) for path in known}
     files: list[RuleFile] = []
@@ -257,6 +257,16 @@ def _likeness(new: str, old: str) -> float:
     """Overlap of the content words, with or without numbers, whichever is more."""
     mine, theirs = take_apart(new), take_apart(old)
     return max(overlap(frozenset(mine.order), frozenset(theirs.order)), overlap(mine.words, theirs.words))
+
+
+def followed_names(store: Store, project_id: str) -> tuple[str, ...]:
+    """Names of the values that hold what was imported from a project's rule files."""
+    index = _index_name(project_id)
+    return (index, *(_state_name(project_id, path) for path in _read_index(store.get_value(index))))
+
+
+def _index_name(project_id: str) -> str:
+    return f"rules/{project_id}"
 
 
 def _state_name(project_id: str, path: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +12,8 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here, Yes, given
 
 SHOWN = 20
+PART = 5_000
+"""So many memories go with one request."""
 
 
 def purge(
@@ -59,15 +63,42 @@ def purge(
         _tell(seen)
     if not dry_run:
         confirm(f"{_counted(seen)} for good? This cannot be taken back.", yes=yes, default=False)
-        if source or matching:  # what was shown, not what fits meanwhile
-            asked = {"ids": [one["id"] for one in seen["memories"]]}
-        seen = ask("POST", "/v1/purge", asked)
+        if memory or source or matching:  # what was shown, not what fits meanwhile
+            seen = in_parts(ask, [one["id"] for one in seen["memories"]])
+        else:
+            seen = ask("POST", "/v1/purge", asked)
     if as_json:
         print_json(seen)
     elif not dry_run:
         _tell(seen)
     if seen["left"] and not dry_run:
         raise typer.Exit(SOME_PROBLEM)
+
+
+def in_parts(
+    ask: Callable[[str, str, dict[str, Any]], Any], ids: list[str], *, part: int = PART
+) -> dict[str, Any]:
+    """Have these memories purged, many of them with several requests, and tell it as one answer."""
+    told = [
+        ask("POST", "/v1/purge", {"ids": ids[at : at + part], "shown": True})
+        for at in range(0, len(ids), part)
+    ]
+    gone = {one["id"] for answer in told for one in answer["memories"]}
+    return {
+        **told[-1],
+        "memories": [one for answer in told for one in answer["memories"]],
+        "rows": _summed(answer["rows"] for answer in told),
+        "files": _summed(answer["files"] for answer in told),
+        "left": list(dict.fromkeys(one for answer in told for one in answer["left"])),
+        "alike": list(dict.fromkeys(one for answer in told for one in answer["alike"] if one not in gone)),
+    }
+
+
+def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    whole: Counter[str] = Counter()
+    for one in counts:
+        whole.update(one)
+    return dict(whole)
 
 
 def _session(name: str) -> dict[str, str] | None:
@@ -90,6 +121,8 @@ def _tell(seen: dict[str, Any]) -> None:
     would = "would be removed or cleaned" if seen["dry_run"] else "removed or cleaned"
     for one in seen["memories"][:SHOWN] if seen["dry_run"] else ():
         print_line(f"- {one['id']} [{one['kind']}] {shortened(one['content'], 120)}", style="red")
+    for one in seen["sessions"][:SHOWN] if seen["dry_run"] else ():
+        print_line(f"- session {one}", style="red")
     if seen["dry_run"] and len(seen["memories"]) > SHOWN:
         print_line(f"- ... and {len(seen['memories']) - SHOWN} more; --json tells all", style="red")
     for place, count in (*seen["rows"].items(), *seen["files"].items()):
