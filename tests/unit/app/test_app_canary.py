@@ -89,7 +89,8 @@ def everything_said(engine, place):
     (memory, *_) = engine.list_memories(MemoryFilter())
     with contextlib.suppress(RefusedByRedaction):
         engine.edit(memory.id, content=f"Deploy with {SECRET}.")
-    engine.edit(memory.id, when=f"cmd:{SECRET}")
+    with contextlib.suppress(RefusedByRedaction):
+        engine.edit(memory.id, when=f"cmd:{SECRET}")
     engine.forget(memory.id, reason=f"leaked {SECRET}")
     engine.mute(SessionKey(host="claude-code", session_id="s1"), muted=True)
     engine.prerender()
