@@ -55,6 +55,14 @@ def seen_name(root: str) -> str:
     return f"capture/seen/{root}"
 
 
+def requests_name(root: str) -> str:
+    """Name of the value that holds the marks of the model's requests that were counted of a conversation and its forks.
+
+    Turns grow, and are read again then as new ones; a request is counted once.
+    """
+    return f"capture/requests/{root}"
+
+
 def said_name(host: str, session_id: str) -> str:
     """Name of the value that holds the hashes of what was captured in real time."""
     return f"capture/said/{host}/{session_id}"

@@ -20,6 +20,7 @@ from tacit.capture.checkpoint import (
     first_key,
     read_checkpoint,
     read_keys,
+    requests_name,
     said_name,
     seen_name,
     write_checkpoint,
@@ -359,7 +360,7 @@ class CapturePipeline:
             values[waiting] = write_pending(learned.pending)
         if reading.root:
             values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
-        values |= self._requests(key.host, reading.turns)
+        values |= self._requests(key, reading)
         used = self._usage(key, scope, reading.turns, values)
         changes = self._keeper.keep([*items, *digest, *tasks], write=write, values=values)
         self._store.add_use(used)
@@ -404,14 +405,18 @@ class CapturePipeline:
         values |= {name: write_usage(after), TOTALS: write_totals(totals)}
         return tuple(verdict.memory_id for verdict in verdicts if verdict.memory_id in given)
 
-    def _requests(self, host: str, turns: Sequence[Turn]) -> dict[str, str | None]:
-        """The sums of what the API counted of requests, with those of `turns`; nothing where the host does not tell."""
-        told = [(one.at_ms, one.input_tokens, one.cached_tokens) for turn in turns for one in turn.requests]
-        if not told:
+    def _requests(self, key: SessionKey, reading: _Reading) -> dict[str, str | None]:
+        """The sums of what the API counted of requests, with those that are new; nothing where the host does not tell."""
+        name = requests_name(reading.root or str(key))
+        before = read_keys(self._store.get_value(name))
+        counted = set(before)
+        new = [one for turn in reading.turns for one in turn.requests if one.mark not in counted]
+        if not new:
             return {}
+        told = [(one.at_ms, one.input_tokens, one.cached_tokens) for one in new]
         days = meter.read_days(self._store.get_value(meter.OF_HOSTS))
-        days = meter.counted_requests(days, host, told, now_ms=self._clock.now_ms())
-        return {meter.OF_HOSTS: meter.write_days(days)}
+        days = meter.counted_requests(days, key.host, told, now_ms=self._clock.now_ms())
+        return {meter.OF_HOSTS: meter.write_days(days), name: write_keys(before, [one.mark for one in new])}
 
     def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         """Drafts of the kinds that are learned unasked."""

@@ -6,7 +6,7 @@ In: nothing. Out: frozen values that every transcript reader makes and every ext
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Role = Literal["user", "assistant"]
@@ -50,11 +50,13 @@ class ModelRequest:
         at_ms: when it was answered, milliseconds since the Unix epoch; 0 = unknown.
         input_tokens: all that was read, whether or not a cache had it.
         cached_tokens: what of it came from the provider's cache.
+        mark: tells it from others, also in another reading: a digest of the id that the provider or the host gave it.
     """
 
     at_ms: int
     input_tokens: int
     cached_tokens: int
+    mark: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

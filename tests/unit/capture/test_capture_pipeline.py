@@ -308,6 +308,57 @@ def test_what_requests_read_is_counted_once_by_host_and_day(tmp_path: Path) -> N
     assert told(world) == (replace(claude, requests=3, input_tokens=310, cached_tokens=280),)
 
 
+def requests_of(world: World, host: str) -> tuple[int, int, int]:
+    days = read_days(world.store.get_value(OF_HOSTS))
+    found = shares_of_hosts(days, since_ms=0, until_ms=NOW + 86_400_000)
+    return next(
+        ((one.requests, one.input_tokens, one.cached_tokens) for one in found if one.host == host), (0, 0, 0)
+    )
+
+
+def test_a_turn_that_grows_counts_only_its_new_requests() -> None:
+    """OpenCode's sessions are read whole each time; after "Continue" of its own the agent's turn goes on."""
+
+    def said(number: int, *, role: str = "assistant", synthetic: bool = False) -> dict[str, object]:
+        tokens = {"input": 10, "output": 1, "cache": {"read": 90 * number, "write": 0}}
+        part = {"type": "text", "text": f"Step {number}.", "synthetic": synthetic}
+        info = {"id": f"msg_{number}", "role": role, "time": {"created": NOW + number}}
+        return {"info": info | ({"tokens": tokens} if role == "assistant" else {}), "parts": [part]}
+
+    begun = [said(0, role="user"), said(1), said(2)]
+    grown = [*begun, said(3, role="user", synthetic=True), said(4)]
+    further = [*grown, said(5, role="user"), said(6)]
+    world = World()
+    key = SessionKey(host="opencode", session_id="ses_1")
+    for number, (messages, wanted) in enumerate(
+        ((begun, (2, 290, 270)), (grown, (3, 660, 630)), (grown, (3, 660, 630)), (further, (4, 1210, 1170)))
+    ):
+        hand(world, "", f"h{number}", key, messages=messages)
+        assert requests_of(world, "opencode") == wanted
+    hand(world, "", "fork", SessionKey(host="opencode", session_id="ses_2"), messages=[*begun, said(7)])
+    assert requests_of(world, "opencode") == (5, 1850, 1800), (
+        "a fork whose shared turn went on in another way"
+    )
+
+
+def test_a_message_of_several_lines_counts_once_over_two_readings(tmp_path: Path) -> None:
+    def piece(minute: int, content: dict[str, object]) -> str:
+        row = json.loads(line("assistant", [content], minute))
+        row["message"] |= {"id": "m1", "usage": {"input_tokens": 10, "cache_read_input_tokens": 90}}
+        return json.dumps(row) + "\n"
+
+    path = tmp_path / "s1.jsonl"
+    path.write_text(
+        line("user", "Please wire the queue worker.", 1) + piece(2, {"type": "text", "text": "Now."})
+    )
+    world = World()
+    hand(world, path)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}
+    path.write_text(path.read_text() + piece(3, call))
+    hand(world, path, "h2")
+    assert requests_of(world, "claude-code") == (1, 100, 90)
+
+
 def test_open_code_hands_over_messages(tmp_path: Path) -> None:
     messages = [
         {"role": "user", "text": "From now on, write tests first", "at_ms": NOW},

@@ -5,6 +5,7 @@ Consecutive assistant messages become one turn; tool results find their call by 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -208,7 +209,9 @@ class TurnBuilder:
             return
         if request_id and 0 <= cached <= read and 0 < read <= _MAX_TOKENS:
             self._asked.add(request_id)
-            self._requests.append(ModelRequest(at_ms=at_ms, input_tokens=read, cached_tokens=cached))
+            mark = hashlib.sha256(request_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+            one = ModelRequest(at_ms=at_ms, input_tokens=read, cached_tokens=cached, mark=mark)
+            self._requests.append(one)
 
     def done(self) -> tuple[Turn, ...]:
         """All turns."""
