@@ -109,8 +109,8 @@ class Gone:
 
     Attributes:
         memories: ids; with their versions, relations, vectors, and what says that they were handed over.
-        sessions: with their records, traces, exposures and transcripts.
-        projects: ids of project records.
+        sessions: with their records, traces, exposures and transcripts, and with those of all that came of them.
+        projects: ids of project records; with their sessions, and the traces of what was asked there.
         values: names of named values.
         notes: kinds of other memories that quote statements: of these alone the texts are cleaned.
     """

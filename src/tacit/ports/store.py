@@ -353,7 +353,8 @@ class Store(MemoryStore, SessionStore, Protocol):
         """Clean every stored text, history and derived indexes included; return how many rows changed, by table.
 
         `clean` takes a text and the name of the scope it belongs to ("" = the user's own). Vectors of changed words
-        go: `pending_vectors` names them. With `dry_run` nothing changes. With `copy` a backup is cleaned instead.
+        go: `pending_vectors` names them. With `dry_run` nothing changes and no writer waits. With `copy` a backup is cleaned
+        instead, and is written only where something is to be changed.
         With `gone` those rows are removed first, in the same transaction, and counted where they were; what they held
         under an id cannot be brought back, and what is unknown is passed over.
 
@@ -363,7 +364,7 @@ class Store(MemoryStore, SessionStore, Protocol):
         ...
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
-        """Integrity problems found, as sentences; empty = sound.
+        """Integrity problems found, as sentences; empty = sound. Others write between its steps.
 
         `progress` is called before every step and at the end with (steps done, steps); what it raises ends the check.
         """

@@ -184,7 +184,7 @@ class Purge(Request):
             raise ValueError("one of ids, project, session, source and text")
         words = (*self.ids, *(one for one in (self.source, self.text) if one is not None))
         if not all(one.strip() for one in words):
-            raise ValueError("no blank ids, source or text: everything holds a space")
+            raise ValueError("ids, source and text that are not blank")
         if self.cwd and self.source is None and self.text is None:
             raise ValueError("cwd with source or text alone")
         if self.shown and not self.ids:
