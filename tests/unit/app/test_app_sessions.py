@@ -10,6 +10,8 @@ import pytest
 from samples import NOW_MS
 from tacit.app.sessions import LiveSessions
 from tacit.backends.fake import FakeStore
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.config.home import Home
 from tacit.errors import StoreBusy
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey, SessionState
@@ -99,3 +101,20 @@ def test_closing_does_not_wait_for_ever_and_a_wait_ends_with_the_stores_own_erro
         tries = store.tries
     assert [type(one) for one in errors] == [StoreBusy] * 9
     assert store.tries <= tries + 3
+
+
+def test_a_real_store_that_another_process_holds_gets_all_in_the_end(tmp_path):
+    home, clock = Home(tmp_path / "home"), FakeClock(now_ms=NOW_MS)
+    with (
+        contextlib.closing(open_sqlite_store(home, clock=clock)) as store,
+        contextlib.closing(open_sqlite_store(home, clock=clock)) as other,
+    ):
+        store._database.wait_s = 0.01
+        with live(store) as (sessions, errors):
+            with other._database.write(durable=False):
+                sessions.save(STATE, trace=trace("trc_1"))
+                with pytest.raises(StoreBusy):
+                    sessions.flush(timeout_s=0.1)
+                assert ids(store) == []
+            sessions.flush()
+            assert (store.load_session(KEY), ids(store), errors) == (STATE, ["trc_1"], [])
