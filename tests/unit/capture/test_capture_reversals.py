@@ -25,6 +25,7 @@ ORDER = "Always use npm to install packages"
         "From now on, stop using npm to install packages.",
         "we don't use npm any more because it is slow",
         "Stop using npm and use pnpm",
+        "Stop using npm and switch to pnpm from now on.",
         "Stop using npm, it is slow.",
         "Stop using npm - pnpm is faster",
         "Stop using npm, and please use pnpm from now on",
@@ -70,6 +71,11 @@ def test_an_order_to_use_the_same_thing_is_ended(new):
         "Stop using npm, and yarn",
         "Stop using npm \u2013 at least for now",
         "Stop using npm, during the freeze",
+        "Stop using npm. Use it only in CI.",
+        "Stop using npm; keep it for the docs",
+        "Stop using npm - fine only for the docs",
+        "Stop using npm and use pnpm in CI",
+        "Stop using npm and use yarn and bower",
     ],
 )
 def test_less_than_that_ends_nothing(new):

@@ -28,13 +28,14 @@ _ANY_MORE = late_pattern(
 )
 _CLAUSE_END = late_pattern(
     r"(?P<mark>[.,;:!?()])(?=\s|$)|\s(?:because|since|instead|-|--|–|—)(?=\s|$)"
-    r"|\sand(?=\s(?:please\s)?(?:use|switch|move|go|start|try|adopt)\b)",
+    r"|\sand(?=\s(?:please\s)?(?:use|switch to|move to|go with|start using|try|adopt)\s[^\s,;]+(?:\s(?:instead|from now on|now))?[.!]*$)",
     re.IGNORECASE,
 )
 _LIMITED = late_pattern(
     r"^[\s.,;:!?()–—-]*(?:only|just|mostly|especially|particularly|when|whenever|while|where|wherever|in|on|at|inside|outside|within|for|during"
     r"|from|if|as|so|by|with|without|before|after|till|to|or|and(?! (?:please )?(?:use|switch|move|go|start|try|adopt)\b)|not|e\.?g|i\.?e|namely)\b"
-    r"|\b(?:except\w*|unless|until|at least|at most|other than|apart from|but|however|though|although|save for)\b",
+    r"|\b(?:except\w*|unless|until|at least|at most|other than|apart from|but|however|though|although|save for"
+    r"|only (?:in|on|at|for|when|where|if|during|with|by)|(?:use|keep|leave|run|allow) (?:it|them|this|that|these|those))\b",
     re.IGNORECASE,
 )
 """What follows says where, when or how far: begins with such a word, or names an exception anywhere."""
