@@ -122,11 +122,12 @@ class Retired(_Answer):
 
 
 class Skipped(_Answer):
-    """Nothing was stored, and why."""
+    """Nothing was stored, and why; `memory_id` names the memory that says it already, "" where none does."""
 
     change: Literal["skip"]
     reason: str
     content: str
+    memory_id: str
 
 
 ChangeView = Written | Superseded | Contradicted | Retired | Skipped

@@ -63,7 +63,7 @@ def change_json(change: Change) -> Json:
     plain: Json = {"change": type(change).__name__.lower(), "reason": change.reason}
     match change:
         case Skip():
-            plain["content"] = change.content
+            plain |= {"content": change.content, "memory_id": change.memory_id}
         case Retire():
             plain |= {"memory_id": change.memory_id, "at_ms": change.at_ms}
         case Supersede():

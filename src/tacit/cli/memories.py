@@ -67,6 +67,8 @@ def describe_change(change: dict[str, Any]) -> str:
         case "contradict":
             others = ", ".join((change["other_id"], *change["further"]))
             return f"{stored}\n  contradicts: {others}; {change['reason']}\n  `tacit review` decides"
+        case "skip" if change["memory_id"]:
+            return f"known already {change['memory_id']} {change['content']}"
         case "skip":
             return f"not stored: {change['reason']}"
         case other:

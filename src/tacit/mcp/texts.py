@@ -70,6 +70,8 @@ def outcome(change: Change) -> str:
             return f"Stored as {_named(change.memory)}; the user will be asked about it: {change.reason}."
         case Merge():
             return f"Known already as {_named(change.memory)}."
+        case Skip() if change.memory_id:
+            return f"Known already as {change.memory_id}."
         case Skip():
             return f"Not stored: {change.reason}."
         case _:

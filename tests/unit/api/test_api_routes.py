@@ -237,7 +237,7 @@ def test_every_change_is_told(client, engine):
     assert (told[3]["old_id"], told[3]["at_ms"]) == ("mem_0", 4)
     assert told[4]["other_id"] == "mem_9"
     assert told[5]["memory_id"] == "mem_5"
-    assert told[6] == {"change": "skip", "reason": "empty", "content": "x"}
+    assert told[6] == {"change": "skip", "reason": "empty", "content": "x", "memory_id": ""}
 
 
 def test_nothing_stored_is_200(client, engine):

@@ -8,6 +8,7 @@ import pytest
 
 from tacit.capture.reconcile import MAX_EVIDENCE, Neighbour, reconcile
 from tacit.capture.reconcile.compare import compare
+from tacit.capture.reconcile.decide import A_MOMENT_MS
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -95,13 +96,25 @@ def by_hand(made: Memory, **given: object) -> Memory:
 def test_saying_the_same_by_hand_counts_and_keeps_what_is_given_with_it() -> None:
     old = by_hand(stored("Use tabs in Go files"), files=("a.go",))
     when = Trigger(actions=(("commit", 1.0),), maker="user")
-    new = by_hand(memory("Use tabs in Go files"), pinned=True, files=("b.go", "a.go"), trigger=when)
+    later = old.updated_at_ms + A_MOMENT_MS
+    new = by_hand(memory("Use tabs in Go files", at=later), pinned=True, files=("b.go", "a.go"), trigger=when)
     change = decide(new, old)
     assert isinstance(change, Merge)
     made = change.memory
     assert (made.frequency, made.pinned, made.files) == (2, True, ("a.go", "b.go"))
-    assert (made.trigger, made.updated_at_ms, made.evidence) == (when, 20, ())
+    assert (made.trigger, made.updated_at_ms, made.evidence) == (when, later, ())
     assert {entity.key for entity in made.entities} >= {"a.go", "b.go"}
+
+
+def test_the_same_by_hand_within_a_moment_is_one_saying() -> None:
+    old = by_hand(stored("Use tabs in Go files"))
+    again = by_hand(memory("Use tabs in Go files", at=old.updated_at_ms + A_MOMENT_MS - 1))
+    change = decide(again, old)
+    assert isinstance(change, Skip)
+    assert change.memory_id == old.id
+    pinned = decide(replace(again, pinned=True), old)
+    assert isinstance(pinned, Merge)
+    assert (pinned.memory.frequency, pinned.memory.pinned) == (1, True)
 
 
 def test_a_trigger_gives_way_to_one_of_a_maker_as_good_and_to_no_other() -> None:

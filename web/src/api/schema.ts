@@ -3408,7 +3408,7 @@ export interface components {
         };
         /**
          * Skipped
-         * @description Nothing was stored, and why.
+         * @description Nothing was stored, and why; `memory_id` names the memory that says it already, "" where none does.
          */
         Skipped: {
             /**
@@ -3420,6 +3420,8 @@ export interface components {
             reason: string;
             /** Content */
             content: string;
+            /** Memory Id */
+            memory_id: string;
         };
         /**
          * StageRecord

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_rules
 from tacit.capture.relate import link_entities
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
-from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.memory import Memory, TrustTier
 from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.safety.trust import may_supersede, most_sensitive
 
@@ -21,6 +21,8 @@ MAX_FILES = 200
 """As many files as one statement may come with; repetitions add no more."""
 MERGE_IMPORTANCE = 0.1
 """A repeated statement gains importance; source: the typed seed, section 4.3 (+0.1 on the scale 0-1)."""
+A_MOMENT_MS = 60_000
+"""The same words by the same hand within this are one saying: the answer to the first did not arrive, or the key was hit twice."""
 _HEARD = "session"
 """Source of what capture finds in sessions: the files it names are those of the moment."""
 _EPISODIC = frozenset({"digest", "event", "outcome", "observation", "todo"})
@@ -94,7 +96,7 @@ def _judged(
 def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     """Count the repetition; one that is no new statement changes nothing but what it adds to the words."""
     given = _with_what_is_given(memory, stored)
-    known = _heard_before(memory.provenance, stored)
+    known = _heard_before(memory, stored)
     if known and given == stored:
         return Skip(content=memory.content, reason=known, memory_id=stored.id)
     given = replace(given, updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms))
@@ -117,9 +119,9 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     return Merge(memory=merged, reason=_told(stored, judgment))
 
 
-def _heard_before(mine: Provenance, stored: Memory) -> str:
+def _heard_before(memory: Memory, stored: Memory) -> str:
     """Why these words are no further statement: they are the same ones read again, or a session's second time; "" = they are."""
-    theirs = stored.provenance
+    mine, theirs = memory.provenance, stored.provenance
     spans = {theirs.span, *stored.evidence}
     if mine.session_id:
         if mine.span in spans and mine.session_id == theirs.session_id:
@@ -128,8 +130,9 @@ def _heard_before(mine: Provenance, stored: Memory) -> str:
         return f"said before in this session: {stored.id}" if same else ""
     # A person who says it once more means it; a file and an agent say the same words again whenever they are asked.
     by_hand = mine.tier is TrustTier.USER and not mine.host
-    read_again = mine.source == theirs.source and mine.span == theirs.span and not by_hand
-    return f"stored already as {stored.id}" if read_again else ""
+    later = memory.updated_at_ms - stored.updated_at_ms >= A_MOMENT_MS
+    same = mine.source == theirs.source and mine.span == theirs.span
+    return f"stored already as {stored.id}" if same and not (by_hand and later) else ""
 
 
 def _with_what_is_given(memory: Memory, stored: Memory) -> Memory:
