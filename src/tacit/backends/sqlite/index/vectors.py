@@ -28,6 +28,8 @@ SAMPLED = 192
 
 CANDIDATES = 192
 """Rows that the first step hands to the second, at least; four for each hit wanted, if that is more."""
+CANDIDATES_BY_ROOT = 1.28
+"""So many times the root of the rows of a scope, if that is more still: among more rows more are as near by their signs."""
 
 AT_ONCE = 16_384
 """So many rows are compared in three calls; more of them word by word, which takes no further memory."""
@@ -161,7 +163,8 @@ class SignBitVectors:
 
     def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
         """See the protocol."""
-        candidates = self._near_signs(vector, max(CANDIDATES, 4 * want), self.rows.usable(now_ms))
+        most = max(CANDIDATES, 4 * want, round(CANDIDATES_BY_ROOT * self._size**0.5))
+        candidates = self._near_signs(vector, most, self.rows.usable(now_ms))
         return self.rows.best(candidates, widen(self.gather(candidates)) @ vector, want)
 
     def sampled(self, vector: Vectors) -> Scores:
