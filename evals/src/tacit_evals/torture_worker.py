@@ -109,9 +109,12 @@ def write_by_socket(worker: Worker) -> Callable[[int], None]:
         except Unanswered:
             worker.counts["unacknowledged"] += 1
             return
-        if status != 201:
+        change = json.loads(reply)["changes"][0] if status in (200, 201) else {}
+        # Of a daemon that was killed before its answer left, the next one says that it knows the statement already.
+        stored = change.get("memory_id") or change.get("memory", {}).get("id")
+        if not stored:
             raise Wrong(f"{status} {reply[:300]!r}")
-        worker.acknowledge(content, json.loads(reply)["changes"][0]["memory"]["id"])
+        worker.acknowledge(content, stored)
 
     return step
 
