@@ -56,6 +56,7 @@ from tacit.recall.refresh import LowInformation, RefreshBlock
 from tacit.recall.render import rendering
 from tacit.recall.signal import surface_for
 from tacit.session import blocking, ledger
+from tacit.session.family import AGENT_MARK
 from tacit.session.transitions import advanced, arrived, opened, seen
 
 _LOG = logging.getLogger(__name__)
@@ -458,7 +459,7 @@ def _of_its_agent(signal: Signal) -> Signal:
     own = signal.session.session_id
     if not signal.agent_id or signal.agent_id == own:
         return signal
-    key = SessionKey(host=signal.session.host, session_id=f"{own}#{signal.agent_id}")
+    key = SessionKey(host=signal.session.host, session_id=f"{own}{AGENT_MARK}{signal.agent_id}")
     return replace(signal, session=key, parent=signal.session)
 
 

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from tacit.config.home import Home
@@ -95,8 +94,9 @@ def rescan(
             if gone is None or records is None:
                 _file(path, clean, files, str(path), left, dry_run=dry_run)
             else:
-                without = partial(_export, records, clean, gone)
-                _rewrite(path, without, files, str(path), left, dry_run=dry_run)
+                _rewrite(
+                    path, lambda text: records(text, clean, gone), files, str(path), left, dry_run=dry_run
+                )
             continue
         try:
             found = store.rewrite_texts(clean, dry_run=dry_run, copy=path, gone=gone)
@@ -161,10 +161,6 @@ def _line(line: str, clean: CleanAt) -> str:
     if line.lstrip().startswith(("{", "[")):
         line = cleaned_json(line, lambda text: clean(text, ""))
     return clean(line, "")
-
-
-def _export(records: Records, clean: CleanAt, gone: Gone, text: str) -> str:
-    return records(text, clean, gone)
 
 
 def _rewrite(

@@ -7,11 +7,10 @@ import hashlib
 
 import pytest
 
-from samples import NOW_MS
+from samples import NOW_MS, memory
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.changes import Add, Gone
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.providers.clock import FakeClock
 
@@ -47,18 +46,7 @@ def test_others_write_between_the_steps_of_a_check(store, other):
 
 
 def noted(name, content, kind="digest"):
-    return Add(
-        memory=Memory(
-            id=name,
-            kind=kind,
-            content=content,
-            scope=UNIVERSAL,
-            provenance=Provenance(tier=TrustTier.USER),
-            validity=Validity(valid_from_ms=0),
-            created_at_ms=1,
-            updated_at_ms=1,
-        )
-    )
+    return Add(memory=memory(content, id=name, kind=kind, scope=UNIVERSAL))
 
 
 def test_a_trial_changes_no_backup_and_needs_no_writer(store, other, tmp_path):
