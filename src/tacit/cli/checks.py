@@ -7,9 +7,12 @@ Expected failures are findings: a check that cannot be made says so and never en
 from __future__ import annotations
 
 import os
+import platform
 import stat
 import subprocess
+import sys
 import time
+import traceback
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +23,7 @@ from urllib.parse import urlencode
 from tacit import __version__
 from tacit.cli.surroundings import Daemon, Surroundings
 from tacit.config.home import Home
-from tacit.errors import TacitError
+from tacit.errors import StoreError, TacitError
 
 State = Literal["ok", "warn", "fail", "skip"]
 LAUNCHER_DEADLINE_MS = 1500.0
@@ -49,9 +52,46 @@ class Trial:
     embedder: str
 
 
-def failed(name: str, error: TacitError) -> Finding:
-    """The finding for an error."""
-    return Finding(name=name, state="fail", detail=error.message, advice=error.hint)
+def failed(name: str, error: TacitError, *, home: Home) -> Finding:
+    """The finding for an error: what failed, in which call, and what to do besides asking `doctor`."""
+    cause = error.__cause__
+    call = _failing_call(cause) if cause is not None else ""
+    detail = f"{error.message} Failed call: {call}. {interpreter()}." if call else error.message
+    advice = error.hint
+    if "tacit doctor" in advice:  # which is what the user is reading
+        advice = f"`tacit stop`, then try again; {home.log_file} says more."
+        if isinstance(error, StoreError):
+            advice = f"Keep a copy of {home.database}, then `tacit restore` a sound backup."
+    return Finding(name=name, state="fail", detail=detail, advice=advice)
+
+
+def interpreter() -> str:
+    """The Python that runs this, with its version and path."""
+    return f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+
+
+def _failing_call(error: BaseException) -> str:
+    """The line in which `error` was raised: `self.sock.connect(path) (unix_http.py:32, in connect)`; "" = unknown."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return ""
+    last = frames[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}, in {last.name}"
+    return f"`{last.line}` ({place})" if last.line else place
+
+
+def check_interpreter() -> Finding:
+    """Which Python runs, and whether it is one of those that the package's classifiers name as tested."""
+    from importlib.metadata import metadata
+
+    named = (line.rpartition(" :: ")[2] for line in metadata("tacit").get_all("Classifier") or ())
+    tested = [version for version in named if version.startswith("3.")]
+    if "{}.{}".format(*sys.version_info) in tested:
+        return Finding(name="python", state="ok", detail=interpreter())
+    return Finding(
+        name="python", state="warn", detail=f"{interpreter()}; Tacit is tested on {', '.join(tested)}.",
+        advice="If something fails, install Tacit with one of these: `uv tool install --python 3.13 tacit`.",
+    )  # fmt: skip
 
 
 def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
@@ -59,7 +99,7 @@ def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
     try:
         home.ensure()
     except TacitError as error:
-        yield failed("home", error)
+        yield failed("home", error, home=home)
         return
     mode = stat.S_IMODE(home.root.stat().st_mode)
     if mode & 0o077:
@@ -93,7 +133,7 @@ def check_daemon(place: Surroundings) -> Iterator[Finding]:
     try:
         daemon.ensure_running(15.0)
     except TacitError as error:
-        yield failed("daemon", error)
+        yield failed("daemon", error, home=place.home)
         return
     took_ms = (time.monotonic() - began) * 1000
     health = daemon.status()
@@ -108,7 +148,7 @@ def check_daemon(place: Surroundings) -> Iterator[Finding]:
         problems = daemon.request("GET", "/v1/check", timeout_s=60.0)[1]["problems"]
         engine = daemon.request("GET", "/v1/status", timeout_s=30.0)[1]
     except TacitError as error:
-        yield failed("store", error)
+        yield failed("store", error, home=place.home)
         return
     yield _store(problems, engine)
     for warning in engine["warnings"]:
@@ -281,7 +321,7 @@ def check_host(
     if status.state != "installed" or status.problems:
         said = "; ".join(status.problems) or status.state
         mend = status.state != "installed" or not place.home.launcher.exists()
-        advice = f"`tacit install {host}`" if mend else f"Then `tacit doctor {host}` again."
+        advice = f"`tacit install {host}`" if mend else "Correct what it names in the files of the host."
         yield Finding(name=host, state="fail", detail=said, advice=advice)
     else:
         yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")

@@ -81,6 +81,7 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
         raise NotFound(f"No host is called {unknown[0]!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
     place = current()
     project = Path(identify_project(str(cwd.absolute())).root)
+    yield checks.check_interpreter()
     home = list(checks.check_home(place.home, project=project))
     yield from home
     if any(finding.state == "fail" for finding in home):
@@ -95,6 +96,6 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
                 shown = trial if proofs else None
                 yield from checks.check_host(place, name, project=project, found=shown, asked=bool(names))
     except TacitError as error:
-        yield checks.failed("trial", error)
+        yield checks.failed("trial", error, home=place.home)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -23,7 +23,7 @@ from tacit.config.home import Home
 from tacit.daemon.launcher import hook_source
 from tacit.daemon.lifecycle import ask_health, is_running, read_facts, version_key
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, error_of
-from tacit.providers.unix_http import ask
+from tacit.providers.unix_http import ask, describe_failure
 
 LAST_MOMENTS_S = 5.0
 """How long a daemon that let its lock go is waited for: its number may be somebody else's, seen from a container."""
@@ -67,7 +67,7 @@ class DaemonClient:
             )
         except (OSError, http.client.HTTPException) as error:
             raise DaemonUnavailable(
-                f"The daemon does not answer on {self.home.socket} ({type(error).__name__}).",
+                f"The daemon does not answer on {self.home.socket}: {describe_failure(error)}.",
                 hint="`tacit doctor` says why.",
             ) from error
         value = _value(data)

@@ -79,7 +79,9 @@ def ask(
 
 def _read(reply: http.client.HTTPResponse, bound: Callable[[], None]) -> bytes:
     data = bytearray()
-    while True:
+    # Since gh-113199 (CPython 3.12.2, 3.13) the reply closes itself, and its socket, with the last byte that
+    # Content-Length announced. Older ones close it only when it is read once more.
+    while not reply.isclosed():
         bound()
         part = reply.read1(_PART_BYTES)
         if not part:
@@ -88,6 +90,14 @@ def _read(reply: http.client.HTTPResponse, bound: Callable[[], None]) -> bytes:
     if reply.length:
         raise http.client.IncompleteRead(bytes(data), reply.length)
     return bytes(data)
+
+
+def describe_failure(error: BaseException) -> str:
+    """What the system said, with its errno: `[Errno 9] Bad file descriptor`, else the error's class and text."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"[Errno {error.errno}] {error.strerror}"
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _as_utf8(value: object) -> bytes:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import platform
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tacit import __version__
 from tacit.cli import checks
 from tacit.config.home import Home
 from tacit.daemon.client import DaemonClient
@@ -50,7 +54,36 @@ def test_a_home_that_cannot_be_is_the_only_finding(tacit):
     tacit.place.home.root.write_text("a file")
     said = tacit("doctor", "--json")
     assert said.code == 10
-    assert states(said) == [("home", "fail")]
+    assert states(said) == [("python", "ok"), ("home", "fail")]
+
+
+class Breaks(DaemonClient):
+    """A client of a daemon that runs, and whose connection breaks at every question."""
+
+    def ensure_running(self, timeout_s=10.0):
+        pass
+
+    def status(self):
+        return {**super().status(), "running": True, "version": __version__, "pid": 1}
+
+
+def test_a_broken_connection_is_told_with_python_errno_and_call_and_not_with_doctor_itself(tacit):
+    said = tacit("doctor", "--no-hosts", "--json", place=replace(tacit.place, connect=Breaks))
+    [store] = [finding for finding in said.json["findings"] if finding["name"] == "store"]
+    assert store["state"] == "fail"
+    assert f"[Errno {errno.ENOENT}]" in store["detail"]
+    assert "connect(" in store["detail"]
+    assert "unix_http.py" in store["detail"]
+    assert platform.python_version() in store["detail"]
+    assert store["advice"]
+    assert not [f for f in said.json["findings"] if "tacit doctor" in f["advice"]]
+
+
+def test_doctor_names_the_python_that_runs_it(tacit):
+    tacit.place.home.root.write_text("a file")
+    [python, *_] = tacit("doctor", "--json").json["findings"]
+    assert python["name"] == "python"
+    assert f"{platform.python_version()} at {sys.executable}" in python["detail"]
 
 
 def test_an_unknown_host_is_named(tacit):

@@ -14,6 +14,47 @@ import pytest
 
 from tacit.providers.unix_http import ask
 
+
+def read1_that_closes(self: http.client.HTTPResponse, n: int = -1) -> bytes:
+    """`HTTPResponse.read1` of CPython 3.12.2 and newer: the reply closes with the last byte (gh-113199)."""
+    if self.fp is None or self._method == "HEAD":
+        return b""
+    if self.chunked:
+        return self._read1_chunked(n)
+    if self.length is not None and (n < 0 or n > self.length):
+        n = self.length
+    result = self.fp.read1(n)
+    if not result and n:
+        self._close_conn()
+    elif self.length is not None:
+        self.length -= len(result)
+        if not self.length:
+            self._close_conn()
+    return result
+
+
+def read1_that_stays_open(self: http.client.HTTPResponse, n: int = -1) -> bytes:
+    """`HTTPResponse.read1` of CPython 3.11 and 3.12.1: the reply stays open until it is read once more."""
+    if self.fp is None or self._method == "HEAD":
+        return b""
+    if self.chunked:
+        return self._read1_chunked(n)
+    if self.length is not None and (n < 0 or n > self.length):
+        n = self.length
+    result = self.fp.read1(n)
+    if not result and n:
+        self._close_conn()
+    elif self.length is not None:
+        self.length -= len(result)
+    return result
+
+
+@pytest.fixture(params=[read1_that_closes, read1_that_stays_open], ids=["newer", "older"], autouse=True)
+def either_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test here holds with both forms of the standard library, whichever one runs it."""
+    monkeypatch.setattr(http.client.HTTPResponse, "read1", request.param)
+
+
 Serve = Callable[[socket.socket], None]
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -79,11 +120,19 @@ def test_what_is_asked_arrives_and_what_is_answered_comes_back(served: Callable[
         b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
         b"Connection: close\r\n\r\nabcde",
         b"Content-Length: 5\r\nConnection: close\r\n\r\nabcde",
+        b"Content-Length: 5\r\n\r\nabcde",
     ],
 )
 def test_a_body_of_any_framing_is_read_whole(served: Callable[[Serve], Path], reply: bytes) -> None:
     path = served(lambda one: (heard(one), one.sendall(OK + reply))[1])
     assert ask(path, "GET", "/", timeout_s=3, headers={}) == (200, b"abcde")
+
+
+@pytest.mark.parametrize("length", [0, 1, 65_536, 65_537, 300_000])
+def test_a_body_of_any_length_is_read_whole(served: Callable[[Serve], Path], length: int) -> None:
+    head = OK + f"Content-Length: {length}\r\nConnection: close\r\n\r\n".encode()
+    path = served(lambda one: (heard(one), one.sendall(head + b"x" * length))[1])
+    assert ask(path, "GET", "/", timeout_s=3, headers={}) == (200, b"x" * length)
 
 
 def test_an_answer_before_the_body_was_read_is_heard(served: Callable[[Serve], Path]) -> None:

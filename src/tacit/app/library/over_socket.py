@@ -21,7 +21,7 @@ from tacit.app.library.values import Recollection, Stored
 from tacit.app.library.ways import HOST, Statement, recollection_from, stored_from
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, error_of
-from tacit.providers.unix_http import ask
+from tacit.providers.unix_http import ask, describe_failure
 
 if TYPE_CHECKING:
     from tacit.app.asking.injection import InjectionFailed, InjectionResult
@@ -155,7 +155,7 @@ class OverSocket:
                 absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
                 if not (absent and self._start) or time.monotonic() > min(began + READY_S, until):
                     raise DaemonUnavailable(
-                        f"The daemon does not answer on {self.home.socket} ({type(error).__name__}).",
+                        f"The daemon does not answer on {self.home.socket}: {describe_failure(error)}.",
                         hint="`tacit doctor` says why; `Tacit.open()` works without one.",
                     ) from error
                 self._start_daemon()
