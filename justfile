@@ -27,8 +27,11 @@ measure-page: page
 
 # a wheel and a source package with the page in them
 release:
-    bash scripts/build_page.sh 1
     uv build
+
+# install the wheel on every CPython >= 3.11 that is found here, and run the main commands
+pythons *args:
+    uv run --no-sync python scripts/smoke_pythons.py "$@"
 
 # the fast suite (under three minutes)
 test *args:
