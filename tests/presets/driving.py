@@ -40,7 +40,7 @@ class Workplace:
             kind=kind,
             content=content,
             scope=scope or project_scope(self.project.id),
-            provenance=Provenance(tier=tier, source="session"),
+            provenance=Provenance(tier=tier, source="session", **fields.pop("said", {})),
             validity=Validity(valid_from_ms=at_ms),
             created_at_ms=at_ms,
             updated_at_ms=at_ms,

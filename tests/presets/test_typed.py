@@ -587,10 +587,14 @@ def test_sensitivity_limits_where_a_memory_appears(lab):
     lab.know("fix login bug session module restricted", "decision", sensitivity=Sensitivity.RESTRICTED)
     lab.know("fix login bug session module public", "decision", sensitivity=Sensitivity.PUBLIC)
     lab.know("fix login bug session module of-s1", "decision", scope=Scope.parse("session:claude-code/s1"))
+    s1 = {"host": "claude-code", "session_id": "s1"}
+    lab.know("fix login bug session module said-in-s1", "decision", sensitivity=Sensitivity.SESSION, said=s1)
     mine, other = lab.agent("s1").prompt(LOGIN), lab.agent("s2").prompt(LOGIN)
     assert "module public" in mine
     assert "restricted" not in mine + other
     assert "of-s1" in mine
+    assert "said-in-s1" in mine
+    assert "said-in-s1" not in other
     assert "of-s1" not in other
     assert "restricted" in lab.engine.recall("login bug session module", cwd=str(lab.place)).block.text
 

@@ -36,6 +36,7 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer: 
         session=request.session.key if request.session is not None else None,
         pinned=request.pinned,
         files=request.files,
+        sensitivity=request.wanted_sensitivity,
     )
     stored = any(not isinstance(change, Skip) for change in changes)
     return Answer(
@@ -80,6 +81,7 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
         text=request.text,
         as_of_ms=request.as_of_ms,
         tiers=request.wanted_tiers,
+        sensitivities=request.wanted_sensitivities,
         pinned=request.pinned,
         order=request.order,
     )
@@ -135,6 +137,7 @@ def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer:
         scope=request.wanted_scope,
         importance=request.importance,
         pinned=request.pinned,
+        sensitivity=request.wanted_sensitivity,
     )
     return Answer(body={"memory": memory_json(changed)}, etag=etag_of(changed))
 

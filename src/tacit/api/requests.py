@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tacit.errors import InvalidInput, TacitError
-from tacit.model.memory import MemoryStatus, TrustTier
+from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
@@ -97,6 +97,14 @@ class Remember(Request):
     session: SessionName | None = Field(default=None, description="the session it was said in")
     pinned: bool = Field(default=False, description="packed first where a preset pins")
     files: tuple[str, ...] = Field(default=(), max_length=200, description="files it speaks of")
+    sensitivity: SensitivityName | None = Field(
+        default=None, description="where it may appear; `project` when left out"
+    )
+
+    @property
+    def wanted_sensitivity(self) -> Sensitivity | None:
+        """The level, or None for the default."""
+        return Sensitivity.parse(self.sensitivity) if self.sensitivity else None
 
     @property
     def trust(self) -> TrustTier:
@@ -162,6 +170,9 @@ class ListMemories(Request):
     tier: tuple[Literal["user", "assistant", "tool", "import"], ...] = Field(
         default=(), max_length=4, description="only vouched for by these"
     )
+    sensitivity: tuple[SensitivityName, ...] = Field(
+        default=(), max_length=4, description="only of these levels"
+    )
     pinned: bool | None = Field(default=None, description="only pinned ones, or only others")
     order: Literal["created", "updated", "importance", "used"] = Field(
         default="created", description="the greatest of it first; ties newest first"
@@ -180,6 +191,11 @@ class ListMemories(Request):
         return tuple(status for status in self.status if status != "all")
 
     @property
+    def wanted_sensitivities(self) -> tuple[Sensitivity, ...] | None:
+        """The levels, or None for any."""
+        return tuple(Sensitivity.parse(one) for one in self.sensitivity) or None
+
+    @property
     def wanted_tiers(self) -> tuple[TrustTier, ...] | None:
         """The tiers, or None for any."""
         return tuple(TrustTier[one.upper()] for one in self.tier) or None
@@ -196,6 +212,12 @@ class Edit(Request):
     scope: ScopeText | None = Field(default=None, description="who may see it")
     importance: float | None = Field(default=None, ge=0.0, le=1.0, description="0 to 1")
     pinned: bool | None = Field(default=None, description="packed first where a preset pins")
+    sensitivity: SensitivityName | None = Field(default=None, description="where it may appear")
+
+    @property
+    def wanted_sensitivity(self) -> Sensitivity | None:
+        """The new level, or None to leave it."""
+        return Sensitivity.parse(self.sensitivity) if self.sensitivity else None
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:

@@ -31,7 +31,7 @@ from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.late_pattern import compile_waiting
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
-from tacit.model.memory import Memory, TrustTier
+from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -205,6 +205,7 @@ class Engine:
             at_ms=as_of_ms if as_of_ms is not None else self._parts.clock.now_ms(),
             budget_tokens=budget,
             entities=find_entities(text[:4000]),
+            by_user=True,
         )
         clean = self._parts.redactor.cleaner(settings)
         project = self._projects.of(cwd) if cwd else None
@@ -281,6 +282,7 @@ class Engine:
         pinned: bool = False,
         files: Sequence[str] = (),
         user_words: str = "",
+        sensitivity: Sensitivity | None = None,
     ) -> tuple[Change, ...]:
         """Store one statement.
 
@@ -297,6 +299,7 @@ class Engine:
             files: paths it speaks of.
             user_words: what the user said, verbatim, when an agent states it: where a recent prompt of this project holds
                 them and says the same as `content`, it is stored as the user's, for this project only.
+            sensitivity: where it may appear; None = `project`. `session` without `session` = the one at work in `cwd`.
 
         Raises:
             UnknownKind, InvalidInput: naming what is wrong.
@@ -308,6 +311,8 @@ class Engine:
                 "Nothing is stored here: privacy.incognito is on.",
                 hint="Only the user's own commands store now.",
             )
+        if sensitivity is Sensitivity.SESSION and session is None:
+            session = self.agents.asking.only_session(cwd)
         quoted = (content, user_words, self._projects.of(cwd), session)
         if user_words and tier < TrustTier.USER and self._writing().said_lately(*quoted):
             tier = TrustTier.USER
@@ -315,7 +320,7 @@ class Engine:
             when = parse_when(when, maker="agent") if isinstance(when, str) and when.strip() else when
         return self._writing().memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
-            pinned=pinned, files=files,
+            pinned=pinned, files=files, sensitivity=sensitivity,
         )  # fmt: skip
 
     def list_memories(
@@ -355,11 +360,12 @@ class Engine:
         scope: Scope | None = None,
         importance: float | None = None,
         pinned: bool | None = None,
+        sensitivity: Sensitivity | None = None,
     ) -> Memory:
         """Change a memory; what is None stays. Editing confirms it."""
         changed = self._writing().memories.edit(
             self.show(id_or_prefix), content=content, kind=kind, when=when, scope=scope,
-            importance=importance, pinned=pinned,
+            importance=importance, pinned=pinned, sensitivity=sensitivity,
         )  # fmt: skip
         self._starts.drop()
         return changed

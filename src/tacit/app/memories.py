@@ -15,12 +15,13 @@ from tacit.capture.wording import kind_of
 from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.changes import Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import new_id
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.redact import Redacts
+from tacit.safety.trust import sensitivity_of
 
 MAX_CONTENT_CHARS = 20_000
 IMPORTANCE_STEP = 0.05
@@ -47,6 +48,7 @@ class Memories:
         session: SessionKey | None,
         pinned: bool,
         files: Sequence[str],
+        sensitivity: Sensitivity | None = None,
     ) -> tuple[Change, ...]:
         """Store one statement; see `Engine.remember`."""
         text = content.replace("\0", "").strip()
@@ -86,6 +88,7 @@ class Memories:
             trigger=_trigger(when, maker) or make_trigger(text, kind=name, files=paths),
             files=paths,
             pinned=pinned,
+            sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
         )
         changes = self._capture.store_drafts([draft])
         refused = [c for c in changes if isinstance(c, Skip)]
@@ -105,11 +108,12 @@ class Memories:
         scope: Scope | None,
         importance: float | None,
         pinned: bool | None,
+        sensitivity: Sensitivity | None = None,
     ) -> Memory:
         """Store a new version of `memory` under its id. The user's hand confirms it: it becomes active, tier user.
 
         Raises:
-            InvalidInput: if it is retired or superseded, or the text is empty or too long.
+            InvalidInput: if it is retired or superseded, the text is empty or too long, or the sensitivity cannot be kept.
             RefusedByRedaction: if the text or `when` holds a secret.
         """
         _must_be_live(memory)
@@ -132,6 +136,12 @@ class Memories:
             scope=scope or memory.scope,
             importance=memory.importance if importance is None else importance,
             pinned=memory.pinned if pinned is None else pinned,
+            sensitivity=sensitivity_of(
+                sensitivity,
+                scope=scope or memory.scope,
+                session=bool(memory.session),
+                before=memory.sensitivity,
+            ),
             provenance=replace(memory.provenance, tier=TrustTier.USER),
             status="active" if memory.status == "quarantined" else memory.status,
             entities=link_entities(text, files=memory.files),

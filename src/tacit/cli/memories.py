@@ -10,7 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, AsOf, Here, Kind, MemoryId, ScopeText, When, given, moment_of
+from tacit.cli.terminal.arguments import (
+    AsJson,
+    AsOf,
+    Here,
+    Kind,
+    MemoryId,
+    ScopeText,
+    SensitivityText,
+    When,
+    given,
+    moment_of,
+)
 
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 
@@ -22,6 +33,7 @@ def remember(
     scope: ScopeText = "",
     file: Annotated[list[str] | None, typer.Option(help="A file it speaks of; may be repeated.")] = None,
     pin: Annotated[bool, typer.Option("--pin", help="Pack it first.")] = False,
+    sensitivity: SensitivityText = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -40,6 +52,7 @@ def remember(
         files=file,
         cwd=str(cwd.absolute()),
         source="cli",
+        sensitivity=_checked_level(sensitivity),
     )
     answer = ask("POST", "/v1/remember", {**body, "pinned": pin})
     if as_json:
@@ -47,6 +60,17 @@ def remember(
         return
     for change in answer["changes"]:
         print_line(describe_change(change))
+
+
+def _checked_level(name: str) -> str:
+    """`name` as the API takes it.
+
+    Raises:
+        InvalidInput: naming the known levels.
+    """
+    from tacit.model.memory import Sensitivity
+
+    return Sensitivity.parse(name).name.lower() if name else ""
 
 
 def describe_change(change: dict[str, Any]) -> str:
@@ -213,6 +237,7 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("kind", m["kind"]),
         ("status", m["status"] + (" (pinned)" if m["pinned"] else "")),
         ("scope", m["scope"]),
+        ("sensitivity", m["sensitivity"]),
         ("said by", f"{origin['speaker']} via {origin['source'] or 'unknown'}, {day(held['valid_from_ms'])}"),
         ("session", f"{said}, turn {origin['turn']}" if said else ""),
         ("until", day(held["valid_to_ms"]) if held["valid_to_ms"] else ""),
@@ -242,16 +267,18 @@ def edit(
     pin: Annotated[
         bool | None, typer.Option("--pin/--unpin", help="Pack it first where a preset pins.")
     ] = None,
+    sensitivity: SensitivityText = "",
     as_json: AsJson = False,
 ) -> None:
     """Change a memory; what is left out stays as it is. Editing confirms it; its history keeps the old version."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    body = given(content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pin)
+    body = given(content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pin,
+                 sensitivity=_checked_level(sensitivity))  # fmt: skip
     if not body:
         raise typer.BadParameter(
-            "Say what to change: --content, --kind, --when, --scope, --importance, --pin or --unpin."
+            "Say what to change: --content, --kind, --when, --scope, --importance, --sensitivity, --pin or --unpin."
         )
     answer = ask("PATCH", memory_path(memory), body)
     if as_json:

@@ -66,6 +66,9 @@ class AddOne(Arguments):
         default="project", description="universal = all the user's projects"
     )
     files: Words | None = Field(default=None, description="Files it speaks of")
+    sensitivity: Literal["project", "session", "restricted"] | None = Field(
+        default=None, description="session = this session only; restricted = for the user's eyes"
+    )
     user_words: str | None = Field(
         default=None, description="If the user said it: their words from this conversation, verbatim"
     )

@@ -24,7 +24,7 @@ from tacit.mcp.texts import (
     trace_lines,
     with_more,
 )
-from tacit.model.memory import BY_TOOL, TrustTier
+from tacit.model.memory import BY_TOOL, Sensitivity, TrustTier
 from tacit.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def add(engine: Engine, caller: Caller, given: ask.AddOne) -> str:
         source=BY_TOOL,
         files=tuple(given.files or ()),
         user_words=given.user_words or "",
+        sensitivity=Sensitivity.parse(given.sensitivity) if given.sensitivity else None,
     )
     return "\n".join(outcome(change) for change in changes) or "Nothing was stored."
 

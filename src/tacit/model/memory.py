@@ -26,12 +26,32 @@ BY_TOOL = "mcp"
 
 
 class Sensitivity(IntEnum):
-    """Second, independent limit on where a memory may appear."""
+    """Limit on where a memory may appear, beside its scope; a higher level is stricter.
+
+    PUBLIC: wherever its scope is visible. PROJECT: only where its project is visible. SESSION: only in the session it
+    was stated in. RESTRICTED: never in an agent's context; the user sees it when they ask for it.
+    """
 
     PUBLIC = 0
     PROJECT = 1
     SESSION = 2
     RESTRICTED = 3
+
+    @classmethod
+    def parse(cls, name: str) -> Sensitivity:
+        """The level called `name`.
+
+        Raises:
+            InvalidInput: naming the known levels.
+        """
+        try:
+            return cls[name.strip().upper()]
+        except KeyError:
+            known = ", ".join(level.name.lower() for level in cls)
+            raise InvalidInput(f"There is no sensitivity {name!r}.", hint=f"Known: {known}.") from None
+
+
+SensitivityName = Literal["public", "project", "session", "restricted"]
 
 
 RelationType = Literal["related_to", "updates", "contradicts", "caused_by", "result_of", "part_of"]
@@ -145,6 +165,12 @@ class Memory:
         for name, value in (("importance", self.importance), ("confidence", self.confidence)):
             if not 0.0 <= value <= 1.0:
                 raise InvalidInput(f"Memory {self.id}: {name} is {value}, must be between 0 and 1.")
+
+    @property
+    def session(self) -> str:
+        """`host/id` of the session it was stated in, or empty."""
+        said = self.provenance
+        return f"{said.host}/{said.session_id}" if said.session_id else ""
 
     @property
     def content_hash(self) -> str:

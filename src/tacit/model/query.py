@@ -25,7 +25,8 @@ class Query:
         error_signature: normalised signature of a failure, or empty.
         at_ms: the moment it is asked for; nothing later may be read.
         budget_tokens: most that may be handed over.
-        session: `host/id` the query belongs to, or empty for on-demand.
+        session: `host/id` the query belongs to, or empty where no session is known.
+        by_user: the user asks by hand, and no agent reads the answer by itself.
         task: parent task type of the most probable action, or empty.
         tool: host-neutral name of the tool that is called, or empty.
         turn: of the session, from 1; 0 = on demand.
@@ -45,6 +46,7 @@ class Query:
     files: tuple[str, ...] = ()
     error_signature: str = ""
     session: str = ""
+    by_user: bool = False
     task: str = ""
     tool: str = ""
     turn: int = 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tacit.model.changes import Change, Gone
-from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, TrustTier
+from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import Exposure, SessionKey, SessionState
@@ -28,6 +28,7 @@ class MemoryFilter:
     text: str | None = None
     as_of_ms: int | None = None
     tiers: tuple[TrustTier, ...] | None = None
+    sensitivities: tuple[Sensitivity, ...] | None = None
     pinned: bool | None = None
     after: tuple[int, str] | None = None
     """(created_at_ms, id) of a memory: only those that come after it, newest first."""

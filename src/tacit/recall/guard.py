@@ -44,7 +44,7 @@ def _objection(candidate: Candidate, *, query: Query, kinds: KindRegistry, thres
     memory = candidate.memory
     if not memory.validity.holds_at(query.at_ms):
         return "no longer valid"
-    ruling = may_appear(memory, query.surface)
+    ruling = may_appear(memory, query.surface, session=query.session, by_user=query.by_user)
     if not ruling:
         return ruling.reason
     kind = kinds.get(memory.kind)

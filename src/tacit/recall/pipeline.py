@@ -53,6 +53,7 @@ from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
 from tacit.recall.spaces import graph, semantic
 from tacit.recall.unconfirmed import unconfirmed
 from tacit.safety.escape import escape_text
+from tacit.safety.trust import Ruling, may_see
 
 _LOG = logging.getLogger(__name__)
 _NO_SHARES: Mapping[str, float] = {}
@@ -102,6 +103,7 @@ class _Stages:
     answered: tuple[str, ...] = ()
     among: int = 0
     nearness: float | None = None
+    withheld: list[Drop] = field(default_factory=list[Drop])
     since: float = field(default_factory=perf_counter)
 
     def note(
@@ -255,7 +257,7 @@ class RecallPipeline:
         if pinned:
             known = {c.memory.id for c in pinned}
             guarded = replace(guarded, kept=(*pinned, *(c for c in guarded.kept if c.memory.id not in known)))
-        stages.note("guard", kept=_ids(guarded.kept), drops=guarded.drops)
+        stages.note("guard", kept=_ids(guarded.kept), drops=(*stages.withheld, *guarded.drops))
         return guarded
 
     def _silence(
@@ -355,6 +357,11 @@ class RecallPipeline:
         further = dict.fromkeys((*probed.ids, *graph.beyond(known, edges)))
         fused = (*fused, *((memory_id, 0.0) for memory_id in further if memory_id not in known))
         memories = {m.id: m for m in self._store.get([i for i, _ in fused], scope=query.scope)}
+        # Taken out here, so that no later stage, model or trace reads what may not be seen.
+        for memory in tuple(memories.values()):
+            if not (ruling := _seen_by(query, memory)):
+                stages.withheld.append(Drop(memory_id=memory.id, reason=ruling.reason))
+                del memories[memory.id]
         listed = [memories[memory_id] for memory_id, _ in fused if memory_id in memories]
         model = self._sparse if "expanded" in spaces else None
         expanded = expand(query, listed, model=model, remaining_ms=context.remaining_ms)
@@ -402,7 +409,14 @@ class RecallPipeline:
         pool = self._start_pools.of(query.scope, at_ms=query.at_ms, settings=settings)
         stages.note("retrieve", notes=pool.notes)
         stages.note("fuse", kept=_ids(pool.candidates), notes=("ordered by expected need",))
-        return self._start_pools.with_first(pool, first=context.first, scope=query.scope, at_ms=query.at_ms)
+        found = self._start_pools.with_first(pool, first=context.first, scope=query.scope, at_ms=query.at_ms)
+        rulings = [(candidate, _seen_by(query, candidate.memory)) for candidate in found]
+        stages.withheld += [
+            Drop(memory_id=candidate.memory.id, reason=ruling.reason)
+            for candidate, ruling in rulings
+            if not ruling
+        ]
+        return tuple(candidate for candidate, ruling in rulings if ruling)
 
     def _scored(
         self,
@@ -490,6 +504,12 @@ class RecallPipeline:
         if text == memory.content and memory.tokens and escape_text(text) == text:
             return self._line_tokens(layout.line(candidate, "", self._kinds)) + memory.tokens + 1
         return self._line_tokens(layout.line(candidate, text, self._kinds)) + 1
+
+
+def _seen_by(query: Query, memory: Memory) -> Ruling:
+    """Whether whoever asks may see `memory`, by its sensitivity."""
+    by_user = query.by_user and query.surface is Surface.ON_DEMAND
+    return may_see(memory, session=query.session, by_user=by_user)
 
 
 def _ids(candidates: Sequence[Candidate]) -> tuple[str, ...]:

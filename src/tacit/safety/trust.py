@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tacit.errors import InvalidInput
 from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, MemoryStatus, Sensitivity, TrustTier
 from tacit.model.pack import Surface
+from tacit.model.scope import Scope, ScopeKind
 
 _TOOL_KINDS = frozenset({"observation", "error_pattern"})
 
@@ -18,12 +20,6 @@ _SURFACES: dict[TrustTier, frozenset[Surface]] = {
     TrustTier.ASSISTANT: frozenset({Surface.PROMPT, Surface.FAILURE, Surface.ON_DEMAND}),
     TrustTier.TOOL: frozenset({Surface.FAILURE, Surface.ON_DEMAND}),
     TrustTier.IMPORT: frozenset({Surface.ON_DEMAND}),
-}
-_SENSITIVE: dict[Sensitivity, frozenset[Surface]] = {
-    Sensitivity.PUBLIC: frozenset(Surface),
-    Sensitivity.PROJECT: frozenset(Surface),
-    Sensitivity.SESSION: frozenset(Surface),
-    Sensitivity.RESTRICTED: frozenset({Surface.ON_DEMAND}),
 }
 
 
@@ -74,8 +70,54 @@ def may_store_as(tier: TrustTier, kind: Kind, *, confirmed: bool = False) -> Sto
     return StoreRuling(status="quarantined", reason="not confirmed by the user")
 
 
-def may_appear(memory: Memory, surface: Surface) -> Ruling:
-    """Decide whether `memory` may be handed over on `surface`, by status, trust tier and sensitivity."""
+def may_see(memory: Memory, *, session: str = "", by_user: bool = False) -> Ruling:
+    """Decide by sensitivity whether whoever asks may see `memory`. Scope is enforced before, in the query of every search.
+
+    Args:
+        memory: what is asked for.
+        session: `host/id` of the session that asks, or empty.
+        by_user: the user asks by hand; they see everything of theirs.
+    """
+    level = memory.sensitivity
+    if by_user or level <= Sensitivity.PROJECT:
+        return Ruling(allowed=True)
+    if level is Sensitivity.SESSION and session and memory.session == session:
+        return Ruling(allowed=True)
+    return Ruling(allowed=False, reason=f"sensitivity: {level.name.lower()}")
+
+
+def sensitivity_of(
+    level: Sensitivity | None, *, scope: Scope, session: bool, before: Sensitivity = Sensitivity.PROJECT
+) -> Sensitivity:
+    """The level that a statement is stored with.
+
+    Args:
+        level: what was asked for; None = `before`.
+        scope: who may see the statement.
+        session: whether it is known in which session it was stated.
+        before: the level it has, or the default.
+
+    Raises:
+        InvalidInput: if the level cannot be kept with this scope or without a session.
+    """
+    if level is Sensitivity.PROJECT and scope.project_id is None and scope.kind is not ScopeKind.SESSION:
+        raise InvalidInput(
+            f"The scope {scope} is wider than a project, so the statement cannot have the sensitivity project.",
+            hint="Use the scope of the project, or the sensitivity public.",
+        )
+    if level is Sensitivity.SESSION and not session:
+        raise InvalidInput(
+            "The sensitivity session needs the session it was stated in, and none is at work here.",
+            hint="State it while one session is at work in this folder, or use restricted.",
+        )
+    return before if level is None else level
+
+
+def may_appear(memory: Memory, surface: Surface, *, session: str = "", by_user: bool = False) -> Ruling:
+    """Decide whether `memory` may be handed over on `surface`, by status, trust tier and sensitivity.
+
+    `session` and `by_user` are as for `may_see`; an answer on demand alone can be for the user.
+    """
     if memory.status in ("superseded", "retired"):
         return Ruling(allowed=False, reason=memory.status)
     if memory.status == "quarantined" and surface is not Surface.ON_DEMAND:
@@ -83,9 +125,7 @@ def may_appear(memory: Memory, surface: Surface) -> Ruling:
     tier = memory.provenance.tier
     if surface not in _SURFACES[tier]:
         return Ruling(allowed=False, reason=f"trust: {tier.name.lower()} not on {surface.value}")
-    if surface not in _SENSITIVE[memory.sensitivity]:
-        return Ruling(allowed=False, reason=f"sensitivity: {memory.sensitivity.name.lower()}")
-    return Ruling(allowed=True)
+    return may_see(memory, session=session, by_user=by_user and surface is Surface.ON_DEMAND)
 
 
 def may_supersede(new: TrustTier, old: TrustTier) -> Ruling:

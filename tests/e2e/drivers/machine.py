@@ -154,10 +154,12 @@ class Machine:
         """What a command prints with --json."""
         return json.loads(self.tacit(*arguments, "--json").stdout)
 
-    def remember(self, text: str = RULE, *, kind: str = "preference", when: str = "always") -> dict[str, Any]:
+    def remember(
+        self, text: str = RULE, *, kind: str = "preference", when: str = "always", **fields: object
+    ) -> dict[str, Any]:
         """Store a statement as `tacit remember` does, without the second that its process takes; the change."""
         self.wake()
-        body = {"content": text, "kind": kind, "when": when, "cwd": str(self.project)}
+        body = {"content": text, "kind": kind, "when": when, "cwd": str(self.project), **fields}
         return self.request("POST", "/v1/remember", body)["changes"][0]
 
     def try_remember(self, text: str) -> str | None:

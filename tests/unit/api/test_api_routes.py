@@ -19,7 +19,7 @@ from tacit.app.values import EngineStatus, Recalled
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
 from tacit.model.changes import Add, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.evidence import Candidate
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
 from tacit.model.session import SessionKey, SessionState
@@ -208,7 +208,7 @@ def test_remember_hands_everything_on(client, engine):
         json={
             "content": "Always run make lint.", "kind": "guideline", "scope": "universal", "when": "before a commit",
             "cwd": FOLDER, "tier": "assistant", "source": "my tool", "pinned": True, "files": ["Makefile"],
-            "session": {"host": "opencode", "session_id": "s1"},
+            "session": {"host": "opencode", "session_id": "s1"}, "sensitivity": "restricted",
         },
     )  # fmt: skip
     assert answer.status_code == 201
@@ -219,7 +219,7 @@ def test_remember_hands_everything_on(client, engine):
         {
             "content": "Always run make lint.", "kind": "guideline", "scope": UNIVERSAL, "when": "before a commit",
             "cwd": FOLDER, "tier": TrustTier.ASSISTANT, "source": "my tool", "pinned": True, "files": ("Makefile",),
-            "session": SessionKey(host="opencode", session_id="s1"),
+            "session": SessionKey(host="opencode", session_id="s1"), "sensitivity": Sensitivity.RESTRICTED,
         },
     )]  # fmt: skip
 

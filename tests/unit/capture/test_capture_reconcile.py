@@ -209,6 +209,21 @@ def test_what_two_sources_say_is_as_sensitive_as_the_stricter_one() -> None:
     assert made.memory.sensitivity is Sensitivity.RESTRICTED
 
 
+def test_who_is_trusted_less_hides_nothing() -> None:
+    agent = replace(memory("the port is 8080", tier=TrustTier.IMPORT), sensitivity=Sensitivity.RESTRICTED)
+    made = decide(agent, stored("The port is 8080"))
+    assert not isinstance(made, Merge) or made.memory.sensitivity is Sensitivity.PROJECT
+
+
+@pytest.mark.parametrize("words", ["the port is 8080", "the port is 9090"])
+def test_what_holds_for_one_session_changes_nothing_for_others(words: str) -> None:
+    today = replace(memory(words), sensitivity=Sensitivity.SESSION)
+    assert isinstance(decide(today, stored("The port is 8080")), Add)
+    assert isinstance(
+        decide(memory(words), replace(stored("The port is 8080"), sensitivity=Sensitivity.SESSION)), Add
+    )
+
+
 def test_two_files_described_are_two_memories() -> None:
     old = stored("`a/new.py` holds the routes", kind="file_context")
     assert isinstance(decide(memory("`a/old.py` holds the routes", kind="file_context"), old), Add)

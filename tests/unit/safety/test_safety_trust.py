@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 
+from tacit.errors import InvalidInput
 from tacit.model.kinds import BUILTIN, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.pack import Surface
-from tacit.model.scope import UNIVERSAL
-from tacit.safety.trust import is_marked, may_appear, may_store_as, may_supersede, most_sensitive
+from tacit.model.scope import UNIVERSAL, project_scope
+from tacit.safety.trust import (
+    is_marked,
+    may_appear,
+    may_store_as,
+    may_supersede,
+    most_sensitive,
+    sensitivity_of,
+)
 
 KINDS = KindRegistry()
 
@@ -76,10 +85,46 @@ def test_what_no_longer_holds_appears_nowhere() -> None:
         assert not any(may_appear(memory(TrustTier.USER, status=status), surface) for surface in Surface)
 
 
-def test_restricted_is_on_demand_only() -> None:
+def test_restricted_is_for_the_user_alone() -> None:
     secret = memory(TrustTier.USER, sensitivity=Sensitivity.RESTRICTED)
-    assert may_appear(secret, Surface.ON_DEMAND)
-    assert may_appear(secret, Surface.START).reason == "sensitivity: restricted"
+    for surface in Surface:
+        assert may_appear(secret, surface, session="h/s").reason == "sensitivity: restricted"
+        assert bool(may_appear(secret, surface, by_user=True)) == (surface is Surface.ON_DEMAND)
+
+
+@pytest.mark.parametrize("surface", Surface)
+@pytest.mark.parametrize("level", Sensitivity)
+def test_where_a_level_may_appear(level: Sensitivity, surface: Surface) -> None:
+    said = Provenance(tier=TrustTier.USER, host="h", session_id="s")
+    one = replace(memory(TrustTier.USER, sensitivity=level), provenance=said)
+    allowed = {
+        "same session": level <= Sensitivity.SESSION,
+        "other session": level <= Sensitivity.PROJECT,
+        "no session": level <= Sensitivity.PROJECT,
+    }
+    asked = {"same session": "h/s", "other session": "h/s2", "no session": ""}
+    for name, session in asked.items():
+        assert bool(may_appear(one, surface, session=session)) == allowed[name], name
+
+
+def test_a_session_level_without_a_session_appears_nowhere_by_itself() -> None:
+    one = memory(TrustTier.USER, sensitivity=Sensitivity.SESSION)
+    assert not any(may_appear(one, surface, session="h/s") for surface in Surface)
+    assert may_appear(one, Surface.ON_DEMAND, by_user=True)
+
+
+def test_a_level_must_fit_its_scope_and_session() -> None:
+    project = project_scope("p1")
+    keep = sensitivity_of(None, scope=UNIVERSAL, session=False, before=Sensitivity.RESTRICTED)
+    assert keep is Sensitivity.RESTRICTED
+    assert sensitivity_of(Sensitivity.PROJECT, scope=project, session=False) is Sensitivity.PROJECT
+    with pytest.raises(InvalidInput, match="wider than a project"):
+        sensitivity_of(Sensitivity.PROJECT, scope=UNIVERSAL, session=True)
+    with pytest.raises(InvalidInput, match="session"):
+        sensitivity_of(Sensitivity.SESSION, scope=project, session=False)
+    with pytest.raises(InvalidInput, match="no sensitivity") as failure:
+        Sensitivity.parse("secret")
+    assert failure.value.hint == "Known: public, project, session, restricted."
 
 
 @pytest.mark.parametrize("new", TrustTier)

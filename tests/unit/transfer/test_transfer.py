@@ -15,9 +15,11 @@ from tacit.app.engine import Engine
 from tacit.app.transfer.records import read_lines
 from tacit.app.transfer.report import ImportReport, Wanted
 from tacit.app.wiring import open_engine
-from tacit.capture.importing.items import Refused
+from tacit.capture.importing.fields import sensitivity_named
+from tacit.capture.importing.items import Foreign, Refused
 from tacit.capture.importing.opening import lines_of
 from tacit.capture.importing.recognise import find_readers
+from tacit.capture.importing.statements import mem0, memory_service, sugar
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
@@ -202,6 +204,19 @@ def test_an_edit_here_since_is_not_overwritten(place):
     (line,) = place.take(file, MINE).lines
     assert line.action == "skip"
     assert place.engine.show(name).content == "Amounts are decimals."
+
+
+@pytest.mark.parametrize(
+    ("theirs", "level"),
+    [("public", "PUBLIC"), ("session", "SESSION"), ("restricted", "RESTRICTED"), ("Secret", "RESTRICTED"), ("", "PROJECT"), (None, "PROJECT")],
+)  # fmt: skip
+def test_the_level_of_another_tool_is_kept(theirs: object, level: str) -> None:
+    assert sensitivity_named(theirs).name == level
+    row = {"id": "1", "content": "x", "metadata": {"sensitivity": theirs}}
+    for read in (sugar, mem0, memory_service):
+        found = read({**row, "memory": "x"}, "here")
+        assert isinstance(found, Foreign)
+        assert found.sensitivity.name == level
 
 
 def sugar_database(path: Path, rows: list[tuple[object, ...]]) -> Path:

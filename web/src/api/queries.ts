@@ -181,6 +181,7 @@ export interface EditedParts {
   scope: string;
   importance: number;
   pinned: boolean;
+  sensitivity: Memory["sensitivity"];
 }
 
 /** Change a memory if it still is what was looked at. */

@@ -1576,6 +1576,12 @@ export interface components {
              * @default null
              */
             pinned?: boolean | null;
+            /**
+             * Sensitivity
+             * @description where it may appear
+             * @default null
+             */
+            sensitivity?: ("public" | "project" | "session" | "restricted") | null;
         };
         /**
          * EngineStatus
@@ -2898,6 +2904,12 @@ export interface components {
              * @default []
              */
             files?: string[];
+            /**
+             * Sensitivity
+             * @description where it may appear; `project` when left out
+             * @default null
+             */
+            sensitivity?: ("public" | "project" | "session" | "restricted") | null;
         };
         /**
          * Replace
@@ -4234,6 +4246,8 @@ export interface operations {
                 scope?: string[];
                 /** @description only vouched for by these */
                 tier?: ("user" | "assistant" | "tool" | "import")[];
+                /** @description only of these levels */
+                sensitivity?: ("public" | "project" | "session" | "restricted")[];
                 /** @description only pinned ones, or only others */
                 pinned?: boolean;
                 /** @description the greatest of it first; ties newest first */

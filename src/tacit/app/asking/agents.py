@@ -18,13 +18,14 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
 from tacit.config.settings import Settings
-from tacit.errors import InvalidInput, RefusedByTrust
+from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.ids import normalise_text
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
 from tacit.recall.pipeline import RecallPipeline
+from tacit.safety.trust import may_see
 
 PROFILE_KINDS = ("identity", "preference", "correction", "anti_pattern", "guideline", "goal")
 """What is known of the user and how they want to work."""
@@ -179,7 +180,8 @@ class Agents:
         found = self._store.list_memories(
             where, scope=self._visible(caller.cwd, scope), limit=max(limit, LISTED), offset=offset
         )
-        return Listing(memories=self._clean(caller, found[:limit]), more=len(found) - len(found[:limit]))
+        seen = self._allowed(caller, found)
+        return Listing(memories=self._clean(caller, seen[:limit]), more=len(seen) - len(seen[:limit]))
 
     def profile(self, caller: Caller) -> Listing:
         """What is known of the user and their standing rules, the most important first."""
@@ -239,7 +241,16 @@ class Agents:
             return ()
         self._sessions.flush()
         found = self._store.list_traces(session=str(key), limit=TRACES)
-        return tuple(trace for trace in found if not name or name in _looked_at(trace))[:limit]
+        shown = tuple(trace for trace in found if not name or name in _looked_at(trace))[:limit]
+        # A memory may have been restricted since, or the user have asked for it by hand.
+        ids = list(dict.fromkeys(one.memory_id for trace in shown for one in trace.candidates))
+        known = self._store.get(ids, scope=self._visible(caller.cwd, ""))
+        allowed = {memory.id for memory in self._allowed(caller, known)}
+        hidden = {memory.id for memory in known} - allowed
+        return tuple(
+            replace(trace, candidates=tuple(one for one in trace.candidates if one.memory_id not in hidden))
+            for trace in shown
+        )
 
     def stats(self, caller: Caller) -> AgentStats:
         """Counts of what may be seen from here, and of the session at work."""
@@ -281,7 +292,16 @@ class Agents:
     def _seen(self, caller: Caller, id_or_prefix: str) -> Memory:
         if not id_or_prefix.strip():
             raise InvalidInput("No memory was named.", hint="memory_list and memory_search show ids.")
-        return self._store.resolve(id_or_prefix.strip(), scope=self._visible(caller.cwd, ""))
+        memory = self._store.resolve(id_or_prefix.strip(), scope=self._visible(caller.cwd, ""))
+        if not self._allowed(caller, (memory,)):
+            raise NotFound(f"No memory is called {id_or_prefix.strip()!r}.", hint="memory_list shows ids.")
+        return memory
+
+    def _allowed(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+        """Those of `memories` that an agent may see, by their sensitivity."""
+        key = self.asking.only_session(caller.cwd)
+        session = str(key) if key else ""
+        return tuple(memory for memory in memories if may_see(memory, session=session))
 
     def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))

@@ -171,6 +171,11 @@ class Asking:
         found = self._at_work(cwd)
         return found[0].key if found else None
 
+    def only_session(self, cwd: str) -> SessionKey | None:
+        """The session at work in the project around `cwd` where it is the only one, or None."""
+        beside = _side_by_side(self._at_work(cwd))
+        return beside[0].key if len(beside) == 1 else None
+
     def _at_work(self, cwd: str) -> tuple[SessionState, ...]:
         """Sessions at work in the project around `cwd`, newest signal first; from memory, else as stored."""
         project = self._projects.of(cwd)
@@ -220,11 +225,10 @@ class Asking:
         text = words.strip()[:MAX_CHARS]
         clean = self._parts.redactor.cleaner(settings)
         session = str(state.key) if state else ""
-        told = session if settings.recall.sections else ""  # only sections tell this session from others
         done, made = self._shared.ask(
-            (text, scope, wanted, budget, told),
+            (text, scope, wanted, budget, session),
             under=settings,
-            make=lambda: self._made(text, scope, wanted, settings, budget, told, clean=clean, waits=waits),
+            make=lambda: self._made(text, scope, wanted, settings, budget, session, clean=clean, waits=waits),
         )
         now = self._parts.clock.now_ms()
         trace = replace(
@@ -254,7 +258,7 @@ class Asking:
         clean: Clean,
         waits: bool,
     ) -> tuple[Delivered, Trace]:
-        """The answer for whoever asks; it depends on nothing of the session that does but its name, where that is given."""
+        """The answer for whoever asks; it depends on nothing of the session that does but its name."""
         recall = settings.recall
         situation = self._pipeline.read(text) if text else Situation()
         asked = Query(

@@ -36,11 +36,12 @@ class AsyncTacit:
         pinned: bool = False,
         cwd: str | os.PathLike[str] | None = None,
         session: str = "",
+        sensitivity: str = "",
     ) -> tuple[Stored, ...]:
         """See `Tacit.remember`."""
         return await asyncio.to_thread(
             self._memory.remember, content, kind=kind, scope=scope, when=when, files=files, pinned=pinned, cwd=cwd,
-            session=session,
+            session=session, sensitivity=sensitivity,
         )  # fmt: skip
 
     async def recall(

@@ -87,6 +87,8 @@ class OverSocket:
             "content": statement.content, "kind": statement.kind, "scope": statement.scope, "when": statement.when,
             "cwd": statement.cwd, "pinned": statement.pinned, "files": list(statement.files), "source": HOST,
         }  # fmt: skip
+        if statement.sensitivity:
+            body["sensitivity"] = statement.sensitivity
         if statement.session:
             body["session"] = {"host": HOST, "session_id": statement.session}
         return tuple(stored_from(change) for change in self._ask("POST", "/v1/remember", body)["changes"])

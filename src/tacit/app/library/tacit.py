@@ -104,6 +104,7 @@ class Tacit:
         pinned: bool = False,
         cwd: str | os.PathLike[str] | None = None,
         session: str = "",
+        sensitivity: str = "",
     ) -> tuple[Stored, ...]:
         """Store one statement on the user's word; secrets are taken out first.
 
@@ -116,18 +117,20 @@ class Tacit:
             pinned: packed first where a preset pins.
             cwd: folder whose project it belongs to.
             session: id of the conversation it was said in.
+            sensitivity: where it may appear: `public`, `project`, `session` (this conversation only) or `restricted`
+                (never put before a prompt); "" = `project`.
 
         Returns:
             What became of it: added, merged with what is known, in place of what it contradicts, or skipped.
 
         Raises:
-            InvalidInput: for an empty or too long text, or an unknown kind or scope.
+            InvalidInput: for an empty or too long text, or an unknown kind, scope or sensitivity.
             RefusedByRedaction: if it holds a secret that cannot be taken out.
             DaemonUnavailable: without a daemon, where it is needed.
         """
         statement = Statement(
             content=content, kind=kind, scope=scope, when=when, cwd=self._at(cwd), pinned=pinned,
-            files=tuple(files), session=session,
+            files=tuple(files), session=session, sensitivity=sensitivity,
         )  # fmt: skip
         return self._way.remember(statement)
 

@@ -36,6 +36,7 @@ class Statement:
     pinned: bool = False
     files: tuple[str, ...] = ()
     session: str = ""
+    sensitivity: str = ""
 
 
 class Way(Protocol):
@@ -98,6 +99,7 @@ class InProcess:
 
     def remember(self, statement: Statement) -> tuple[Stored, ...]:
         """Store one statement."""
+        from tacit.model.memory import Sensitivity  # noqa: PLC0415 - as late as the engine
         from tacit.model.session import SessionKey  # noqa: PLC0415 - as late as the engine
 
         session = SessionKey(host=HOST, session_id=statement.session) if statement.session else None
@@ -110,6 +112,7 @@ class InProcess:
             pinned=statement.pinned,
             files=statement.files,
             session=session,
+            sensitivity=Sensitivity.parse(statement.sensitivity) if statement.sensitivity else None,
         )
         return tuple(_stored(change) for change in changes)
 

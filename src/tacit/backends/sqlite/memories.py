@@ -160,6 +160,9 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
     if where.tiers is not None:
         values["tiers"] = json_list([int(tier) for tier in where.tiers])
         tests.append("json_extract(body, '$.provenance.tier') IN (SELECT value FROM json_each(:tiers))")
+    if where.sensitivities is not None:
+        values["sensitivities"] = json_list([int(level) for level in where.sensitivities])
+        tests.append("json_extract(body, '$.sensitivity') IN (SELECT value FROM json_each(:sensitivities))")
     if where.pinned is not None:
         values["pinned"] = int(where.pinned)
         column = "json_extract(body, '$.pinned')" if past else "pinned"

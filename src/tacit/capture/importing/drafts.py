@@ -42,4 +42,5 @@ def draft_of(item: Foreign, *, scope: Scope, vouched: bool, now_ms: int) -> Draf
         explicit=vouched,
         trigger=trigger,
         files=item.files,
+        sensitivity=item.sensitivity,
     )

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from tacit.model.memory import Sensitivity
+
 MAX_TAGS = 12
 MAX_TAG_CHARS = 60
 MAX_PATHS = 20
@@ -32,6 +34,12 @@ def kind_named(name: object) -> str:
     """Our kind for theirs; "" = read it from the words."""
     key = str(name or "").strip().lower().replace("-", "_").replace(" ", "_")
     return KINDS.get(key, "")
+
+
+def sensitivity_named(value: object) -> Sensitivity:
+    """Our level for a tool's. A name that is not ours becomes `restricted`: it meant a limit that we do not know."""
+    key = str(value or "project").strip().upper()
+    return Sensitivity[key] if key in Sensitivity.__members__ else Sensitivity.RESTRICTED
 
 
 def text_of(value: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.model.memory import Sensitivity
 from tacit.model.scope import Scope
 
 
@@ -25,6 +26,7 @@ class Foreign:
         project: name of the project it belongs to there; "" = unknown.
         where: file and place it was read from.
         scope: whose it is; None = of what the import is for.
+        sensitivity: where it may appear.
     """
 
     tool: str
@@ -38,6 +40,7 @@ class Foreign:
     project: str = ""
     where: str = ""
     scope: Scope | None = None
+    sensitivity: Sensitivity = Sensitivity.PROJECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

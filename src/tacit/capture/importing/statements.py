@@ -13,6 +13,7 @@ from tacit.capture.importing.fields import (
     kind_named,
     moment_ms,
     paths_of,
+    sensitivity_named,
     share_of,
     text_of,
     words_of,
@@ -39,6 +40,7 @@ def sugar(row: Row, where: str) -> Foreign | Refused:
             tags=words_of(meta.get("tags") or ()),
             files=files,
             importance=share_of(row.get("importance"), whole=2.0),
+            sensitivity=sensitivity_named(meta.get("sensitivity")),
             where=where,
         )
     )
@@ -57,6 +59,7 @@ def memory_service(row: Row, where: str) -> Foreign | Refused:
             kind=next((kind for name in (row.get("memory_type"), *tags) if (kind := kind_named(name))), ""),
             at_ms=moment_ms(row.get("created_at") or row.get("created_at_iso")),
             tags=tags,
+            sensitivity=sensitivity_named(fields_of(row.get("metadata")).get("sensitivity")),
             where=where,
         )
     )
@@ -118,6 +121,7 @@ def mem0(row: Row, where: str) -> Foreign | Refused:
             kind=kind_named(meta.get("type") or meta.get("category")),
             at_ms=moment_ms(row.get("created_at")),
             tags=tags,
+            sensitivity=sensitivity_named(meta.get("sensitivity")),
             where=where,
         )
     )

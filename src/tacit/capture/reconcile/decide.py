@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_rules
 from tacit.capture.relate import link_entities
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
-from tacit.model.memory import Memory, TrustTier
+from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.safety.trust import may_supersede, most_sensitive
 
@@ -55,7 +55,9 @@ def reconcile(
     ordered = [
         near
         for near in sorted(neighbours, key=lambda n: (-n.cosine, n.memory.id))
-        if near.memory.status in ("active", "quarantined") and near.memory.id != memory.id
+        if near.memory.status in ("active", "quarantined")
+        and near.memory.id != memory.id
+        and _session_of(near.memory) == _session_of(memory)
     ]
     pairs = _judged(memory, ordered, near_duplicate_cosine, judge)
     same = [
@@ -68,6 +70,11 @@ def reconcile(
         return _same(memory, stored, judgment)
     conflicts = [(stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment)]
     return _conflict(memory, conflicts) if conflicts else Add(memory=memory)
+
+
+def _session_of(memory: Memory) -> str:
+    """The session that a statement is limited to, or empty: what holds for one session changes nothing for others."""
+    return memory.session if memory.sensitivity is Sensitivity.SESSION else ""
 
 
 def _judged(
@@ -111,12 +118,19 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
         frequency=stored.frequency + 1,
         importance=min(1.0, max(stored.importance, memory.importance) + MERGE_IMPORTANCE),
         confidence=max(stored.confidence, memory.confidence),
-        sensitivity=most_sensitive(stored.sensitivity, memory.sensitivity),
+        sensitivity=_merged_level(memory, stored),
         evidence=evidence,
         provenance=replace(theirs, tier=max(theirs.tier, mine.tier)),
         status="active" if "active" in (stored.status, memory.status) else stored.status,
     )
     return Merge(memory=merged, reason=_told(stored, judgment))
+
+
+def _merged_level(memory: Memory, stored: Memory) -> Sensitivity:
+    """The stricter level of both; who is trusted less does not hide what somebody trusted more said."""
+    if memory.provenance.tier < stored.provenance.tier:
+        return stored.sensitivity
+    return most_sensitive(stored.sensitivity, memory.sensitivity)
 
 
 def _heard_before(memory: Memory, stored: Memory) -> str:

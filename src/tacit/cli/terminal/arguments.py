@@ -34,6 +34,13 @@ ScopeText = Annotated[
     str,
     typer.Option("--scope", help="universal, language:python, project:ID; the project when left out."),
 ]
+SensitivityText = Annotated[
+    str,
+    typer.Option(
+        "--sensitivity",
+        help="Where it may appear: public, project, session (this session only), restricted (never shown to an agent).",
+    ),
+]
 MemoryId = Annotated[str, typer.Argument(help="Id of a memory, or its beginning.", show_default=False)]
 AsOf = Annotated[
     str,

@@ -31,7 +31,11 @@ def pinned_candidates(query: Query, *, store: Store, settings: RecallSettings) -
         else:
             hits = store.search.standing([kind], scope=query.scope, limit=asked).hits
             memories = store.get([hit.memory_id for hit in hits], scope=query.scope)
-        fit = [m for m in memories if m.validity.holds_at(query.at_ms) and may_appear(m, query.surface)]
+        fit = [
+            m
+            for m in memories
+            if m.validity.holds_at(query.at_ms) and may_appear(m, query.surface, session=query.session)
+        ]
         found += [
             Candidate(memory=memory, fused=1.0, relevance=1.0, reasons=(PINNED,))
             for memory in fit[: settings.pinned_limit]

@@ -4,6 +4,7 @@ import { useProjects, useRemember } from "../../api/queries";
 import { KINDS } from "../../ui/Kind";
 import { say } from "../../ui/said";
 import { wordsOf } from "../../ui/words";
+import { SENSITIVITIES, type Sensitivity } from "./sensitivity";
 
 const DONE: Record<string, string> = {
   add: "Remembered", merge: "It was known already", supersede: "Remembered; it ends what held before", contradict: "Remembered; it contradicts another",
@@ -15,6 +16,7 @@ export function AddMemory({ opened, close }: { opened: boolean; close: () => voi
   const [kind, setKind] = useState<string | null>(null);
   const [scope, setScope] = useState<string | null>("universal");
   const [when, setWhen] = useState("");
+  const [sensitivity, setSensitivity] = useState<Sensitivity | null>(null);
   const remember = useRemember();
   const projects = useProjects();
   return (
@@ -24,7 +26,7 @@ export function AddMemory({ opened, close }: { opened: boolean; close: () => voi
         onSubmit={(event) => {
           event.preventDefault();
           remember.mutate(
-            { content, ...(kind !== null && { kind }), ...(scope !== null && { scope }), ...(when !== "" && { when }) },
+            { content, ...(kind !== null && { kind }), ...(scope !== null && { scope }), ...(when !== "" && { when }), ...(sensitivity !== null && { sensitivity }) },
             {
               onSuccess: ({ changes }) => {
                 const change = changes[0];
@@ -42,6 +44,7 @@ export function AddMemory({ opened, close }: { opened: boolean; close: () => voi
           <Select label="Kind" placeholder="found out from the words" clearable data={KINDS.map((name) => ({ value: name, label: wordsOf(name) }))} value={kind} onChange={setKind} />
         </div>
         <TextInput label="When it applies" placeholder="commit; edit src/**/*.go; always" description="In words. Left out = read from the statement." value={when} onChange={(event) => setWhen(event.currentTarget.value)} />
+        <Select label="Sensitivity" placeholder="as its scope says" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => setSensitivity(value as Sensitivity | null)} />
         <Group justify="space-between">
           <Text size="xs" c="dimmed">
             Secrets are taken out before anything is stored.

@@ -8,6 +8,7 @@ import { Difference } from "../../ui/Difference";
 import { KINDS } from "../../ui/Kind";
 import { say } from "../../ui/said";
 import { wordsOf } from "../../ui/words";
+import { SENSITIVITIES, type Sensitivity } from "./sensitivity";
 
 /** Edit one memory. Whoever changed it meanwhile is not overwritten unseen. */
 export function EditMemory({ memory: given, done }: { memory: Memory; done: () => void }) {
@@ -47,6 +48,7 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
         <TextInput label="Scope" value={parts.scope} onChange={(event) => put("scope", event.currentTarget.value)} />
       </div>
       <TextInput label="When it applies" placeholder="in words; left empty = as it is" value={parts.when} onChange={(event) => put("when", event.currentTarget.value)} />
+      <Select label="Sensitivity" description={SENSITIVITIES.find((one) => one.value === parts.sensitivity)?.about} data={SENSITIVITIES} value={parts.sensitivity} onChange={(value) => put("sensitivity", (value ?? base.sensitivity) as Sensitivity)} allowDeselect={false} />
       <div>
         <span className="slider-label">
           Importance <b className="num">{parts.importance.toFixed(2)}</b>
@@ -86,7 +88,7 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
 }
 
 function partsOf(memory: Memory): EditedParts {
-  return { content: memory.content, kind: memory.kind, when: "", scope: memory.scope, importance: memory.importance, pinned: memory.pinned };
+  return { content: memory.content, kind: memory.kind, when: "", scope: memory.scope, importance: memory.importance, pinned: memory.pinned, sensitivity: memory.sensitivity };
 }
 
 function changesOf(memory: Memory, parts: EditedParts): Partial<EditedParts> {

@@ -13,6 +13,7 @@ import { whenOf, wordsOf } from "../../ui/words";
 import { AddMemory } from "./AddMemory";
 import { MemoryDrawer } from "./MemoryDrawer";
 import { MemoryList } from "./MemoryList";
+import { SENSITIVITIES, type Sensitivity } from "./sensitivity";
 
 const STATES: { value: Status | "all"; label: string }[] = [
   { value: "active", label: "active" },
@@ -41,6 +42,7 @@ export function Component() {
   const scope = params.get("scope");
   const status = (params.get("status") ?? "active") as Status | "all";
   const order = (params.get("order") ?? "created") as NonNullable<MemoryFilter["order"]>;
+  const sensitivity = params.get("sensitivity") as Sensitivity | null;
   const asOf = params.get("as_of");
   const filter: MemoryFilter = {
     order,
@@ -48,6 +50,7 @@ export function Component() {
     ...(words.trim() !== "" && { text: words.trim() }),
     ...(kinds.length > 0 && { kind: kinds }),
     ...(scope !== null && { scope: [scope] }),
+    ...(sensitivity !== null && { sensitivity: [sensitivity] }),
     ...(asOf !== null && { as_of_ms: Number(asOf) }),
   };
 
@@ -90,10 +93,11 @@ export function Component() {
           w={180}
         />
         <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value === null ? [] : [value])} w={150} allowDeselect={false} />
+        <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value === null ? [] : [value])} w={160} />
         <Select aria-label="Order" data={ORDERS} value={order} onChange={(value) => put("order", value === null ? [] : [value])} w={150} allowDeselect={false} />
         <AsOf value={asOf} set={(value) => put("as_of", value === null ? [] : [value])} />
       </div>
-      <MemoryList filter={filter} chosen={id} open={open} filtered={words !== "" || kinds.length > 0 || scope !== null || status !== "active" || asOf !== null} />
+      <MemoryList filter={filter} chosen={id} open={open} filtered={words !== "" || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />
       <MemoryDrawer id={id} close={() => open(undefined)} open={open} />
       <AddMemory opened={adding} close={() => setAdding(false)} />
     </>
