@@ -545,6 +545,20 @@ class TestSessions:
         store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
         assert store.count_active(scope=store.scopes()) == 0
 
+    def test_the_kinds_of_active_memories_are_told_within_the_scope(self, store: Store) -> None:
+        store.apply(
+            [
+                Add(memory=memory("mem_1", kind="runbook")),
+                Add(memory=memory("mem_2", kind="fact")),
+                Add(memory=memory("mem_3", kind="fact")),
+                Add(memory=memory("mem_4", kind="todo", status="quarantined")),
+            ]
+        )
+        assert store.kinds(scope=store.scopes()) == ("fact", "runbook")
+        assert store.kinds(scope=ScopeFilter.of()) == ()
+        store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
+        assert store.kinds(scope=store.scopes()) == ("fact",)
+
     def test_a_trace_of_no_session_is_stored_alone(self, store: Store) -> None:
         store.save_trace(trace("trc_9", session=""))
         assert store.get_trace("trc_9") == trace("trc_9", session="")

@@ -85,7 +85,8 @@ class Memories:
             ),
             at_ms=self._parts.clock.now_ms(),
             explicit=tier is TrustTier.USER,
-            trigger=_trigger(when, maker) or make_trigger(text, kind=name, files=paths),
+            trigger=_trigger(when, maker)
+            or make_trigger(text, kind=name, files=paths, kinds=self._parts.kinds),
             files=paths,
             pinned=pinned,
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),

@@ -14,6 +14,7 @@ from tacit.app.values import EngineStatus, ExtractorStatus
 from tacit.capture.extract.by_model.spending import NAME, read_spending
 from tacit.config.settings import Settings
 from tacit.model.trace import Trace
+from tacit.ports.store import MemoryFilter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,14 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
         found.append(
             f"The store was damaged and put aside at {parts.quarantined}. A new one is in use; "
             "`tacit restore BACKUP` brings a backup back; moving that file away ends this notice."
+        )
+    everything = parts.store.scopes()
+    for name in parts.kinds.unknown(parts.store.kinds(scope=everything)):
+        held = parts.store.count_memories(MemoryFilter(kinds=(name,)), scope=everything)
+        found.append(
+            f"{held} {'memory has' if held == 1 else 'memories have'} the kind {name!r}, which your settings no longer"
+            " define: shown under that name with default weights. Define it again under `kinds`, or give them"
+            " another kind with `tacit edit ID --kind KIND`."
         )
     stats = parts.store.stats()
     if stats.vectors_missing:

@@ -167,6 +167,13 @@ class FakeStore:
         return sum(m.status == "active" and m.scope in visible for m in self._tables.memories.values())
 
     @_locked
+    def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
+        """See the port."""
+        visible = set(clean_value(scope.scopes))
+        stored = self._tables.memories.values()
+        return tuple(sorted({m.kind for m in stored if m.status == "active" and m.scope in visible}))
+
+    @_locked
     def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
         """See the port."""
         wanted = clean_text(id_or_prefix)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tacit.model.changes import Add, Change, Edit, Retire, Supersede
+from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, Store
@@ -70,7 +71,7 @@ def _edits(ended: Iterable[Memory], store: Store, held: set[str], at_ms: int) ->
     digests: dict[str, Memory] = {}
     left: dict[str, str] = {}
     for memory in ended:
-        quoting = MemoryFilter(kinds=("digest",), text=f"dec: {memory.content[:100]}")
+        quoting = MemoryFilter(kinds=(DIGEST,), text=f"dec: {memory.content[:100]}")
         for one in store.list_memories(quoting, scope=ScopeFilter.of(memory.scope), limit=_MOST):
             if one.id not in held:
                 digests[one.id] = one
@@ -92,7 +93,7 @@ def _moment(change: Change) -> int:
 
 
 def _is_digest(memory: Memory) -> bool:
-    return memory.kind == "digest"
+    return memory.kind == DIGEST
 
 
 def _without(content: str, over: Iterable[str]) -> str:

@@ -56,7 +56,7 @@ from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import DIGEST, SESSION_NOTES, TODO, KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
@@ -125,7 +125,11 @@ class CapturePipeline:
         )  # fmt: skip
         self._rejected = Rejected(store, embedder)
         self._keeper = Keeper(
-            store=store, embedder=embedder, near_duplicate_cosine=settings.near_duplicate_cosine, step=step
+            store=store,
+            embedder=embedder,
+            near_duplicate_cosine=settings.near_duplicate_cosine,
+            kinds=kinds,
+            step=step,
         )
 
     def follow(self, settings: CaptureSettings) -> None:
@@ -340,10 +344,10 @@ class CapturePipeline:
         items = self._prepared(self._wanted((*learned.drafts, *read.drafts)))
         notes = reading.before
         digest, digest_id = self._note(
-            "digest", learned.digest, notes.digest_id, tier=TrustTier.USER, place=place, learned=learned
+            DIGEST, learned.digest, notes.digest_id, tier=TrustTier.USER, place=place, learned=learned
         )
         tasks, todo_id = self._note(
-            "todo", learned.tasks, notes.todo_id, tier=TrustTier.ASSISTANT, place=place, learned=learned
+            TODO, learned.tasks, notes.todo_id, tier=TrustTier.ASSISTANT, place=place, learned=learned
         )
         after = replace(
             learned.checkpoint,
@@ -395,7 +399,7 @@ class CapturePipeline:
         ]
         others = self._store.list_memories(MemoryFilter(), scope=visible, limit=CONTROLS + len(given))
         controls = [
-            memory for memory in others if memory.id not in given and memory.kind not in ("digest", "todo")
+            memory for memory in others if memory.id not in given and memory.kind not in SESSION_NOTES
         ]
         first = min(one.at_ms for one in given.values())
         shown += [Shown(memory=memory, at_ms=first, control=True) for memory in controls[:CONTROLS]]

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Entity, Memory, Relation, TrustTier
 from tacit.reading.entities import find_entities
 
 MOST_RELATED = 3
 LEAST_SHARED = 0.5
 """Least share of a memory's entities, weighed by their rarity, that another one names too."""
-_SYMPTOMS = frozenset({"correction", "fact", "error_pattern", "todo"})
-_RESULTS = frozenset({"decision", "outcome", "file_context"})
 
 
 def link_entities(content: str, *, files: tuple[str, ...] = (), error_text: str = "") -> tuple[Entity, ...]:
@@ -71,9 +70,10 @@ def _of_exchange(memory: Memory, other: Memory) -> Relation | None:
     mine, theirs = memory.provenance.tier, other.provenance.tier
     if not same_exchange(memory, other) or mine is not TrustTier.USER or theirs is TrustTier.USER:
         return None
-    if other.kind == "error_pattern" and memory.kind in _SYMPTOMS:
+    answer = BUILTIN_KINDS.of_stored(other.kind)
+    if answer.explains_errors and BUILTIN_KINDS.of_stored(memory.kind).is_symptom:
         return Relation(source_id=memory.id, target_id=other.id, type="caused_by")
-    if other.kind in _RESULTS:
+    if answer.is_result:
         return Relation(source_id=other.id, target_id=memory.id, type="result_of")
     return None
 

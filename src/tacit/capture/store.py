@@ -19,6 +19,7 @@ from tacit.capture.reconcile.judge import Judge, PairJudge, word_matches
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.kinds import BUILTIN_KINDS, SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
@@ -28,7 +29,6 @@ from tacit.ports.store import MemoryFilter, Store
 _CANDIDATES = 16
 _TRIES = 5
 _RELATED = 8
-_NOTES = ("digest", "todo")
 
 Item = Memory | Change
 """A memory to reconcile, or a change that is decided already."""
@@ -78,12 +78,19 @@ class Keeper:
     """Reconciles prepared memories with the store and writes the outcome in one transaction."""
 
     def __init__(
-        self, *, store: Store, embedder: Embedder, near_duplicate_cosine: float, step: Step = no_step
+        self,
+        *,
+        store: Store,
+        embedder: Embedder,
+        near_duplicate_cosine: float,
+        kinds: KindRegistry = BUILTIN_KINDS,
+        step: Step = no_step,
     ) -> None:
         self._store = store
         self._step = step
         self._embedder = embedder
         self._near = near_duplicate_cosine
+        self._kinds = kinds
         self._judge: Judge = PairJudge(word_matches(embedder))
         self._lock = threading.Lock()
 
@@ -199,7 +206,9 @@ class Keeper:
         for item in items:
             if isinstance(item, Memory):
                 near = self._neighbours(item, vectors, current, gone)
-                change = reconcile(item, near, near_duplicate_cosine=self._near, judge=self._judge)
+                change = reconcile(
+                    item, near, near_duplicate_cosine=self._near, judge=self._judge, kinds=self._kinds
+                )
             else:
                 change = item
             match change:
@@ -254,7 +263,7 @@ class Keeper:
 
 
 def _relatable(memory: Memory) -> bool:
-    return memory.status == "active" and memory.kind not in _NOTES
+    return memory.status == "active" and memory.kind not in SESSION_NOTES
 
 
 def _ended(changes: Sequence[Change]) -> set[str]:

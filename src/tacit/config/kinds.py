@@ -19,5 +19,11 @@ def kind_registry(settings: Settings) -> KindRegistry:
 def _kind(name: str, given: KindSettings) -> Kind:
     built_in = next((kind for kind in BUILTIN if kind.name == name), None)
     if built_in is not None:
-        return replace(built_in, **given.model_dump())
+        # What the user leaves out stays as it is; of the two natures the one that is stated ends the other.
+        changed = given.model_dump(exclude_unset=True)
+        if given.standing:
+            changed["episodic"] = False
+        elif given.episodic:
+            changed["standing"] = False
+        return replace(built_in, **changed)
     return Kind(name=name, **given.model_dump())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, Sensitivity
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
@@ -119,4 +120,4 @@ class Gone:
     sessions: tuple[SessionKey, ...] = ()
     projects: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ("digest", "todo")
+    notes: tuple[str, ...] = SESSION_NOTES

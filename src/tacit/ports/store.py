@@ -161,6 +161,10 @@ class MemoryStore(Protocol):
         """How many active memories `scope` shows; cheap."""
         ...
 
+    def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
+        """Names of the kinds of the active memories that `scope` shows, sorted; cheap."""
+        ...
+
     def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
         """The one memory whose id is or begins with `id_or_prefix`.
 

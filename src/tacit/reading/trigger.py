@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from tacit.late_pattern import late_pattern
+from tacit.model.kinds import BUILTIN_KINDS, Kind, KindRegistry
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.commands import command_actions, split_commands
@@ -33,40 +34,23 @@ _ORDER = late_pattern(
     r"\W*(?:Always|Never|Do not|Don't|Use|Run|Keep|Write|Prefer|Avoid|Make|Follow|Ask|When|Before|After|All|Every)\b"
 )
 _COMMAND_WORD = late_pattern(r"^[a-z][\w.-]*(?: [\w./:@=-]+)*$")
-_KIND_PRIOR: dict[str, tuple[tuple[str, float], ...]] = {
-    "preference": (("edit_code", 0.4), ("implement_feature", 0.25)),
-    "correction": (("edit_code", 0.6), ("implement_feature", 0.4), ("debug_investigate", 0.25)),
-    "anti_pattern": (("edit_code", 0.55), ("review_code", 0.3)),
-    "guideline": (("edit_code", 0.4), ("implement_feature", 0.25)),
-    "decision": (("edit_code", 0.5), ("implement_feature", 0.4), ("plan_or_spec", 0.35)),
-    "error_pattern": (("debug_investigate", 0.75), ("fix_bug", 0.6), ("edit_code", 0.25)),
-    "file_context": (("edit_code", 0.58), ("explain_code", 0.42), ("implement_feature", 0.2)),
-    "fact": (("edit_code", 0.38), ("explain_code", 0.32), ("debug_investigate", 0.25), ("answer_question", 0.15)),
-    "research": (("edit_code", 0.4), ("plan_or_spec", 0.35), ("answer_question", 0.35), ("offer_options", 0.25)),
-    "outcome": (("edit_code", 0.5), ("explain_code", 0.25), ("answer_question", 0.2)),
-    "todo": (("plan_or_spec", 0.45), ("edit_code", 0.4), ("implement_feature", 0.35), ("execute_plan", 0.3)),
-    "goal": (("plan_or_spec", 0.6), ("implement_feature", 0.4)),
-    "event": (("answer_question", 0.4),),
-    "observation": (("debug_investigate", 0.4), ("answer_question", 0.3)),
-    "digest": (("execute_plan", 0.4), ("plan_or_spec", 0.35)),
-}  # fmt: skip
-_BREADTH_OF_KIND = {
-    "identity": 1.9, "preference": 0.6, "guideline": 0.6, "anti_pattern": 0.4, "correction": 0.35, "decision": 0.25, "file_context": 0.2,
-    "fact": 0.1, "error_pattern": 0.05, "todo": -0.1, "research": -0.1, "outcome": -0.1, "event": -0.1, "digest": -0.1,
-}  # fmt: skip
 _BREADTH_OF_ACTION = {
     "run_tests": 0.45, "commit": 0.4, "run_lint_build": 0.35, "code_comments": 0.25, "open_or_update_pr": 0.2, "release": -0.25,
     "config_settings": -0.15, "update_task": -0.15, "ci_pipeline": -0.15,
 }  # fmt: skip
 _BREADTH_BASE = 1.1
-_STANDING = frozenset({"preference", "correction", "anti_pattern", "guideline", "decision", "identity"})
 _MOST_ACTIONS = 5
 _MOST_OBJECTS = 10
 _CUT = 4_000
 
 
 def make_trigger(
-    content: str, *, kind: str, files: Sequence[str] = (), situation: Situation | None = None
+    content: str,
+    *,
+    kind: str,
+    files: Sequence[str] = (),
+    situation: Situation | None = None,
+    kinds: KindRegistry = BUILTIN_KINDS,
 ) -> Trigger:
     """Guess from its words when a memory applies. Used when nobody who knows better gave a trigger.
 
@@ -75,17 +59,19 @@ def make_trigger(
         kind: name of its kind; unknown kinds get no prior.
         files: paths it speaks of; they become patterns.
         situation: what was going on when it was said; its likeliest actions are added weakly.
+        kinds: where the kind is looked up.
 
     Returns:
         A trigger of maker `local`: one to five action classes (weights 1.0, 0.67, 0.33), objects, path patterns,
         languages, commands, breadth 1-3; `always` for identity and rules about the style of answers.
     """
     content = content[:_CUT]
-    if kind == "identity" or (kind in _STANDING and _ALWAYS.search(content)):
+    nature = kinds.of_stored(kind)
+    if nature.always or (nature.standing and _ALWAYS.search(content)):
         return Trigger(always=True, breadth=3.0, objects=())
     evidence = Evidence()
     read_table(prose_of(content), _TABLE, evidence)
-    for name, chance in _KIND_PRIOR.get(kind, (("edit_code", 0.3),)):
+    for name, chance in nature.actions:
         evidence.add(((name, chance),), 0.7)
     named = find_paths(content)
     for path in (*named, *files):
@@ -103,7 +89,7 @@ def make_trigger(
     actions = _weights(evidence)
     # What a rule prescribes ("run `make lint`") is not what the situation must touch, nor is the action itself
     # ("before committing"): both would keep the rule from the moment it is for.
-    prescribed = commands if kind in _STANDING else ()
+    prescribed = commands if nature.standing else ()
     objects = _objects(content, paths=named, spans=spans, prescribed=prescribed, actions=actions)
     return Trigger(
         actions=actions,
@@ -112,7 +98,7 @@ def make_trigger(
         languages=languages_in(content),
         commands=commands,
         breadth=_breadth(
-            content, kind=kind, actions=actions, specific=len(named) + len(IDENTIFIER.findall(content))
+            content, kind=nature, actions=actions, specific=len(named) + len(IDENTIFIER.findall(content))
         ),
     )
 
@@ -182,14 +168,14 @@ def _pattern(path: str) -> str:
     return path.replace("\\", "/").removeprefix("./").rstrip("/") + ("/**" if path.endswith("/") else "")
 
 
-def _breadth(content: str, *, kind: str, actions: tuple[tuple[str, float], ...], specific: int) -> float:
+def _breadth(content: str, *, kind: Kind, actions: tuple[tuple[str, float], ...], specific: int) -> float:
     """In how many sessions it matters: 1 for a fact about one thing, 3 for a rule about everything.
 
     A sum of points (own; rounded from a least-squares fit on labelled rules of other projects): base 1.1, the kind's
     points, the points of each class times its weight, 0.2 for an order (`Use ...`, `Never ...`), 0.15 for a word such
     as `every`, -0.04 for each path or identifier it names (at most 5); then kept within 1 to 3.
     """
-    points = _BREADTH_BASE + _BREADTH_OF_KIND.get(kind, 0.0)
+    points = _BREADTH_BASE + kind.breadth
     points += sum(weight * _BREADTH_OF_ACTION.get(name, 0.0) for name, weight in actions)
     points += 0.2 if _ORDER.match(content) else 0.0
     points += 0.15 if _STRONG.search(content) else 0.0

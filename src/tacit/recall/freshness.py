@@ -23,6 +23,7 @@ from threading import Lock
 from time import monotonic
 
 from tacit.model.evidence import Candidate, Freshness
+from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
 
 MAX_PROBED = 64
@@ -32,8 +33,6 @@ MAX_FILES = 4
 MAX_BYTES = 262_144
 KEPT_S = 5.0
 MAX_KEPT = 4_096
-_TELLS_OF_CODE = frozenset({"file_context", "fact"})
-"""Kinds that say what a file holds; of the others only the absence of all their files is told."""
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -84,7 +83,7 @@ class FreshnessProbe:
         seen = [self._look(path) for path in paths]
         if not any(one.there for one in seen):
             return "gone" if all(self._was_here(root, name) for name in memory.files) else ""
-        if memory.kind not in _TELLS_OF_CODE or len(paths) > 1 or seen[0].size < 0:
+        if not BUILTIN_KINDS.of_stored(memory.kind).describes_code or len(paths) > 1 or seen[0].size < 0:
             return ""
         symbols = [e.key for e in memory.entities if e.kind == "symbol"]
         if symbols and 0 < seen[0].size <= MAX_BYTES and not _holds(paths[0], seen[0].changed_ms, symbols):

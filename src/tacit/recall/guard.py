@@ -47,7 +47,7 @@ def _objection(candidate: Candidate, *, query: Query, kinds: KindRegistry, thres
     ruling = may_appear(memory, query.surface, session=query.session, by_user=query.by_user)
     if not ruling:
         return ruling.reason
-    kind = kinds.get(memory.kind)
+    kind = kinds.of_stored(memory.kind)
     on_demand = query.surface is Surface.ON_DEMAND
     if kind.episodic and not on_demand and (candidate.score("recent") or 0.0) < STALE_EPISODE:
         return "too old for its kind"

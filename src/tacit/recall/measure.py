@@ -84,4 +84,4 @@ def measure_spaces(
 
 
 def _freshness(query: Query, memory: Memory, kinds: KindRegistry) -> float:
-    return freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kinds.get(memory.kind))
+    return freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kinds.of_stored(memory.kind))

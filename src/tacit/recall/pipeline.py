@@ -450,7 +450,7 @@ class RecallPipeline:
                 query, candidates, kinds=self._kinds, among=stages.among, nearness=stages.nearness
             )
         score = score_for(settings)
-        return [score(query, one, self._kinds.get(one.memory.kind)) for one in candidates]
+        return [score(query, one, self._kinds.of_stored(one.memory.kind)) for one in candidates]
 
     def _usual_for(self, query: Query, settings: RecallSettings) -> UsualPrompt | None:
         """What goes off the prompt's vector where the gate judges, if it speaks of this embedder."""

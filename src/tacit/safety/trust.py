@@ -13,8 +13,6 @@ from tacit.model.memory import Memory, MemoryStatus, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeKind
 
-_TOOL_KINDS = frozenset({"observation", "error_pattern"})
-
 _SURFACES: dict[TrustTier, frozenset[Surface]] = {
     TrustTier.USER: frozenset(Surface),
     TrustTier.ASSISTANT: frozenset({Surface.PROMPT, Surface.FAILURE, Surface.ON_DEMAND}),
@@ -62,7 +60,7 @@ def may_store_as(tier: TrustTier, kind: Kind, *, confirmed: bool = False) -> Sto
             return StoreRuling(status="quarantined", reason="a standing rule needs the user's confirmation")
         return StoreRuling(status="active", reason="unconfirmed, not a standing rule")
     if tier is TrustTier.TOOL:
-        if kind.name in _TOOL_KINDS:
+        if kind.from_tools:
             return StoreRuling(status="active", reason="seen in tool output")
         return StoreRuling(status=None, reason=f"tool output may not become a {kind.label.lower()}")
     if confirmed:

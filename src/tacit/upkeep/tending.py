@@ -21,15 +21,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.model.changes import Change, Merge, Retire
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory, Relation, TrustTier
 from tacit.safety.trust import most_sensitive
 
 DAY_MS = 86_400_000
 MAX_EVIDENCE = 8
 FADED, CONSOLIDATED, OVER = "faded", "says the same as", "over the limit of its scope"
-_NOTES = frozenset({"digest"})
-"""Kinds written by Tacit in the user's name; they are not stated."""
 _HISTORY = frozenset({"updates", "contradicts"})
 """Relations that tell what became of a memory; they are needed to take it back."""
 
@@ -62,14 +60,15 @@ class Plan:
 
 def is_stated(memory: Memory, kinds: KindRegistry) -> bool:
     """Whether `memory` may go by nobody's hand but the user's."""
-    if memory.pinned or (memory.kind in kinds and kinds.get(memory.kind).standing):
+    if memory.pinned or kinds.of_stored(memory.kind).standing:
         return True
-    return memory.provenance.tier is TrustTier.USER and memory.kind not in _NOTES
+    # Tacit writes digests in the user's name; nobody stated them.
+    return memory.provenance.tier is TrustTier.USER and memory.kind != DIGEST
 
 
 def freshness(memory: Memory, kinds: KindRegistry, *, now_ms: int) -> float:
     """See the top; 1 for what has no half-life."""
-    half_life = kinds.get(memory.kind).half_life_days if memory.kind in kinds else None
+    half_life = kinds.of_stored(memory.kind).half_life_days
     if half_life is None:
         return 1.0
     last = max(memory.updated_at_ms, memory.created_at_ms, memory.validity.valid_from_ms)

@@ -27,6 +27,7 @@ from tacit.capture.turn import Turn
 from tacit.config.settings import ExtractorSettings
 from tacit.errors import ProviderError
 from tacit.model.ids import content_hash
+from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
@@ -66,7 +67,7 @@ class Bench:
         self.settings = ExtractorSettings(provider="fake", **{"least_chars": 0, **settings})
         self.reader = ModelReader(
             extractor=self.extractor, store=self.store, tokens=EstimateCounter(), clock=self.clock, settings=self.settings,
-            kinds=("decision", "digest"),
+            kinds=KindRegistry([BUILTIN_KINDS.get("decision"), BUILTIN_KINDS.get("digest")]),
         )  # fmt: skip
 
     def read(self, *said, session=OPEN, redact=str, **more):

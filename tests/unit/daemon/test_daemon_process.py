@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.app.wiring import open_engine
 from tacit.config.home import Home
 from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
@@ -205,6 +206,7 @@ def test_it_leaves_when_nobody_asks_for_long(place):
 
 LONG_WORK = """
 from types import SimpleNamespace
+from tacit.app.wiring import open_engine
 from tacit.config.home import Home
 from tacit.daemon.lifecycle import claim
 from tacit.daemon.process import DaemonProcess
@@ -363,3 +365,33 @@ def test_a_daemon_that_dies_at_birth_is_not_started_by_every_hook(place):
         place.hook(PROMPT, TACIT_HOOK_DEADLINE_MS="3000")
     # The first may have been killed from outside; a second one that dies at once dies of itself.
     assert (broken / "count").read_text().count("started") == 2
+
+
+def test_a_kind_that_was_removed_silences_no_hook(place, tmp_path):
+    """With the shipped model: what was stored under a kind that the settings no longer have is handed over as before."""
+    del place.environ["TACIT_EMBEDDER__PROVIDER"]
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    own = {"runbook": {"label": "Runbook", "prefix": "RUN", "standing": True}}
+    engine = open_engine(place.home.root, overrides={"kinds": own})
+    engine.remember(
+        "Run `make requeue` before every commit in the billing service.", cwd=str(shop), kind="runbook", when="commit"
+    )  # fmt: skip
+    engine.close()
+    asked = {"cwd": str(shop), "session_id": "k1"}
+    started = place.hook(payload("SessionStart", source="startup", **asked))
+    assert b"[runbook] Run `make requeue`" in started
+    prompt = place.hook(
+        payload(
+            "UserPromptSubmit", prompt="Great, commit the invoice changes", session_id="k2", cwd=str(shop)
+        )
+    )
+    assert b"make requeue" in prompt
+    status, told = place.client.request("GET", "/v1/status")
+    assert status == 200
+    assert [text for text in told["warnings"] if "'runbook'" in text]
+    assert not [
+        trace
+        for trace in place.client.request("GET", "/v1/traces")[1]["traces"]
+        if "failed" in trace["silence"]
+    ]

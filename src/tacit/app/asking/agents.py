@@ -20,6 +20,7 @@ from tacit.app.sessions import LiveSessions
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.ids import normalise_text
+from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.model.trace import Trace
@@ -27,7 +28,6 @@ from tacit.ports.store import MemoryFilter
 from tacit.recall.pipeline import RecallPipeline
 from tacit.safety.trust import may_see
 
-PROFILE_KINDS = ("identity", "preference", "correction", "anti_pattern", "guideline", "goal")
 """What is known of the user and how they want to work."""
 LISTED = 500
 """Most memories that one listing counts."""
@@ -185,13 +185,14 @@ class Agents:
 
     def profile(self, caller: Caller) -> Listing:
         """What is known of the user and their standing rules, the most important first."""
-        found = self.listing(caller, kinds=PROFILE_KINDS, unconfirmed=False, limit=LISTED)
+        kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
+        found = self.listing(caller, kinds=kinds, unconfirmed=False, limit=LISTED)
         ranked = sorted(found.memories, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
         return Listing(memories=tuple(ranked), more=found.more)
 
     def digests(self, caller: Caller, *, limit: int = 1) -> Listing:
         """The newest digests of sessions in this project."""
-        return self.listing(caller, kinds=("digest",), limit=limit)
+        return self.listing(caller, kinds=(DIGEST,), limit=limit)
 
     def forget(self, caller: Caller, id_or_prefix: str, *, reason: str, user_words: str) -> Memory:
         """Stop recalling a memory, and return it; the user can take that back.

@@ -106,5 +106,5 @@ def _reader(parts: Parts) -> ModelReader | None:
         tokens=parts.estimate,
         clock=parts.clock,
         settings=parts.settings.current().capture.extractor,
-        kinds=[kind.name for kind in parts.kinds],
+        kinds=parts.kinds,
     )

@@ -13,6 +13,7 @@ from tacit.capture.checkpoint import checkpoint_name, read_checkpoint
 from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.tasks import open_tasks
 from tacit.errors import NotFound
+from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
@@ -20,7 +21,7 @@ from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.reading.digest_lines import lines_of
 
 LOOKED_AT = 1000
-_KIND = MemoryFilter(kinds=("digest",))
+_KIND = MemoryFilter(kinds=(DIGEST,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,7 @@ class DigestReader:
     def _named(self, name: str) -> tuple[SessionKey, SessionState | None]:
         states = {state.key: state for state in self._store.list_sessions(limit=LOOKED_AT)}
         every = MemoryFilter(
-            kinds=("digest",), statuses=None
+            kinds=(DIGEST,), statuses=None
         )  # a session whose digest was forgotten has a name, too
         digests = self._store.list_memories(every, scope=self._store.scopes(), limit=LOOKED_AT)
         keys = dict.fromkeys((*states, *(_key_of(memory) for memory in digests)))

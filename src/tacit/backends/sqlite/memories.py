@@ -106,6 +106,26 @@ def count_memories(connection: sqlite3.Connection, where: MemoryFilter, *, scope
     return int(row[0])
 
 
+# Each step reads one entry of the index behind the kind before, so the cost grows with the kinds, not with the memories.
+_KINDS_OF_SCOPE = """
+    WITH RECURSIVE held (kind) AS (
+        SELECT min(kind) FROM memories WHERE scope = :scope AND status = 'active'
+        UNION ALL
+        SELECT (SELECT min(kind) FROM memories WHERE scope = :scope AND status = 'active' AND kind > held.kind)
+        FROM held WHERE held.kind IS NOT NULL
+    )
+    SELECT kind FROM held WHERE kind IS NOT NULL
+"""
+
+
+def kinds(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[str, ...]:
+    """Names of the kinds of active memories in `scope`, sorted."""
+    numbers = visible_numbers(connection, scope)
+    return tuple(
+        sorted({row[0] for one in numbers for row in connection.execute(_KINDS_OF_SCOPE, {"scope": one})})
+    )
+
+
 _ORDERS: dict[str, tuple[str, str]] = {
     "created": ("", ""),
     "updated": ("json_extract(body, '$.updated_at_ms')", "json_extract(body, '$.updated_at_ms')"),

@@ -140,6 +140,11 @@ class SqliteStore:
         with self._database.read() as connection:
             return sum(one.active for one in stored_scopes(connection, scope))
 
+    def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return memories.kinds(connection, scope)
+
     def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
         """See the port."""
         with self._database.read() as connection:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_rules
 from tacit.capture.relate import link_entities
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
+from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.safety.trust import may_supersede, most_sensitive
@@ -25,10 +26,6 @@ A_MOMENT_MS = 60_000
 """The same words by the same hand within this are one saying: the answer to the first did not arrive, or the key was hit twice."""
 _HEARD = "session"
 """Source of what capture finds in sessions: the files it names are those of the moment."""
-_EPISODIC = frozenset({"digest", "event", "outcome", "observation", "todo"})
-"""Kinds that tell of one moment: another moment does not end them."""
-_SEPARATE = _EPISODIC | {"error_pattern", "file_context"}
-"""Kinds of which two that differ in a name speak of two things."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +42,7 @@ def reconcile(
     *,
     near_duplicate_cosine: float,
     judge: Judge = judge_by_rules,
+    kinds: KindRegistry = BUILTIN_KINDS,
 ) -> Change:
     """Decide what happens to `memory`.
 
@@ -68,7 +66,9 @@ def reconcile(
     if same:
         stored, judgment = max(same, key=lambda pair: pair[1].chance)
         return _same(memory, stored, judgment)
-    conflicts = [(stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment)]
+    conflicts = [
+        (stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment, kinds)
+    ]
     return _conflict(memory, conflicts) if conflicts else Add(memory=memory)
 
 
@@ -181,7 +181,7 @@ def _other_error(memory: Memory, stored: Memory) -> bool:
     return bool(mine) and mine != theirs
 
 
-def _conflicts(memory: Memory, stored: Memory, judgment: Judgment) -> bool:
+def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRegistry) -> bool:
     """Whether the two cannot hold together, as far as their kinds and scopes let one say so."""
     if (
         judgment.relation not in ("conflict", "unsure")
@@ -190,10 +190,11 @@ def _conflicts(memory: Memory, stored: Memory, judgment: Judgment) -> bool:
         or _other_error(memory, stored)
     ):
         return False
+    natures = (kinds.of_stored(memory.kind), kinds.of_stored(stored.kind))
     if judgment.verdict == "value_changed":
-        return memory.kind not in _SEPARATE and stored.kind not in _SEPARATE
+        return not any(kind.separate or kind.episodic for kind in natures)
     if judgment.verdict == "different":  # the model spoke
-        return memory.kind not in _EPISODIC and stored.kind not in _EPISODIC
+        return not any(kind.episodic for kind in natures)
     return True
 
 

@@ -75,12 +75,12 @@ class NeedModel:
 
 def _by_hand(memory: Memory, kinds: KindRegistry) -> float:
     record = math.log1p(memory.use_count + max(0, memory.frequency - 1))
-    worth = memory.importance - kinds.get(memory.kind).importance
+    worth = memory.importance - kinds.of_stored(memory.kind).importance
     return WEIGHT_RECORD * record + WEIGHT_WORTH * worth
 
 
 def _age(memory: Memory, kinds: KindRegistry, at_ms: int) -> float:
-    kind = kinds.get(memory.kind)
+    kind = kinds.of_stored(memory.kind)
     return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kind) if kind.episodic else 1.0
 
 

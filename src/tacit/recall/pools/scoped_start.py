@@ -7,21 +7,21 @@ every layer; here each kind of scope brings its 120 most important ones, so that
 from __future__ import annotations
 
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, Store
 from tacit.recall.spaces.recent import freshness
 
 PER_SCOPE = 120
 DIGESTS = 40
-DIGEST = "digest"
 
 
 def scoped_start(
     store: Store, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """Candidates of every kind of scope with their freshness, and a note per kind of scope."""
-    names = [kind.name for kind in kinds if kind.name != DIGEST]
+    removed = kinds.unknown(store.kinds(scope=scope))
+    names = [*(kind.name for kind in kinds if kind.name != DIGEST), *removed]
     ids: dict[str, None] = {}
     notes: list[str] = []
     for kind in ScopeKind:
@@ -39,7 +39,10 @@ def scoped_start(
                 (
                     "recent",
                     round(
-                        freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kinds.get(memory.kind)), 4
+                        freshness(
+                            at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kinds.of_stored(memory.kind)
+                        ),
+                        4,
                     ),
                 ),
             ),

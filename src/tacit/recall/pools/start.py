@@ -22,7 +22,6 @@ from tacit.recall.pools.typed_start import typed_start
 from tacit.recall.spaces.recent import freshness
 
 START_POOL = 120
-START_EXTRA_KINDS = ("digest", "goal", "todo")
 SPECIFIC_SHARE = 2
 KEPT_POOLS = 16
 KEPT_MS = 15 * 60_000
@@ -99,9 +98,7 @@ class StartPools:
         return (*back, *rest)
 
     def _holds_any(self, scope: ScopeFilter) -> bool:
-        return bool(
-            self._store.search.standing([kind.name for kind in self._kinds], scope=scope, limit=1).hits
-        )
+        return self._store.count_active(scope=scope) > 0
 
     def _made(self, scope: ScopeFilter, settings: RecallSettings, *, change: int, at_ms: int) -> StartPool:
         if settings.start_pool == "typed":
@@ -113,8 +110,10 @@ class StartPools:
         return self._by_need(scope, change=change, at_ms=at_ms)
 
     def _by_need(self, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool:
-        kinds = [kind.name for kind in self._kinds if kind.standing or kind.name in START_EXTRA_KINDS]
-        rest = [kind.name for kind in self._kinds if kind.name not in kinds]
+        kinds = [kind.name for kind in self._kinds if kind.standing or kind.at_start]
+        # A kind that was removed from the settings still names what is stored.
+        removed = self._kinds.unknown(self._store.kinds(scope=scope))
+        rest = [*(kind.name for kind in self._kinds if kind.name not in kinds), *removed]
         search = self._store.search
         hits = search.standing(kinds, scope=scope, limit=START_POOL, broadest=True).hits
         extra = search.standing(rest, scope=scope, limit=START_POOL // SPECIFIC_SHARE, broadest=True).hits
@@ -134,4 +133,4 @@ class StartPools:
         return StartPool(candidates=tuple(candidates), notes=notes, change=change, at_ms=at_ms)
 
     def _recent(self, memory: Memory, at_ms: int) -> float:
-        return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=self._kinds.get(memory.kind))
+        return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=self._kinds.of_stored(memory.kind))

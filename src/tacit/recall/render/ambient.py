@@ -26,7 +26,7 @@ def ambient_line(
 ) -> str:
     """One memory: `[Decision] We chose JWT. (importance: 0.8; user, 2026-11-20)`."""
     memory = candidate.memory
-    label = kinds.get(memory.kind).label
+    label = kinds.of_stored(memory.kind).label
     source = escape_text(clean(source_of(candidate)))
     return f"[{label}] {escape_text(clean(text))} (importance: {memory.importance:.1f}; {source})"
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from tacit.model.evidence import Candidate, Freshness
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Pack, Surface
 from tacit.safety.escape import escape_text
@@ -55,7 +55,11 @@ def source_of(candidate: Candidate) -> str:
     memory = candidate.memory
     origin = _NO_SOURCE.sub("", memory.provenance.source)
     since = day(memory.validity.valid_from_ms)
-    if memory.kind == "error_pattern" and memory.error_signature and memory.status == "active":
+    if (
+        BUILTIN_KINDS.of_stored(memory.kind).explains_errors
+        and memory.error_signature
+        and memory.status == "active"
+    ):
         return f"worked before, {since}{_STALE[candidate.freshness]}"
     who = origin if "." in origin or "/" in origin else memory.provenance.speaker
     return f"{who}, {since}{mark_of(candidate)}"
@@ -75,10 +79,8 @@ def line_text(
     Where it comes from is said where that helps to weigh it: of what nobody confirmed, what may be stale, and fixes. A rule
     that the user stated and that still stands needs none of it, and a line without costs a third less.
     """
-    memory, kind = candidate.memory, kinds.get(candidate.memory.kind)
-    plain = (
-        memory.provenance.tier is TrustTier.USER and not mark_of(candidate) and kind.name != "error_pattern"
-    )
+    memory, kind = candidate.memory, kinds.of_stored(candidate.memory.kind)
+    plain = memory.provenance.tier is TrustTier.USER and not mark_of(candidate) and not kind.explains_errors
     if plain and kind.standing:
         return f"- [{kind.label}] {_escaped(clean(text))}"
     tail = day(memory.validity.valid_from_ms) if plain else source_of(candidate)

@@ -33,7 +33,7 @@ def typed_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
 ) -> str:
     """One memory: `- [DEC] Use PostgreSQL. (user, 2026-11-20)`."""
-    prefix = kinds.get(candidate.memory.kind).prefix
+    prefix = kinds.of_stored(candidate.memory.kind).prefix
     shortened = text != candidate.memory.content and text == candidate.memory.content[: len(text)]
     mark = ELLIPSIS if shortened and text else ""
     return f"- [{prefix}] {escape_text(clean(text))}{mark} ({escape_text(clean(source_of(candidate)))})"

@@ -31,11 +31,9 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger, TriggerMaker
 from tacit.reading.governs import DIFFUSE, Call, Fit
 
-WORTH: dict[str, float] = {
-    "error_pattern": 0.9, "fact": 0.65, "file_context": 0.5, "research": 0.4, "goal": 0.4, "identity": 0.2,
-}  # fmt: skip
-"""Worth of the kinds that do not stand; a standing kind counts 1.0, an episodic one EPISODE."""
+STANDING, OTHER = 1.0, 0.5
 EPISODE = 0.3
+"""Worth of standing, other and episodic kinds that state no worth of their own."""
 DIFFUSE_SHARE = 0.75
 ELSEWHERE = 0.2
 CONDITION = 0.7
@@ -79,7 +77,9 @@ def call_of(situation: Situation, goal: Situation | None) -> Call:
 
 def worth_of(kind: Kind) -> float:
     """How much a memory of `kind` is worth at the moment of acting, 0-1."""
-    return WORTH.get(kind.name, 1.0 if kind.standing else EPISODE if kind.episodic else 0.5)
+    if kind.action_worth is not None:
+        return kind.action_worth
+    return STANDING if kind.standing else EPISODE if kind.episodic else OTHER
 
 
 def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
@@ -169,10 +169,10 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
     asked = query.error_signature
     if asked and memory.error_signature == asked:
         return EXACT, ("same error signature",)
-    if kind.name != "error_pattern":
+    if not kind.explains_errors:
         return 0.0, ()
     if not memory.error_signature:
-        value, reasons = _quoted_error(query, candidate)
+        value, reasons = _quoted_error(query, candidate, kind)
         return value * _UNVERIFIED, reasons
     ours, theirs = _parts(asked), _parts(memory.error_signature)
     if ours[0] != theirs[0]:
@@ -184,19 +184,19 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
     share = len(common) / least
     if share < NEAR_LEAST:
         return 0.0, ()
-    return WORTH["error_pattern"] * share, (f"near error signature: {', '.join(sorted(common)[:4])}",)
+    return worth_of(kind) * share, (f"near error signature: {', '.join(sorted(common)[:4])}",)
 
 
-def _quoted_error(query: Query, candidate: Candidate) -> tuple[float, tuple[str, ...]]:
+def _quoted_error(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
     """An error pattern without a signature: its own quoted words stand in what failed, or it names the error's class."""
     shown = query.text.lower()
     for phrase in _QUOTED.findall(candidate.memory.content.lower()):
         if len(phrase) >= QUOTE_CHARS and phrase in shown:
-            return WORTH["error_pattern"], (f"says {phrase[:40]!r}",)
+            return worth_of(kind), (f"says {phrase[:40]!r}",)
     asked = {entity.key for entity in query.entities if entity.kind == "error"}
     named = sorted(e.key for e in candidate.memory.entities if e.kind == "error" and e.key in asked)
     if named:
-        return WORTH["error_pattern"] * NAMED_CLASS, (f"names {named[0]}",)
+        return worth_of(kind) * NAMED_CLASS, (f"names {named[0]}",)
     return 0.0, ()
 
 

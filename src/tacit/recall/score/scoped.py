@@ -13,7 +13,7 @@ once would never pass 0.7), so it orders and does not gate. Codes of a digest ar
 from __future__ import annotations
 
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import Kind
+from tacit.model.kinds import DIGEST, Kind
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.query import Query
@@ -107,7 +107,7 @@ def matches(candidate: Candidate) -> bool:
 
 def scoped_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
     """The score as a part of the best reachable one, 0 to 1."""
-    if kind.name == "digest":
+    if kind.name == DIGEST:
         return 1.0, ("session codes",)
     memory = candidate.memory
     if query.surface is Surface.ON_DEMAND and not matches(candidate):

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 
 from tacit.config.settings import TypedScore
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import Kind
+from tacit.model.kinds import BUILTIN, Kind
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 
 DAY_MS = 86_400_000
-RULES = frozenset({"identity", "preference", "correction", "anti_pattern", "guideline"})
+RULES = frozenset(kind.name for kind in BUILTIN if kind.standing and kind.name != "decision")
 """Kinds that the seed's one type for rules, `preference`, stands for."""
 HALF_LIFE_DAYS: Mapping[str, float | None] = {
     "preference": None,

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
+from tacit.model.kinds import DIGEST
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeKind
@@ -182,11 +183,11 @@ def _scoped(
     budgets = settings.scopes
     filling = Filling(costs=costs, total=max(0, query.budget_tokens - around.frame_tokens))
     starts = query.surface is not Surface.ON_DEMAND
-    digests = [c for c in candidates if c.memory.kind == "digest"]
+    digests = [c for c in candidates if c.memory.kind == DIGEST]
     task = task_of(query)
     entries: list[Entry] = []
     for candidate in candidates:
-        if starts and candidate.memory.kind == "digest":
+        if starts and candidate.memory.kind == DIGEST:
             continue
         value = scope_score(candidate.memory, allowed=query.scope.scopes, at_ms=query.at_ms, task=task)
         entries.append(

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from tacit.errors import ProviderError
+from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
@@ -47,7 +48,7 @@ def probe(query: Query, *, store: Store, sections: Collection[str]) -> Probed:
         recent = {m.id: m for m in newest if m.created_at_ms <= query.at_ms and in_window(m, query)}
     last: Memory | None = None
     if "session" in sections:
-        digests = store.list_memories(MemoryFilter(kinds=("digest",)), scope=query.scope, limit=DIGESTS_READ)
+        digests = store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=query.scope, limit=DIGESTS_READ)
         others = [
             m
             for m in digests

@@ -14,6 +14,7 @@ import re
 from functools import lru_cache
 
 from tacit.late_pattern import late_pattern
+from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.reading.words.stems import stems
@@ -79,7 +80,7 @@ def measure(query: Query, memory: Memory) -> float:
         return 1.0
     if not has_direction(query):
         return 0.0
-    symptom = symptom_of(memory.content, explains=memory.kind == "error_pattern")
+    symptom = symptom_of(memory.content, explains=BUILTIN_KINDS.of_stored(memory.kind).explains_errors)
     if len(symptom) < _LEAST_STEMS:
         return 0.0
     return len(symptom & stems(query.text[:_MAX_CHARS])) / len(symptom)

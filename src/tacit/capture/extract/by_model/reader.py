@@ -22,6 +22,7 @@ from tacit.config.settings import ExtractorSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
+from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
@@ -34,8 +35,6 @@ from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
 
 _LOG = logging.getLogger(__name__)
-NOT_ASKED_FOR = frozenset({"digest", "todo", "event", "observation", "outcome"})
-"""Kinds that tell of the moment; a session's own notes do."""
 MOST_CONFIDENCE = 0.9
 ASKING = 0.4
 """Most confidence in words that ask something, as for passages."""
@@ -71,14 +70,15 @@ class ModelReader:
         tokens: TokenCounter,
         clock: Clock,
         settings: ExtractorSettings,
-        kinds: Sequence[str],
+        kinds: KindRegistry,
     ) -> None:
         self._extractor = extractor
         self._store = store
         self._tokens = tokens
         self._clock = clock
         self._settings = settings
-        self._kinds = tuple(kind for kind in kinds if kind not in NOT_ASKED_FOR)
+        # Kinds that tell of the moment are not asked for: a session's own notes do that.
+        self._kinds = tuple(kind.name for kind in kinds if not kind.episodic)
 
     def read(
         self,

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.capture.turn import ToolUse
+from tacit.model.kinds import BUILTIN_KINDS
 from tacit.reading.commands import command_actions, main_command
 
-PROVABLE = frozenset({"error_pattern", "fact", "file_context", "research", "outcome"})
 CHECKS = frozenset({"run_tests", "run_lint_build"})
 _HEAD_CHARS = 60
 
 
 def proved(span: str, kind: str, tools: Sequence[ToolUse]) -> bool:
     """Whether `tools`, in their order, prove the words `span` of the turn that made them; words said last prove nothing."""
-    if kind not in PROVABLE:
+    if not BUILTIN_KINDS.of_stored(kind).provable:
         return False
     head = _flat(span)[:_HEAD_CHARS]
     first = next((place for place, use in enumerate(tools) if head in _flat(use.said)), None)

@@ -197,14 +197,14 @@ def _governing(
     judged: tuple[float, tuple[str, ...]], candidate: Candidate, kinds: KindRegistry, *, share: float
 ) -> tuple[float, tuple[str, ...]]:
     match = candidate.score("intent") or 0.0
-    if match >= GOVERNS and match * share > judged[0] and kinds.get(candidate.memory.kind).standing:
+    if match >= GOVERNS and match * share > judged[0] and kinds.of_stored(candidate.memory.kind).standing:
         return match * share, ("governs what is coming",)
     return judged
 
 
 def _age(candidate: Candidate, kinds: KindRegistry) -> float:
     """What tells of something that happened fades with its half-life; everything else holds until it is superseded."""
-    return (candidate.score("recent") or 0.0) if kinds.get(candidate.memory.kind).episodic else 1.0
+    return (candidate.score("recent") or 0.0) if kinds.of_stored(candidate.memory.kind).episodic else 1.0
 
 
 def _reasons(gains: Sequence[float]) -> tuple[str, ...]:
