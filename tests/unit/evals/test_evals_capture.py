@@ -7,11 +7,15 @@ import json
 import pytest
 
 from shared_data import shared_data
+from tacit.capture.extract.passages.model import SHIPPED_FILE
 from tacit.errors import InvalidInput
 from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.reading.classifier.weights import unpack
 from tacit_evals.command import evaluate
 from tacit_evals.data.learnings import Said, load_learnings
 from tacit_evals.data.recognise import folders_of
+from tacit_evals.fit.__main__ import PACKAGE, shipped_projects
+from tacit_evals.fit.leaks import same_project, session_key
 from tacit_evals.fit.passages import (
     digest,
     labelled_passages,
@@ -211,8 +215,22 @@ def test_equal_rows_give_equal_bytes(sessions):
 @pytest.mark.shared_data
 def test_no_prompt_of_a_captured_session_is_fitted_on():
     data = shared_data()
-    captured = {digest(session.id) for session in sessions_below([data])}
-    assert len(captured) == 13
-    rows = prompt_rows(data, exclude_sessions={session.id for session in sessions_below([data])})
+    captured = sessions_below([data])
+    assert len({session.project for session in captured}) > 1
+    rows = prompt_rows(data, exclude_sessions={session.id for session in captured})
     assert len(rows) > 1_000
-    assert not captured & {digest(row.text("session")) for row in rows}
+    assert not {session_key(one.id) for one in captured} & {session_key(row.text("session")) for row in rows}
+    # Nor under a name of its session that nobody thought of: a long prompt is told by its words.
+    said = {turn.text.strip() for one in captured for turn in one.turns if turn.role == "user"}
+    assert not {text for text in said if len(text) > 80} & {row.text("text").strip() for row in rows}
+
+
+@pytest.mark.shared_data
+def test_the_shipped_passages_come_from_the_sessions_of_the_projects_that_the_files_name():
+    projects = shipped_projects(PACKAGE)
+    captured = {
+        digest(session.id)
+        for session in sessions_below([shared_data()])
+        if any(same_project(session.project, name) for name in projects)
+    }
+    assert set(unpack(SHIPPED_FILE.read_bytes()).names["sessions"]) == captured

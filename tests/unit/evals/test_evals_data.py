@@ -10,7 +10,7 @@ from tacit.errors import InvalidInput
 from tacit_evals.data.judged import load_action, load_inject, load_pool
 from tacit_evals.data.recognise import folders_of, triggers_for
 from tacit_evals.data.rows import read_rows
-from tacit_evals.fit.leaks import same_project, usable
+from tacit_evals.fit.leaks import same_project, session_key, usable
 
 
 def test_a_project_is_read_with_its_judgments(data):
@@ -45,6 +45,15 @@ def test_a_cut_input_still_gives_its_path(data):
 def test_folders_are_known_by_their_files(data, below):
     found = [folder.name for folder in folders_of("inject", data / below)]
     assert found == (["alpha"] if below.endswith("alpha") else ["alpha", "beta"])
+
+
+def test_memories_that_were_made_up_for_their_prompts_are_no_judged_project(data):
+    folder = data / "inject" / "beta"
+    rows = [
+        json.loads(line) | {"role": "near"} for line in (folder / "memories.jsonl").read_text().splitlines()
+    ]
+    (folder / "memories.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [one.name for one in folders_of("inject", data)] == ["alpha"]
 
 
 def test_a_folder_without_the_data_says_what_it_needs(tmp_path):
@@ -134,6 +143,20 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_project_is_known_by_all_its_names(name, other, same):
     assert same_project(name, other) is same
     assert same_project(other, name) is same
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "same"),
+    [
+        ("2025-11-24_02-34Z-settings-page.md", "2025-11-24_02-34Z-settings-page", True),
+        ("2025-06-19_18-29-testing.md", "2025-06-19_18-29Z-testing", True),
+        ("2026-02-25_17-19-38Z-generate-a-file.md", "2026-02-25_17-19-38Z-generate-a-file_086-180", True),
+        ("2025-04-29_16-45-tasks", "2025-04-29_16-46-tasks", False),
+        ("03a739fe-543a", "03a739fe-543b", False),
+    ],
+)
+def test_a_session_is_known_by_all_its_names(name, other, same):
+    assert (session_key(name) == session_key(other)) is same
 
 
 def test_no_row_of_the_evaluated_project_is_used(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.fit.__main__ import FILES, files_of
+from tacit_evals.fit.__main__ import FILES, PACKAGE, files_of, link_projects, shipped_projects
 from tacit_evals.fit.fitted import fit_all
 from tacit_evals.suites.running import Run, shipped_settings
 
@@ -91,3 +91,27 @@ def test_nothing_to_fit_on_is_said(data):
         fit_all(
             [data], exclude_projects=("alpha", "beta"), embedder=FakeEmbedder(), settings=shipped_settings()
         )
+
+
+def test_data_of_projects_that_were_not_fitted_on_is_left_out(data, tmp_path):
+    capture = data / "capture"
+    sessions = {"alpha": "a1", "Some/Beta": "b1"}
+    for project, name in sessions.items():
+        values = {"session_id": name, "project": project, "turns": []}
+        (capture / f"{name}.json").parent.mkdir(exist_ok=True)
+        (capture / f"{name}.json").write_text(json.dumps(values), "utf-8")
+    write_rows(capture / "gold.jsonl", [{"session_id": name, "turns": []} for name in sessions.values()])
+    write_rows(data / "situation" / "more.jsonl", [{"project": "beta", "text": "x"}])
+    links = link_projects(data, ["alpha"], tmp_path / "links")
+    assert [path.name for path in (links / "inject").iterdir()] == ["alpha"]
+    assert {path.name for path in (links / "situation").iterdir()} == {"alpha", "more.jsonl"}
+    assert [path.name for path in sorted((links / "capture").iterdir())] == ["a1.json", "gold.jsonl"]
+    gold = (links / "capture" / "gold.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["session_id"] for line in gold] == ["a1"]
+    assert len((capture / "gold.jsonl").read_text("utf-8").splitlines()) == 2  # the data itself stays
+    whole = link_projects(data, ["alpha", "beta"], tmp_path / "whole")
+    assert len(list((whole / "capture").iterdir())) == 3
+
+
+def test_the_shipped_files_name_their_projects():
+    assert shipped_projects(PACKAGE) == ("getspecstory", "league-analyzer", "minsky")

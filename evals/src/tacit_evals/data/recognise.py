@@ -2,7 +2,7 @@
 
 | suite | a folder is recognised by |
 |---|---|
-| inject | `memories.jsonl`, `prompts.jsonl`, `qrels.tsv` |
+| inject | `memories.jsonl` (without `role`), `prompts.jsonl`, `qrels.tsv` |
 | action | `calls.jsonl`, `qrels.tsv` |
 | retrieval | `docs.jsonl`, `qrels.tsv` (duplicates); `*.json` with `turns` and `questions` (conversations) |
 | placement | `*.jsonl` with sessions as `turns` |
@@ -27,8 +27,9 @@ _HEAD = 400
 
 
 def is_inject(folder: Path) -> bool:
-    """Whether `folder` is one project of judged prompts."""
-    return all((folder / name).is_file() for name in ("memories.jsonl", "prompts.jsonl", "qrels.tsv"))
+    """Whether `folder` is one project of judged prompts; memories with a `role` were made up for their prompts."""
+    names = ("memories.jsonl", "prompts.jsonl", "qrels.tsv")
+    return all((folder / name).is_file() for name in names) and not _first_has(folder / names[0], "role")
 
 
 def is_action(folder: Path) -> bool:
@@ -147,6 +148,16 @@ def _holds(path: Path, *names: str) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(values, dict) and all(name in values for name in names)
+
+
+def _first_has(path: Path, field: str) -> bool:
+    """Whether the first line of a JSONL file is an object with `field`."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            values = json.loads(lines.readline())
+    except (OSError, ValueError):
+        return False
+    return isinstance(values, dict) and field in values
 
 
 def _begins(path: Path, *marks: str) -> bool:

@@ -1,7 +1,7 @@
 """The one function that keeps the evaluated project out of what is fitted. In: rows. Out: the rows that may be used.
 
-A project has several names in the data (`ALIASES`); a row is dropped when any of its fields names one of them, or a
-session of the project. Whoever fits reads rows through `usable` and no other way.
+A project has several names in the data (`ALIASES`), and so has a session (`session_key`); a row is dropped when any of
+its fields names one of them. Whoever fits reads rows through `usable` and no other way.
 """
 
 from __future__ import annotations
@@ -41,13 +41,21 @@ def _plain(name: str) -> str:
     return name.strip().lower().replace("_", "-")
 
 
+def session_key(name: str) -> str:
+    """The same for every spelling of a session: with or without `.md`, the zone of its time, and the part of a long session."""
+    plain = name.strip().lower().removesuffix(".md")
+    return re.sub(r"(?<=\d)z-", "-", re.sub(r"_\d{3}-\d{3}$", "", plain))
+
+
 def excluded(row: Row, *, projects: Collection[str], sessions: Collection[str] = ()) -> bool:
     """Whether `row` belongs to one of `projects`, or to one of `sessions`."""
     for field in PROJECT_FIELDS:
         name = row.values.get(field)
         if isinstance(name, str) and any(same_project(name, project) for project in projects):
             return True
-    if any(row.values.get(field) in sessions for field in SESSION_FIELDS if row.values.get(field)):
+    known = {session_key(session) for session in sessions}
+    names = (row.values.get(field) for field in SESSION_FIELDS)
+    if known and any(isinstance(name, str) and name and session_key(name) in known for name in names):
         return True
     # A file of one project (`inject/<project>/...`, `situation/<project>/...`) names it by its folder.
     return any(same_project(row.path.parent.name, project) for project in projects)
