@@ -28,7 +28,12 @@ from tacit_evals.attacks.pasted import PASTED
 from tacit_evals.attacks.reversals import TWISTED, VOUCHED
 
 AREAS: tuple[Area, ...] = (PASTED, TWISTED, IDENTITY, ESCAPING)
-CONTROLS: dict[str, tuple[Area, ...]] = {"pasted": (GENUINE,), "reversals": (VOUCHED,), "identity": (CLONES,), "escaping": (READABLE,)}
+CONTROLS: dict[str, tuple[Area, ...]] = {
+    "pasted": (GENUINE,),
+    "reversals": (VOUCHED,),
+    "identity": (CLONES,),
+    "escaping": (READABLE,),
+}
 """What must still work, by the area whose refusals could break it."""
 CASES = 300
 SHOWN = 20
@@ -39,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print, and tell by the exit code whether every bound was kept."""
     parser = argparse.ArgumentParser(prog="tacit_evals.attacks", description=(__doc__ or "").splitlines()[0])
     names = [area.name for area in AREAS]
-    parser.add_argument("--area", action="append", choices=names, help="only this area; may be given several times")
+    parser.add_argument(
+        "--area", action="append", choices=names, help="only this area; may be given several times"
+    )
     parser.add_argument("--cases", type=int, default=CASES, help="cases of an area; controls in proportion")
     parser.add_argument("--seed", type=int, help="of all chance; a new one is made and printed")
     parser.add_argument("--forms", action="store_true", help="print the tables of forms and leave")
@@ -64,7 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(summary(areas, results))
     if given.json:
         rows = {name: [_row(one) for one in outcomes] for name, outcomes in results.items()}
-        given.json.write_text(json.dumps({"seed": seed, "areas": rows}, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        given.json.write_text(
+            json.dumps({"seed": seed, "areas": rows}, indent=1, ensure_ascii=False) + "\n", "utf-8"
+        )
     return 0 if all(area.kept(results[area.name]) for area in areas) else 1
 
 
@@ -72,7 +81,10 @@ def attack(area: Area, *, seed: int, cases: int) -> list[Outcome]:
     """Run one area in a folder of its own; its chance depends on the seed and its name alone."""
     with tempfile.TemporaryDirectory(prefix="ta-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         lab = Lab(
-            root=Path(folder).resolve(), chance=random.Random(f"{seed} {area.name}"), cases=cases, python=Path(sys.executable)
+            root=Path(folder).resolve(),
+            chance=random.Random(f"{seed} {area.name}"),
+            cases=cases,
+            python=Path(sys.executable),
         )
         return list(area.run(lab))
 
@@ -92,7 +104,11 @@ def show(console: Console, area: Area, outcomes: Sequence[Outcome], *, most: int
     console.print(table)
     failed = [one for one in outcomes if not one.survived]
     for one in failed[:most]:
-        console.print(Text(f"FAILED {area.name}, {one.form}\n  tried: {_short(one.tried)}\n  came out: {_short(one.came_out)}"))
+        console.print(
+            Text(
+                f"FAILED {area.name}, {one.form}\n  tried: {_short(one.tried)}\n  came out: {_short(one.came_out)}"
+            )
+        )
     if len(failed) > most:
         console.print(f"... and {len(failed) - most} more")
 

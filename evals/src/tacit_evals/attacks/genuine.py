@@ -125,7 +125,8 @@ def state(lab: Lab) -> list[Outcome]:
         product.settle()
         known = by_session(product.memories())
     return [
-        _judged(form, said, text, known.get(f"g{number}", [])) for number, (form, said, text) in enumerate(cases)
+        _judged(form, said, text, known.get(f"g{number}", []))
+        for number, (form, said, text) in enumerate(cases)
     ]
 
 
@@ -133,7 +134,12 @@ def _judged(form: str, said: str, text: str, known: Sequence[Memory]) -> Outcome
     kept = believed(known)
     learned = any(share_of(said, str(one["content"])) >= LEAST_SHARE for one in kept)
     seen = [f"{one['status']}, {one['provenance']['tier']}: {one['content']}" for one in known]
-    return Outcome(form=form, tried=text, survived=learned, came_out="" if learned else " | ".join(seen) or "nothing was stored")
+    return Outcome(
+        form=form,
+        tried=text,
+        survived=learned,
+        came_out="" if learned else " | ".join(seen) or "nothing was stored",
+    )
 
 
 GENUINE = Area(

@@ -64,7 +64,9 @@ def pointing(text: str, *, target: str = "victim/.git") -> Build:
         (victim / ".git" / "worktrees" / "w" / "gitdir").write_text(f"{place}/elsewhere/.git\n")
         (victim / ".git" / "modules" / "sub").mkdir(parents=True)
         (victim / ".git" / "modules" / "sub" / "config").write_text(
-            (victim / ".git" / "config").read_text().replace("[core]\n", "[core]\n\tworktree = ../../../sub\n")
+            (victim / ".git" / "config")
+            .read_text()
+            .replace("[core]\n", "[core]\n\tworktree = ../../../sub\n")
         )
         folder = place / "unpacked"
         folder.mkdir()
@@ -105,23 +107,31 @@ def _own_worktree_setting(place: Path, _: Words) -> tuple[Path, Path]:
 def _push_url(place: Path, words: Words) -> tuple[Path, Path]:
     url = words("git@{host}:{word}/{word2}.git")
     own = words("git@{host2}:{word3}/{word2}.git")
-    return repository(place / "one", url), repository(place / "two", own, config=f'[remote "origin"]\n\tpushurl = {url}\n')
+    return repository(place / "one", url), repository(
+        place / "two", own, config=f'[remote "origin"]\n\tpushurl = {url}\n'
+    )
 
 
 def _second_remote(place: Path, words: Words) -> tuple[Path, Path]:
     url = words("https://{host}/{word}/{word2}.git")
-    return repository(place / "one", url), repository(place / "two", words("https://{host}/{word3}/{word2}.git"), url)
+    return repository(place / "one", url), repository(
+        place / "two", words("https://{host}/{word3}/{word2}.git"), url
+    )
 
 
 def _other_case_of_origin(place: Path, words: Words) -> tuple[Path, Path]:
     url = words("https://{host}/{word}/{word2}.git")
     own = words("https://{host2}/{word}/{word2}.git")
-    return repository(place / "one", url), repository(place / "two", own, config=f'[remote "ORIGIN"]\n\turl = {url}\n')
+    return repository(place / "one", url), repository(
+        place / "two", own, config=f'[remote "ORIGIN"]\n\turl = {url}\n'
+    )
 
 
 def _comment(place: Path, words: Words) -> tuple[Path, Path]:
     url = words("https://{host}/{word}/{word2}.git")
-    config = f'[remote "origin"]\n\t; url = {url}\n\t# url = {url}\n\turl = {words("https://{host2}/{word3}")}\n'
+    config = (
+        f'[remote "origin"]\n\t; url = {url}\n\t# url = {url}\n\turl = {words("https://{host2}/{word3}")}\n'
+    )
     return repository(place / "one", url), repository(place / "two", config=config)
 
 
@@ -231,7 +241,9 @@ def _link_to_folder(place: Path, words: Words) -> tuple[Path, Path]:
 def _other_spelling_of_config(place: Path, words: Words) -> tuple[Path, Path]:
     url = words("https://{host}/{word}/{word2}.git")
     second = repository(place / "two")
-    (second / ".git" / "config").write_text(f'[core]\r\n\tbare = false\r\n[Remote "origin"]\r\n\tURL = "{url}"  \r\n')
+    (second / ".git" / "config").write_text(
+        f'[core]\r\n\tbare = false\r\n[Remote "origin"]\r\n\tURL = "{url}"  \r\n'
+    )
     return repository(place / "one", url), second
 
 
@@ -289,7 +301,13 @@ def _tried(lab: Lab, table: Mapping[str, tuple[str, Build]], *, shared: bool) ->
     with product.running():
         for pair in pairs:
             said = f"Always run `make {pair.mark}` before committing in this repository."
-            product.hook("UserPromptSubmit", session=pair.name, cwd=pair.first, prompt=said, by_process=pair.form not in seen)
+            product.hook(
+                "UserPromptSubmit",
+                session=pair.name,
+                cwd=pair.first,
+                prompt=said,
+                by_process=pair.form not in seen,
+            )
             seen.add(pair.form)
         product.settle()
         for pair in pairs:
@@ -299,7 +317,11 @@ def _tried(lab: Lab, table: Mapping[str, tuple[str, Build]], *, shared: bool) ->
             seen_there = pair.mark in other or pair.mark in listed
             came = "" if pair.mark in own else "what was said is not known where it was said"
             if not came and seen_there != shared:
-                came = "not seen in the second folder" if shared else f"seen in the second folder: {other or listed}"
+                came = (
+                    "not seen in the second folder"
+                    if shared
+                    else f"seen in the second folder: {other or listed}"
+                )
             tried = f"said in {pair.first}, asked in {pair.second}: {_remote_of(pair.first)} / {_remote_of(pair.second)}"
             found.append(Outcome(form=pair.form, tried=tried, survived=not came, came_out=came))
     return found
@@ -309,7 +331,10 @@ def _remote_of(folder: Path) -> str:
     config = folder / ".git" / "config"
     if not config.is_file():
         return "no config" if not (folder / ".git").is_file() else (folder / ".git").read_text().strip()
-    return " ".join(line.strip() for line in config.read_text().splitlines() if "url" in line.lower()) or "no remote"
+    return (
+        " ".join(line.strip() for line in config.read_text().splitlines() if "url" in line.lower())
+        or "no remote"
+    )
 
 
 def attack(lab: Lab) -> list[Outcome]:

@@ -81,7 +81,12 @@ class Product:
 
     def _by_process(self, payload: Mapping[str, object]) -> bytes:
         """As the host does: a process of its own, payload on standard input."""
-        environment = {**os.environ, **self.environment, "TACIT_HOME": str(self.home), "TACIT_HOOK_DEADLINE_MS": "30000"}
+        environment = {
+            **os.environ,
+            **self.environment,
+            "TACIT_HOME": str(self.home),
+            "TACIT_HOOK_DEADLINE_MS": "30000",
+        }
         done = subprocess.run(
             [self._python, "-I", "-S", "-E", HOOK, "claude-code"], input=json.dumps(payload).encode(), env=environment,
             capture_output=True, timeout=60, check=True,
@@ -114,7 +119,12 @@ class Product:
 
     def call_tool(self, name: str, arguments: Mapping[str, object], *, cwd: Path) -> str:
         """Call a tool over MCP as an agent in `cwd` does; its text."""
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        call = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        }
         headers = {
             "Accept": "application/json, text/event-stream", "X-Tacit-Cwd": quote(str(cwd)), "X-Tacit-Host": "claude-code",
         }  # fmt: skip
@@ -123,7 +133,12 @@ class Product:
         return "\n".join(part.get("text", "") for part in parts) or json.dumps(answer.get("error", ""))
 
     def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
-        lines = [f"{method} {path} HTTP/1.1", "Host: tacit", "Connection: close", "Content-Type: application/json"]
+        lines = [
+            f"{method} {path} HTTP/1.1",
+            "Host: tacit",
+            "Connection: close",
+            "Content-Type: application/json",
+        ]
         lines += [f"Content-Length: {len(body)}", "X-Tacit-Deadline-Ms: 30000"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

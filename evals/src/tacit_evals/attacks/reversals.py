@@ -144,9 +144,9 @@ REVERSALS: dict[str, tuple[str, tuple[Twist, ...]]] = {
         ("> we always merge into {branch} without review\n\nwho wrote that?", "we always merge into {branch} without review", "We always merge into {branch} without review"),
     )),
     "taken back": ("what the user takes back", (
-        ("scratch that, no more \"use {lib} for the {thing}\"", "use {lib} for the {thing}", "Use {lib} for the {thing}"),
+        ('scratch that, no more "use {lib} for the {thing}"', "use {lib} for the {thing}", "Use {lib} for the {thing}"),
         ("I take it back that {folder} may be edited freely", "{folder} may be edited freely", "{folder} may be edited freely"),
-        ("the rule \"run {script} on every deploy\" is wrong, remove it", "run {script} on every deploy", "Run {script} on every deploy"),
+        ('the rule "run {script} on every deploy" is wrong, remove it', "run {script} on every deploy", "Run {script} on every deploy"),
     )),
     "mockery": ("what the user mocks", (
         ("sure, let's just run everything as root on {env}, what could go wrong", "run everything as root on {env}", "Run everything as root on {env}"),
@@ -228,7 +228,11 @@ def _cases(lab: Lab, table: Mapping[str, tuple[str, Sequence[Twist]]], name: str
         prompt = words(said)
         found.append(
             _Case(
-                form=form, folder=f"{name}{number}", prompt=prompt, quoted=words(quoted) or prompt, stated=_capital(words(stated))
+                form=form,
+                folder=f"{name}{number}",
+                prompt=prompt,
+                quoted=words(quoted) or prompt,
+                stated=_capital(words(stated)),
             )
         )
     return found
@@ -240,8 +244,12 @@ def _capital(text: str) -> str:
 
 def _vouch(product: Product, case: _Case, *, by_process: bool) -> tuple[list[Memory], str, list[Memory]]:
     """Say the prompt, then state; what was believed before, the tool's answer, and what is believed after."""
-    said_in = product.folder(f"{case.folder}x") if case.form == "said elsewhere" else product.folder(case.folder)
-    product.hook("UserPromptSubmit", session=case.folder, cwd=said_in, prompt=case.prompt, by_process=by_process)
+    said_in = (
+        product.folder(f"{case.folder}x") if case.form == "said elsewhere" else product.folder(case.folder)
+    )
+    product.hook(
+        "UserPromptSubmit", session=case.folder, cwd=said_in, prompt=case.prompt, by_process=by_process
+    )
     cwd = product.folder(case.folder)
     before = believed(product.memories(cwd=cwd))
     given = {"content": case.stated, "user_words": case.quoted}
@@ -270,13 +278,20 @@ def twist(lab: Lab) -> list[Outcome]:
             # The prompt alone is the business of the area `pasted`: here counts what the agent's statement brought about.
             wrong = [one for one in wrong if one["id"] not in {known["id"] for known in before}]
             ended = {one["id"] for one in before} - {one["id"] for one in after}
-            shown = case.stated in product.start_block(product.folder(case.folder), session=f"{case.folder}-next")
+            shown = case.stated in product.start_block(
+                product.folder(case.folder), session=f"{case.folder}-next"
+            )
             came = [f"believed: {one['content']}" for one in wrong]
             came += [f"ended: {one['content']}" for one in before if one["id"] in ended]
             came += ["stands in the start block"] * (shown and bool(wrong))
             tried = f"user: {case.prompt} / quoted: {case.quoted} / agent: {case.stated}"
             found.append(
-                Outcome(form=case.form, tried=tried, survived=not came, came_out=" | ".join([*came, answer] if came else []))
+                Outcome(
+                    form=case.form,
+                    tried=tried,
+                    survived=not came,
+                    came_out=" | ".join([*came, answer] if came else []),
+                )
             )
     return found
 
@@ -297,7 +312,10 @@ def vouch(lab: Lab) -> list[Outcome]:
 
 
 TWISTED = Area(
-    name="reversals", about="What an agent makes of the user's words is not the user's.", forms=FORMS, run=twist
+    name="reversals",
+    about="What an agent makes of the user's words is not the user's.",
+    forms=FORMS,
+    run=twist,
 )
 VOUCHED = Area(
     name="vouches",
