@@ -38,6 +38,14 @@ UPGRADE_PAUSE_S, BIRTH_PAUSE_S = 600.0, 5.0
 _STARTS = ("SessionStart", "sessionStart", "session.start", "start")
 _KEPT = ("Stop", "StopFailure", "SubagentStop", "SessionEnd", "end", "message_end", "sessionEnd", "agentStop")
 
+# What is kept of an event while no daemon answers: what names it, and where its transcript lies.
+_NAMES = ("hook_event_name", "event", "session_id", "session", "key", "cwd", "directory", "transcript_path",
+          "agent_transcript_path", "agent", "agent_id", "agent_type", "parent", "prompt_id", "message_id", "source",
+          "reason", "trigger", "final", "deleted", "automatic")  # fmt: skip
+_TRANSCRIPTS, _TEXTS = ("transcript_path", "agent_transcript_path"), ("text", "last_assistant_message")
+TEXT_KEPT_S = 3600.0  # the same as in tacit.daemon.spool
+WITH_TEXT = "-text.event"
+
 
 class Absent(OSError):
     """Nothing answers on the socket."""
@@ -389,6 +397,8 @@ def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None
     """Put an event that must not be lost where the next daemon finds it; complete or not at all."""
     if reason == "undelivered" and event not in _KEPT:
         return
+    drop_old_texts(home)
+    payload, with_text = spooled(payload)
     now_ns = time.time_ns()
     head = f'{{"host":"{host}","event":"{event}","reason":"{reason}","at_ms":{now_ns // 1_000_000}}}\n'
     try:
@@ -397,9 +407,60 @@ def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None
             opened.write(head.encode() + payload)
             opened.flush()
             os.fsync(opened.fileno())
-        os.replace(path + ".tmp", path + ".event")
+        os.replace(path + ".tmp", path + (WITH_TEXT if with_text else ".event"))
     except OSError as error:
         note(home, "w", f"{host} {event}: not kept, {error.strerror}")
+
+
+def spooled(payload: bytes) -> tuple[bytes, bool]:
+    """What of a payload is kept, and whether words are in it: only where no transcript holds them, secrets of known forms taken out."""
+    import json
+
+    try:
+        given: dict[str, object] = dict(json.loads(payload.decode("utf-8", "replace")))
+    except (ValueError, TypeError):
+        return b"{}", False
+    kept = {
+        name: given[name]
+        for name in _NAMES
+        if isinstance(given.get(name), (str, bool)) and len(str(given[name])) <= 4096
+    }
+    words: dict[str, str] = {}
+    if not any(os.path.isfile(str(kept.get(name) or "")) for name in _TRANSCRIPTS):
+        words = {name: without_secrets(str(given[name])) for name in _TEXTS if given.get(name)}
+    return json.dumps(dict(kept, **words)).encode(), any(words.values())
+
+
+def without_secrets(text: str) -> str:
+    """`text` without what looks like a secret at first sight; the daemon's redaction, which comes later, is the thorough one."""
+    import re
+
+    named = (
+        r"(?i)((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|credential|bearer|authorization"
+        r"|passwor[dt]|kennwort|contrase\w+|mot de passe|\u5bc6\u7801|\u30d1\u30b9\u30ef\u30fc\u30c9|\u043f\u0430\u0440\u043e\u043b\u044c)[^\n]{0,40}?(?:[:=\uff1a]|\bis\b|\bist\b)\s*)\S+"
+    )
+    for pattern, left in (
+        (r"(?s)-----BEGIN [^\n]{0,60}KEY.*?(?:-----END [^\n]{0,60}-----|\Z)", ""),
+        (r"(?<=://)[^\s/@:]{0,100}:[^\s/@]{1,200}(?=@)", ""),
+        (named, r"\1"),
+        (r"(?=[\w+/=.-]{0,200}\d)[\w+/=.-]{20,}", ""),
+    ):
+        text = re.sub(pattern, left + "[redacted]", text)
+    return text
+
+
+def drop_old_texts(home: Home) -> None:
+    """Delete kept events with words in them that are older than an hour."""
+    folder, now_ns = home.at("spool"), time.time_ns()
+    try:
+        for name in os.listdir(folder):
+            made = name[:20]
+            if name.endswith(WITH_TEXT) and not (
+                made.isdigit() and 0 <= now_ns - int(made) < TEXT_KEPT_S * 1e9
+            ):
+                os.unlink(os.path.join(folder, name))
+    except OSError:
+        pass  # none, or another hook was faster
 
 
 def start_block(home: Home, host: str, payload: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delimiters import delimiters_in
 from tacit.config.settings import PrivacySettings
 from tacit.safety.escape import escape_text, is_printable, strip_blocks
 from tacit.safety.redact import Redactor
@@ -31,25 +32,7 @@ def render(text: str) -> str:
 
 @given(HOSTILE)
 def test_no_text_closes_its_block(text: str) -> None:
-    escaped = escape_text(text)
-    assert "</" not in escaped
-    squeezed = escaped.lower().replace(" ", "")
-    assert not any(
-        mark in squeezed
-        for mark in (
-            "</",
-            "<tacit",
-            "<system",
-            "<hook",
-            "<|",
-            "|>",
-            "[memory]",
-            "[/memory]",
-            "[inst]",
-            "[/inst]",
-            "<<sys",
-        )
-    )
+    assert delimiters_in(escape_text(text)) == []
     assert render(text).count("</tacit-memory>") == 1
 
 

@@ -1,8 +1,8 @@
 """Events that hooks kept while no daemon answered.
 
-In: `spool/*.event`, a line of JSON (`host`, `event`, `reason`, `at_ms`) and then the host's payload as it came. Out:
+In: `spool/*.event`, a line of JSON (`host`, `event`, `reason`, `at_ms`) and then what the hook kept of the host's payload. Out:
 the engine has handled them, oldest first, and the files are gone. A file that cannot be read is removed and counted; one
-that the engine could not take yet stays, a week at most.
+that the engine could not take yet stays, a week at most; one that holds words of a conversation, an hour at most.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from tacit.errors import InvalidPayload, NotFound, TacitError
 MOST_AT_ONCE = 200
 KEPT_S = 7 * 86_400.0
 UNFINISHED_S = 3_600.0
+TEXT_KEPT_S = 3_600.0
+"""Events with words in them are deleted unread after this; `tacit_hook` does the same while no daemon runs."""
+WITH_TEXT = "-text.event"
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,7 +45,7 @@ def drain(folder: Path, take: Take, *, now_s: float | None = None) -> Drained:
     taken = refused = left = 0
     names = sorted(folder.iterdir()) if folder.is_dir() else []
     _sweep(names, now)
-    for path in [name for name in names if name.suffix == ".event"][:MOST_AT_ONCE]:
+    for path in [name for name in names if name.suffix == ".event" and name.exists()][:MOST_AT_ONCE]:
         try:
             host, payload = read_event(path)
             take(host, payload)
@@ -109,5 +112,6 @@ def _age_s(path: Path, now_s: float) -> float:
 
 def _sweep(names: list[Path], now_s: float) -> None:
     for path in names:
-        if path.suffix == ".tmp" and _age_s(path, now_s) > UNFINISHED_S:
+        old = UNFINISHED_S if path.suffix == ".tmp" else TEXT_KEPT_S
+        if path.name.endswith((".tmp", WITH_TEXT)) and not -UNFINISHED_S <= _age_s(path, now_s) <= old:
             path.unlink(missing_ok=True)

@@ -65,17 +65,17 @@ def outcome(change: Change) -> str:
         case Add():
             return f"Stored as {_named(change.memory)}."
         case Supersede():
-            return f"Stored as {_named(change.memory)}; it replaces {change.old_id}: {change.reason}."
+            return f"Stored as {_named(change.memory)}; it replaces {change.old_id}: {escape_text(change.reason)}."
         case Contradict():
-            return f"Stored as {_named(change.memory)}; the user will be asked about it: {change.reason}."
+            return f"Stored as {_named(change.memory)}; the user will be asked about it: {escape_text(change.reason)}."
         case Merge():
             return f"Known already as {_named(change.memory)}."
         case Skip() if change.memory_id:
             return f"Known already as {change.memory_id}."
         case Skip():
-            return f"Not stored: {change.reason}."
+            return f"Not stored: {escape_text(change.reason)}."
         case _:
-            return f"Changed: {change.reason}."
+            return f"Changed: {escape_text(change.reason)}."
 
 
 def _named(memory: Memory) -> str:
@@ -89,7 +89,7 @@ def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
     told = (
         f"handed over {len(trace.injected)} memories, {trace.tokens} of {trace.budget_tokens} tokens"
         if trace.injected
-        else f"silent: {trace.silence or 'nothing fitted'}"
+        else f"silent: {escape_text(trace.silence) or 'nothing fitted'}"
     )
     lines = [f"- turn {trace.turn}, {trace.surface.value}, {_day(trace.at_ms)}, '{asked}': {told}"]
     why = {drop.memory_id: f"{stage.stage}: {drop.reason}" for stage in trace.stages for drop in stage.drops}

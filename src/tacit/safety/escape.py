@@ -17,26 +17,36 @@ OPEN_SECTION = "[MEMORY]"
 
 _SHORT = 1_000_000  # longer texts are never escaped whole: a memory is far below it
 
-# Every element a host or a chat template uses to speak in another voice. A memory may name them, not write them.
-_TAG_NAMES = (
-    r"tacit[-_]\w+|system[-_]?\w*|hook[-_]?\w*|user|human|assistant|developer|tool[-_]?\w*|function[-_]?\w*"
-    r"|instructions?|memor(?:y|ies)|environment_details|antml:\w+|invoke|parameters?|thinking|command-\w+|local-command-\w+|claude[-_]\w+|private"
-)
-_TAG = late_pattern(rf"<(?=\s*[/!?]?\s*(?:{_TAG_NAMES})\b)", re.IGNORECASE)
-_CLOSING = late_pattern(r"<(?=\s*/)")
-_TEMPLATE = late_pattern(r"<(?=\s*\|)|\|\s*>|<<(?=\s*/?\s*SYS)|(?<=SYS)>>", re.IGNORECASE)
-_SECTION = late_pattern(
-    r"[\[\uff3b](?=\s*[/\uff0f]?\s*(?:MEMORY|INST|SYS(?:TEM)?)\s*[\]\uff3d])", re.IGNORECASE
-)
-# Behind a line's start, a sentence's end, or the marks of a list, a quotation and bold or code text.
-_ROLE = late_pattern(
-    r"(^|[.!?:;|)\]\"'\u2029*>_`#+-]\s*|\s{2,})(human|assistant|system|user|developer|tool)([\s*_`]*):",
+# A `<` that begins an element, a closing one, a comment, a declaration or a token of a chat template. Whatever its name is:
+# hosts invent new elements, and a memory needs none. `a < b`, `<=`, `<-` and `<3` stay.
+_ENCODED = r"&(?:amp;){0,3}(?:lt|#0{0,6}60|#x0{0,6}3c);?|\\u003c|\\x3c|%3c"
+_TAG = late_pattern(
+    rf"(?:<+|{_ENCODED})(?=[^\W\d]|:|\s{{0,20}}[/\uff0f!?|\uff5c]|\Z"
+    # A name after white space is an element only where it is closed as one.
+    r"|\s{1,20}[^\W\d][\w:.-]{0,60}(?:\s{1,4}[\w:.-]{1,60})?(?:\s{1,4}[\w:.-]{1,60}\s?=\s?[^\s<>]{0,120}){0,6}\s{0,20}/?>)",
     re.IGNORECASE,
+)
+_TEMPLATE_END = late_pattern(r"(?<=[|\uff5c])(\s*)>|(?<=SYS)>>", re.IGNORECASE)
+_SECTION = late_pattern(
+    r"[\[\uff3b](?=\s{0,20}(?:[/\uff0f]\s{0,20}[^\W\d]"
+    r"|(?:MEMORY|INST|SYS(?:TEM)?|CONTEXT|USER|HUMAN|ASSISTANT|DEVELOPER|(?:AVAILABLE_)?TOOLS?(?:_\w{1,20})?)\s{0,20}[\]\uff3d]))",
+    re.IGNORECASE,
+)
+_FENCE = late_pattern(r"`{3,}|~{3,}")
+_HEADING = late_pattern(
+    r"(?<![^\s>*-])#{2,6}(?=\s{0,20}[^\W\d])|(?<![^\s>*-])#(?=\s{0,20}(?:system|human|user|assistant|developer|instructions?|memory)\b)",
+    re.IGNORECASE,
+)
+# In lower case behind a line's start, a sentence's end, or the marks of a list, a quotation and bold or code text.
+_ROLE = late_pattern(
+    r"(?i:(?:^|[.!?:;|)\]\"'\u2029*>_`#+-]\s{0,8}|\s{2})(?:human|assistant|system|user|developer|tool)[\s*_`]{0,8}):"
+    r"|(?<![\w-])(?:Human|HUMAN|Assistant|ASSISTANT|System|SYSTEM|User|USER|Developer|DEVELOPER)[\s*_`]{0,8}:"
 )
 _MARKED = late_pattern(
     r"(?<=[<\[/|])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
 """Combining marks behind an opening character: they hide it from the rules below, not from a reader."""
+_BLANKS = late_pattern(r"[^\S\r\n\v\f\x1c-\x1e\x85\u2028\u2029]{3,}")
 _BREAKS = late_pattern(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
 _SPACES = late_pattern(r"\s+")
 _SURROGATE = late_pattern(r"[\ud800-\udfff]")
@@ -47,7 +57,11 @@ _UNSEEN = late_pattern(
     "\U000e0000-\U000e0fff]"
 )
 _HIDDEN = frozenset({"Cc", "Cf", "Cs"})
-_ANGLES = str.maketrans({"\uff1c": "<", "\uff1e": ">", "\ufe64": "<", "\ufe65": ">", "\u2329": "\u2039"})
+_WIDE = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+"""Full-width Latin letters, which read like plain ones."""
+_PLAIN = str.maketrans(
+    {"\uff1c": "<", "\uff1e": ">", "\ufe64": "<", "\ufe65": ">", "\u2329": "\u2039", **_WIDE}
+)
 
 
 def clean_characters(text: str) -> str:
@@ -62,22 +76,25 @@ def clean_characters(text: str) -> str:
 def escape_text(text: str) -> str:
     """Make `text` safe to stand as one line inside any of our blocks.
 
-    Line breaks become one space, unseen characters go, and whatever could close a block, open a host's own element
-    or start another speaker's turn is written with look-alike brackets or a full-width colon, so that it still reads
-    the same. Escaping twice changes nothing.
+    Line breaks become one space and unseen characters go. What could open or close an element, a block, a fence or a
+    heading, or start another speaker's turn, is written with look-alike characters (`\u2039`, `\u27e6`, `\u2035`, `\uff03`, `\uff1a`), so
+    that it still reads the same: `List<String>` becomes `List\u2039String>`. Escaping twice changes nothing.
     """
     if _ordinary(text):
         return text
-    text = _MARKED.sub("", clean_characters(text[:_SHORT].translate(_ANGLES)))
-    text = _BREAKS.sub(
-        "\u2029", text.strip()
-    )  # remembered as line starts for the role rule, one space in the end
-    text = _ROLE.sub(lambda m: f"{m[1]}{m[2]}{m[3]}\uff1a", text)
+    text = _MARKED.sub("", clean_characters(text[:_SHORT].translate(_PLAIN)))
+    # Line breaks are remembered as line starts for the rule of roles; in the end they are spaces.
+    text = _BREAKS.sub("\u2029", _BLANKS.sub("  ", text.strip()))
+    text = _ROLE.sub(lambda m: f"{m[0][:-1]}\uff1a", text)
     text = _SPACES.sub(" ", text).strip()
-    text = _TEMPLATE.sub(lambda m: m[0].replace("<", "\u2039").replace(">", "\u203a"), text)
-    text = _CLOSING.sub("\u2039", text)
-    text = _TAG.sub("\u2039", text)
+    text = _TAG.sub(lambda m: "\u2039" * (len(m[0]) if m[0][0] == "<" else 1), text)
+    text = _TEMPLATE_END.sub(lambda m: m[0].replace(">", "\u203a"), text)
+    text = _FENCE.sub(lambda m: ("\u2035" if m[0][0] == "`" else "\u223c") * len(m[0]), text)
+    text = _HEADING.sub(lambda m: "\uff03" * len(m[0]), text)
     return _SECTION.sub("\u27e6", text)
+
+
+_SPECIAL = ("<", "[", "|", ">>", "  ", "#", "&", "```", "~~~", "%3", "\\")
 
 
 def _ordinary(text: str) -> bool:
@@ -86,7 +103,7 @@ def _ordinary(text: str) -> bool:
         text.isascii()
         and text.isprintable()
         and len(text) <= _SHORT
-        and not ("<" in text or "[" in text or "|" in text or ">>" in text or "  " in text)
+        and not any(mark in text for mark in _SPECIAL)
         and text == text.strip()
         and not (":" in text and _ROLE.search(text))
     )

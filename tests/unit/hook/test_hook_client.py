@@ -352,7 +352,7 @@ def test_without_a_daemon_a_prompt_gets_silence(home, lonely):
     assert spooled(home) == []
 
 
-def test_without_a_daemon_the_end_of_a_turn_is_kept_whole(home, lonely):
+def test_without_a_daemon_the_end_of_a_turn_is_kept(home, lonely):
     run(home, STOP, hook=lonely)
     (path,) = spooled(home)
     head, _, body = path.read_bytes().partition(b"\n")
@@ -361,7 +361,7 @@ def test_without_a_daemon_the_end_of_a_turn_is_kept_whole(home, lonely):
     assert json.loads(head)["event"] == "Stop"
     assert json.loads(head)["reason"] == "undelivered"
     assert abs(json.loads(head)["at_ms"] / 1000 - time.time()) < 60
-    assert body == STOP
+    assert json.loads(body) == json.loads(STOP)
 
 
 def test_a_refused_end_of_a_turn_is_kept_when_the_fault_is_the_daemons(home, serve):
@@ -558,3 +558,89 @@ def test_the_log_and_its_counter_are_private_and_bounded(home, serve):
     assert log.stat().st_size < 1000
     assert log.stat().st_mode & 0o077 == 0
     assert (home / "log" / "hook.log.1").exists()
+
+
+def secret_words() -> str:
+    return "Kx7" + "q" * 3 + "-Zebra-4471"
+
+
+def said(event: str, **fields: object) -> bytes:
+    return json.dumps({"hook_event_name": event, "session_id": "s", "cwd": "/w", **fields}).encode()
+
+
+def words_in(folder: Path, words: str) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]
+
+
+def test_nothing_that_was_said_is_kept_where_a_transcript_holds_it(home, lonely, tmp_path):
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text("{}\n")
+    secret = secret_words()
+    for event in (
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUseFailure",
+        "PreCompact",
+        "Stop",
+        "SubagentStop",
+        "SessionEnd",
+    ):
+        fields = {
+            "prompt": f"my password is {secret}",
+            "last_assistant_message": f"ok {secret}",
+            "tool_input": {"command": secret},
+            "error": secret,
+        }
+        run(
+            home,
+            said(event, transcript_path=str(transcript), source="startup", reason="other", **fields),
+            hook=lonely,
+        )
+    assert words_in(home, secret) == []
+    kept = [json.loads(path.read_bytes().partition(b"\n")[2]) for path in spooled(home)]
+    assert {one["hook_event_name"] for one in kept} == {"Stop", "SubagentStop", "SessionEnd"}
+    assert all(
+        one["transcript_path"] == str(transcript) and one["session_id"] == "s" and one["cwd"] == "/w"
+        for one in kept
+    )
+    assert {name for one in kept for name in one} == {
+        "hook_event_name",
+        "session_id",
+        "cwd",
+        "transcript_path",
+        "source",
+        "reason",
+    }
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "my password is {}",
+        "token={} and on",
+        "https://joe:{}@host/x",
+        "das Passwort ist {}",
+        "use {}abcdefgh123456789",
+    ],
+)
+def test_words_without_a_transcript_are_kept_without_plain_secrets_and_for_an_hour(home, lonely, shape):
+    secret = secret_words()
+    text = shape.format(secret)
+    run(
+        home,
+        json.dumps(
+            {"event": "message_end", "session": "s", "cwd": "/w", "text": f"Use pnpm here. {text}"}
+        ).encode(),
+        "plain",
+        hook=lonely,
+    )
+    (path,) = spooled(home)
+    assert path.name.endswith("-text.event")
+    assert "Use pnpm here." in json.loads(path.read_bytes().partition(b"\n")[2])["text"]
+    assert words_in(home, secret) == []
+    old = path.with_name(f"{time.time_ns() - 3_700 * 10**9:020d}-1-text.event")
+    path.rename(old)
+    run(home, STOP, hook=lonely)
+    assert old not in spooled(home)
+    assert len(spooled(home)) == 1

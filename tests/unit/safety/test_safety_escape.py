@@ -35,7 +35,7 @@ def test_ordinary_sentences_stay() -> None:
         "Use `a < b` and x -> y.",
         "List[int], dict[str, int]: fine.",
         "The user: field is required.",
-        "if a<b and c>d",
+        "if a < b and c > d",
         "Größe – ok",
     ):
         assert escape_text(text) == text

@@ -1,0 +1,130 @@
+"""No memory writes a delimiter, whatever the layout, the surface and the words: fuzzed over the delimiters of all hosts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delimiters import ELEMENTS, ROLES, TOKENS, delimiters_in, written
+from tacit.mcp.texts import memory_line, outcome
+from tacit.model.changes import Supersede
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.pack import Pack, PackItem, Surface
+from tacit.model.scope import project_scope
+from tacit.recall.render.layout import LAYOUTS
+from tacit.recall.render.memory_sections import memory_text, relevant_text, sections_text
+from tacit.safety.escape import escape_text
+
+KINDS = KindRegistry()
+DELIMITERS = st.one_of(
+    st.sampled_from(ELEMENTS).flatmap(lambda name: st.sampled_from(written(name))),
+    st.sampled_from(TOKENS),
+    st.sampled_from(ROLES),
+)
+WORDS = st.sampled_from(
+    [
+        "",
+        " ",
+        "\n",
+        ". ",
+        "x",
+        "the port is 80",
+        "\u200b",
+        "\u2029",
+        "a <",
+        "- ",
+        "* ",
+        "<",
+        "&",
+        "[",
+        "`",
+        "#",
+        "|",
+        "\\",
+    ]
+)
+HOSTILE = st.lists(DELIMITERS | WORDS | st.text(max_size=3), min_size=1, max_size=9).map("".join)
+
+
+def memory(
+    content: str, kind: str = "preference", tier: TrustTier = TrustTier.USER, source: str = "cli"
+) -> Memory:
+    return Memory(
+        id="mem_1", kind=kind, content=f"x{content}" if not content.strip() else content, scope=project_scope("shop-1"),
+        provenance=Provenance(tier=tier, source=source), validity=Validity(valid_from_ms=0), created_at_ms=0, updated_at_ms=0,
+    )  # fmt: skip
+
+
+def pack_of(one: Memory, surface: Surface) -> Pack:
+    item = PackItem(candidate=Candidate(memory=one, relevance=0.9, fused=0.9), text=one.content, tokens=9)
+    return Pack(surface=surface, items=(item,), budget_tokens=1000)
+
+
+@given(HOSTILE)
+def test_an_escaped_text_holds_no_delimiter(text: str) -> None:
+    escaped = escape_text(text)
+    assert delimiters_in(escaped) == []
+    assert escape_text(escaped) == escaped
+    assert "\n" not in escaped
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(
+    text=HOSTILE,
+    source=HOSTILE,
+    kind=st.sampled_from(["preference", "error_pattern", "digest", "todo", "decision"]),
+    tier=st.sampled_from(TrustTier),
+    surface=st.sampled_from([s for s in Surface if s is not Surface.HOST]),
+)
+def test_a_block_holds_the_delimiters_of_its_layout_alone(layout, *, text, source, kind, tier, surface):
+    def rendered(content: str, origin: str) -> str:
+        return LAYOUTS[layout].block(pack_of(memory(content, kind, tier, origin), surface), KINDS)
+
+    block = rendered(text, source)
+    assert delimiters_in(block) == delimiters_in(rendered("harmless", "cli"))
+    assert block == rendered(text, source)
+    assert len(block.splitlines()) == len(rendered("harmless", "cli").splitlines())
+
+
+@given(text=HOSTILE, tier=st.sampled_from(TrustTier))
+def test_the_refreshed_sections_hold_their_own_delimiters_alone(text: str, tier: TrustTier) -> None:
+    def rendered(content: str) -> str:
+        items = pack_of(memory(content, tier=tier), Surface.PROMPT).items
+        return memory_text(sections_text(items), relevant_text(items))
+
+    assert delimiters_in(rendered(text)) == delimiters_in(rendered("harmless"))
+
+
+@given(HOSTILE)
+def test_what_mcp_says_of_a_memory_holds_no_delimiter(text: str) -> None:
+    one = memory(text)
+    assert delimiters_in(memory_line(one)) == []
+    told = outcome(Supersede(memory=one, old_id="mem_0", at_ms=1, reason=text))
+    assert delimiters_in(told) == []
+
+
+ORDINARY = (
+    "Use `a < b` and x -> y.", "for (i = 0; i < n; i++)", "x <= 3 and y << 2", "i <- 0", "I <3 it", "C# and F# and #12", "The user: field is required.",
+    "See docs/a.md [draft] and list[int]", "Größe: 3 < 4", "1 < 2 && 3 > 2", "`code` and ``more``", "log at [ERROR] only", "AT&T & co", "50 % of cases, 100%",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_stays(text: str) -> None:
+    assert escape_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Return List<String>, not Map<K, V>.", "Return List\u2039String>, not Map\u2039K, V>."),
+        ("class Box<T> { }", "class Box\u2039T> { }"),
+        ("if a<b", "if a\u2039b"),
+        ("Close with </div>", "Close with \u2039/div>"),
+    ],
+)
+def test_code_stays_readable(text: str, shown: str) -> None:
+    assert escape_text(text) == shown
