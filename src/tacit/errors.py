@@ -7,6 +7,7 @@ TacitError
  │    ├── InvalidSetting     a configuration value of the wrong type or range
  │    ├── InvalidScope       a scope that cannot be parsed
  │    └── InvalidPayload     a host payload that cannot be read
+ ├── Conflict                a later change touched the same memory
  ├── NotFound                no such memory, session, trace or preset
  ├── RefusedByTrust          the trust tier does not allow this
  ├── RefusedByRedaction      a secret was found and nothing was stored
@@ -81,6 +82,12 @@ class InvalidPayload(InvalidInput):
     """A host payload that cannot be read."""
 
     code = "invalid_payload"
+
+
+class Conflict(TacitError):
+    """What was asked for rests on a state that a later change has replaced."""
+
+    code = "conflict"
 
 
 class NotFound(TacitError):

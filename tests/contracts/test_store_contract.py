@@ -926,7 +926,7 @@ def test_what_was_recorded_is_told_newest_first_with_what_stood_before(
     assert found[1].memory.validity.superseded_by == "mem_b"
     assert store.recorded(scope=SEES_ALPHA, limit=1) == found[:1]
     assert store.recorded(scope=SEES_ALPHA, limit=9, memory_id="mem_a") == found[1:]
-    assert store.recorded(scope=SEES_ALPHA, limit=9, at_ms=NOW) == found[2:]
+    assert store.recorded(scope=SEES_ALPHA, limit=9, change_id=found[2].change_id) == found[2:]
     assert store.recorded(scope=ScopeFilter.of(BETA), limit=9) == ()
 
 

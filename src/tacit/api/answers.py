@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from tacit.app.asking.injection import InjectionResult
 from tacit.app.care.care import StoreUse
 from tacit.app.care.jobs import Job
+from tacit.app.care.queue import ReviewCause
 from tacit.app.desk.digests import Digests
 from tacit.app.desk.graph import Graph
 from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
@@ -133,10 +134,17 @@ class Skipped(_Answer):
 ChangeView = Written | Superseded | Contradicted | Retired | Skipped
 
 
+ChangeId = Annotated[
+    str | None,
+    Field(description="for `POST /v1/undo`; null where nothing was written, or nothing was asked to be"),
+]
+
+
 class Changed(_Answer):
     """What was changed."""
 
     changes: list[ChangeView]
+    change_id: ChangeId
 
 
 class RecalledView(_Answer):
@@ -185,6 +193,7 @@ class OneMemory(_Answer):
     """One memory."""
 
     memory: MemoryView
+    change_id: ChangeId
 
 
 class Versions(_Answer):
@@ -205,18 +214,49 @@ class ReviewEntry(_Answer):
 
     memory: MemoryView
     other: MemoryView | None
+    cause: ReviewCause
     reason: str
+    alike: bool = Field(description="whether a comparison of a pair word by word makes sense")
+
+
+class GroupCount(_Answer):
+    """How many entries are of one group."""
+
+    value: str
+    count: int
+
+
+class ReviewGroups(_Answer):
+    """How many of the entries asked for, by group, most first."""
+
+    kind: list[GroupCount]
+    source: list[GroupCount]
+    tier: list[GroupCount]
+    cause: list[GroupCount]
+    scope: list[GroupCount]
 
 
 class ReviewQueue(_Answer):
-    """What waits."""
+    """What waits: a part of what fits, how many fit and how many wait in all; `next_cursor` is null at the end."""
 
     review: list[ReviewEntry]
+    total: int
+    waiting: int
+    groups: ReviewGroups
+    next_cursor: str | None
+
+
+class Decided(_Answer):
+    """How many statements were decided on."""
+
+    decided: int
+    change_id: ChangeId
 
 
 class ChangeEntry(_Answer):
-    """One version as it was written, and what stood before it."""
+    """One version as it was written, and what stood before it; versions of one change share its id."""
 
+    change_id: str
     at_ms: int
     reason: str
     memory: MemoryView

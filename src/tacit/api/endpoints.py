@@ -58,6 +58,11 @@ class Endpoint:
     ahead: bool = False
 
     @property
+    def names_change(self) -> bool:
+        """Whether the answer names the change that was written."""
+        return self.answers in ("Changed", "OneMemory", "Decided")
+
+    @property
     def about(self) -> str:
         """The first paragraph of the handler's docstring."""
         return (self.handler.__doc__ or "").strip()
@@ -139,6 +144,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/purge", asked.Purge, purging.purge, "Purged"),
         _send("POST", "/v1/undo", ask.Undo, handlers.undo, "Changed"),
         _get("/v1/review", ask.ListReview, handlers.review_queue, "ReviewQueue"),
+        _send("POST", "/v1/review", ask.DecideAll, handlers.decide_all, "Decided"),
         _send("POST", "/v1/review/{id}", ask.Decide, handlers.decide, "Changed"),
         _get("/v1/projects", ask.NoBody, desk.projects, "Projects"),
         _get("/v1/kinds", ask.NoBody, desk.kinds, "Kinds"),

@@ -14,6 +14,7 @@ from tacit.api import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
 from tacit.api.encoding import change_json, encode, etag_of, memory_json, recalled_json
+from tacit.app.care.review import DECIDED
 from tacit.capture.backfill import Wanted
 from tacit.capture.discover import served_transcripts
 from tacit.errors import NotFound
@@ -154,16 +155,48 @@ def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # 
 
 def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer:  # noqa: ARG001
     """What waits for the user: pairs that contradict each other, and statements nobody confirmed."""
-    scope = engine.visible(request.cwd) if request.cwd else None
+    page = engine.review.queue.page(
+        request.wanted,
+        scope=engine.visible(request.cwd) if request.cwd else None,
+        limit=request.limit,
+        after=from_cursor(request.cursor) if request.cursor else None,
+    )
     entries = [
         {
             "memory": memory_json(entry.memory),
             "other": memory_json(entry.other) if entry.other is not None else None,
+            "cause": entry.cause,
             "reason": entry.reason,
+            "alike": entry.alike,
         }
-        for entry in engine.review.queue(scope=scope, limit=request.limit)
+        for entry in page.items
     ]
-    return Answer(body={"review": entries})
+    groups = {
+        name: [{"value": value, "count": count} for value, count in counts]
+        for name, counts in page.groups.items()
+    }
+    return Answer(
+        body={
+            "review": entries,
+            "total": page.total,
+            "waiting": page.waiting,
+            "groups": groups,
+            "next_cursor": to_cursor(page.following) if page.following else None,
+        }
+    )
+
+
+def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answer:  # noqa: ARG001
+    """Decide alike on many statements of the review queue; the whole is one change, which `undo` takes back."""
+    where = request.where
+    changes = engine.review.decide_all(
+        request.action,
+        ids=request.ids,
+        where=where.wanted if where is not None else None,
+        scope=engine.visible(where.cwd) if where is not None and where.cwd else None,
+        count=request.count,
+    )
+    return Answer(body={"decided": sum(one.reason in DECIDED for one in changes)})
 
 
 def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer:
@@ -175,9 +208,12 @@ def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer:
 def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer:  # noqa: ARG001
     """What was written last, with the reasons and what stood before, newest first."""
     scope = engine.visible(request.cwd) if request.cwd else None
-    found = engine.review.changes(scope=scope, memory_id=request.id, limit=request.limit)
+    found = engine.review.changes(
+        scope=scope, memory_id=request.id, change_id=request.change, limit=request.limit
+    )
     rows = [
         {
+            "change_id": one.change_id,
             "at_ms": one.at_ms,
             "reason": one.reason,
             "memory": memory_json(one.memory),
@@ -189,9 +225,8 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
 
 
 def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer:  # noqa: ARG001
-    """Take back the last change, whole: what a statement ended holds again. Taking back can be taken back."""
-    scope = engine.visible(request.cwd) if request.cwd else None
-    made = engine.review.undo(request.id, scope=scope, keep_both=request.keep_both)
+    """Take one change back, whole: what a statement ended holds again. 409 where a later change touched its memories."""
+    made = engine.review.undo(request.id, memory_id=request.memory, keep_both=request.keep_both)
     return Answer(body={"changes": [change_json(change) for change in made]})
 
 

@@ -22,6 +22,7 @@ STATUS: Mapping[str, int] = {
     "invalid_scope": 422,
     "invalid_payload": 400,
     "not_found": 404,
+    "conflict": 409,
     "refused_by_trust": 403,
     "refused_by_redaction": 403,
     "store_error": 500,

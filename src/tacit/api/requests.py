@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from tacit.app.care.queue import ReviewFilter
 from tacit.errors import InvalidInput, TacitError
 from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface
@@ -231,13 +232,63 @@ class Edit(Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
-class ListReview(Request):
-    """Which part of the review queue."""
+ReviewCauseName = Literal["contradiction", "agent", "import", "unconfirmed"]
+ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]
+
+
+class ReviewWhere(Request):
+    """Which entries of the review queue; what is left out asks for all."""
 
     cwd: Folder = Field(
         default="", description="only what may be seen from this folder; without it everything"
     )
+    kind: ReviewValues = Field(default=(), description="only these kinds")
+    source: ReviewValues = Field(default=(), description="only from these sources, such as an imported file")
+    tier: ReviewValues = Field(default=(), description="only vouched for by these")
+    cause: tuple[ReviewCauseName, ...] = Field(
+        default=(),
+        max_length=4,
+        description="only these reasons: it contradicts another, an agent added it, it was imported, it was captured"
+        " and not confirmed",
+    )
+    scope: ReviewValues = Field(default=(), description="only of these projects or other scopes")
+    text: str = Field(default="", max_length=1000, description="only with all of these words, in any order")
+
+    @property
+    def wanted(self) -> ReviewFilter:
+        """The filter."""
+        return ReviewFilter(
+            kind=self.kind, source=self.source, tier=self.tier, cause=self.cause, scope=self.scope,
+            text=self.text.strip(),
+        )  # fmt: skip
+
+
+class ListReview(ReviewWhere):
+    """Which part of the review queue."""
+
     limit: int = Field(default=50, ge=1, le=500, description="most entries")
+    cursor: str | None = Field(default=None, max_length=400, description="`next_cursor` of the part before")
+
+
+class DecideAll(Request):
+    """The same decision on many entries of the review queue, as one change."""
+
+    action: Literal["accept", "reject", "keep"] = Field(description="as for one entry")
+    ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
+        default=(), max_length=10_000, description="of these statements"
+    )
+    where: ReviewWhere | None = Field(default=None, description="instead of `ids`: all entries that fit")
+    count: int | None = Field(
+        default=None, ge=0, description="with `where`: how many fit, as `total` said; else nothing is decided"
+    )
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if bool(self.ids) == (self.where is not None):
+            raise ValueError("either ids or where")
+        if (self.where is None) != (self.count is None):
+            raise ValueError("count together with where")
+        return self
 
 
 class Decide(Request):
@@ -262,16 +313,24 @@ class ListChanges(Request):
         default="", description="only what may be seen from this folder; without it everything"
     )
     id: str | None = Field(default=None, max_length=100, description="only of this memory")
+    change: str | None = Field(default=None, max_length=100, description="only what this change wrote")
     limit: int = Field(default=20, ge=1, le=500, description="most changes")
 
 
 class Undo(Request):
-    """Take back the last change."""
+    """Take back one change."""
 
-    id: str | None = Field(
-        default=None, max_length=100, description="of this memory; left out = the last of all"
+    id: str = Field(
+        min_length=5,
+        max_length=100,
+        pattern="^chg_",
+        description="`change_id` of the answer to a write, or of an entry of `GET /v1/changes`",
     )
-    cwd: Folder = Field(default="", description="the last of what may be seen from this folder")
+    memory: str | None = Field(
+        default=None,
+        max_length=100,
+        description="only what it did to this memory and to what that replaced; left out = the whole change",
+    )
     keep_both: bool = Field(
         default=False,
         description="let the later statement of a supersession or a merge stay as one of its own",

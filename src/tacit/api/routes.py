@@ -97,7 +97,11 @@ def _serve(
         _check_path(values)
         at = replace(process, values=values)
         with matching(endpoint, engine, at, request.headers):
-            return endpoint.handler(engine, at, asked)
+            if not endpoint.names_change:
+                return endpoint.handler(engine, at, asked)
+            with engine.noting_changes() as written:
+                answer = endpoint.handler(engine, at, asked)
+            return replace(answer, body={**answer.body, "change_id": written[-1] if written else None})
 
     async def serve(request: Request) -> Response:
         try:

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,6 +105,10 @@ class Engine:
     def care(self) -> Care:
         """Looks after what is stored."""
         return self._writing().care
+
+    def noting_changes(self) -> AbstractContextManager[list[str]]:
+        """Inside, the ids of the changes that this thread writes are appended to the list; `undo` takes such an id."""
+        return self._store.noting_changes()
 
     @property
     def review(self) -> Review:

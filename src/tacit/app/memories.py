@@ -111,7 +111,29 @@ class Memories:
         pinned: bool | None,
         sensitivity: Sensitivity | None = None,
     ) -> Memory:
-        """Store a new version of `memory` under its id. The user's hand confirms it: it becomes active, tier user.
+        """Store a new version of `memory` under its id; see `edited`."""
+        changed = self.edited(
+            memory, content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pinned
+        )
+        self._parts.store.apply(
+            [Edit(memory=changed)],
+            vectors=self._parts.embedder.embed([changed.content]),
+            identity=self._parts.embedder.identity,
+        )
+        return changed
+
+    def edited(
+        self,
+        memory: Memory,
+        *,
+        content: str | None,
+        kind: str | None,
+        when: str | Trigger | None,
+        scope: Scope | None,
+        importance: float | None,
+        pinned: bool | None,
+    ) -> Memory:
+        """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
 
         Raises:
             InvalidInput: if it is retired or superseded, the text is empty or too long, or the sensitivity cannot be kept.
@@ -129,7 +151,7 @@ class Memories:
             trigger = _trigger(when, "user") or trigger
         elif content is not None and MAKER_RANK[trigger.maker] == 0:
             trigger = self._capture.maker(text, kind=kind or memory.kind, files=memory.files)
-        changed = replace(
+        return replace(
             memory,
             content=text,
             kind=self._parts.kinds.get(kind).name if kind else memory.kind,
@@ -149,11 +171,6 @@ class Memories:
             tokens=self._parts.tokens.count(text),
             updated_at_ms=now,
         )
-        vectors = self._parts.embedder.embed([text])
-        self._parts.store.apply(
-            [Edit(memory=changed)], vectors=vectors, identity=self._parts.embedder.identity
-        )
-        return changed
 
     def supersede(
         self, memory: Memory, content: str, *, kind: str | None, when: str | None, scope: Scope | None

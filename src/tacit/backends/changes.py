@@ -6,16 +6,20 @@ and the relations to add. Never writes; a change that cannot be carried out rais
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from tacit.backends.text import clean_value
-from tacit.errors import InvalidInput, NotFound
+from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.ids import new_id
 from tacit.model.memory import Memory, Relation
+from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 
 VectorFate = Literal["given", "kept", "dropped"]
@@ -101,6 +105,53 @@ def check_outcome(changes: Sequence[Change], error: str) -> None:
     """
     if error and changes:
         raise InvalidInput("A handover that failed brings no changes; give either `error` or `changes`.")
+
+
+def new_change_id(clock: Clock) -> str:
+    """The id of one transaction. It holds chance, so that a store brought back from a backup gives no id out twice."""
+    return new_id("chg", now_ms=clock.now_ms(), entropy=clock.entropy(5))
+
+
+def dated_change_id(at_ms: int) -> str:
+    """The id of a change that was stored before changes had ids: all that was written at one moment."""
+    return f"chg_{at_ms}"
+
+
+def check_expected(expected: Mapping[str, str], newest: Callable[[str], str]) -> None:
+    """Refuse where the newest version of a memory was written by another change than the one expected.
+
+    Raises:
+        Conflict: naming the memory and the later change.
+    """
+    for memory_id, change_id in expected.items():
+        found = newest(memory_id)
+        if found != change_id:
+            raise Conflict(
+                f"{memory_id} was changed again since, by {found or 'another change'}; nothing was changed.",
+                hint=f"Take {found} back first." if found else "Look at it again.",
+            )
+
+
+class NotedChanges(threading.local):
+    """Lists that collect the ids of this thread's changes while they are open."""
+
+    def __init__(self) -> None:
+        self._open: list[list[str]] = []
+
+    @contextmanager
+    def noting(self) -> Generator[list[str]]:
+        """Collect until the block ends."""
+        noted: list[str] = []
+        self._open.append(noted)
+        try:
+            yield noted
+        finally:
+            self._open.remove(noted)
+
+    def note(self, change_id: str) -> None:
+        """A change was stored."""
+        for noted in self._open:
+            noted.append(change_id)
 
 
 def older(memory_id: str) -> InvalidInput:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -17,7 +17,15 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from tacit.backends.changes import check_outcome, check_vectors, not_resolved, plan_changes
+from tacit.backends.changes import (
+    NotedChanges,
+    check_expected,
+    check_outcome,
+    check_vectors,
+    new_change_id,
+    not_resolved,
+    plan_changes,
+)
 from tacit.backends.fake_search import FakeSearch
 from tacit.backends.fake_tables import FakeTables, fits, in_order, passes, rewritten, shown
 from tacit.backends.text import clean_text, clean_value
@@ -65,6 +73,7 @@ class FakeStore:
         self._clock = clock
         self._tables = FakeTables()
         self._change = 0
+        self._noted = NotedChanges()
         self._search = FakeSearch(self)
 
     # --- what the search reads
@@ -106,13 +115,21 @@ class FakeStore:
         identity: EmbedderIdentity | None = None,
         values: Mapping[str, str | None] | None = None,
         relations: Iterable[Relation] = (),
+        expected: Mapping[str, str] | None = None,
     ) -> None:
         """See the port. The time of the transaction is the clock's."""
         tables = self._tables.copied()
-        self._apply(tables, changes, vectors, identity)
+        check_expected(expected or {}, tables.newest_change)
+        change_id = self._apply(tables, changes, vectors, identity)
         tables.relate(relations)
         tables.put_values(values or {})
         self._tables = tables
+        if change_id:
+            self._noted.note(change_id)
+
+    def noting_changes(self) -> AbstractContextManager[list[str]]:
+        """See the port."""
+        return self._noted.noting()
 
     def _apply(
         self,
@@ -120,8 +137,9 @@ class FakeStore:
         changes: Sequence[Change],
         vectors: Vectors | None,
         identity: EmbedderIdentity | None,
-    ) -> None:
-        now_ms = self._clock.now_ms()
+    ) -> str:
+        """The id of the change; "" where nothing was written."""
+        now_ms, change_id = self._clock.now_ms(), new_change_id(self._clock)
         plan = plan_changes(
             changes, find=tables.memories.get, vectors=vectors, identity=identity, now_ms=now_ms
         )
@@ -130,6 +148,7 @@ class FakeStore:
             tables.memories[memory.id] = memory
             tables.versions[memory.id] = (*tables.versions.get(memory.id, ()), (now_ms, memory))
             tables.reasons[memory.id] = (*tables.reasons.get(memory.id, ()), put.reason)
+            tables.change_ids[memory.id] = (*tables.change_ids.get(memory.id, ()), change_id)
             if put.vector == "given" and vectors is not None and identity is not None:
                 tables.vectors[memory.id] = (identity, np.array(vectors[put.vector_row], dtype=np.float32))
             elif put.vector == "dropped":
@@ -137,6 +156,7 @@ class FakeStore:
         self._change += bool(plan.puts)
         for relation in plan.relations:
             tables.relations[(relation.source_id, relation.target_id, relation.type)] = relation
+        return change_id if plan.puts else ""
 
     @_locked
     def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
@@ -199,7 +219,7 @@ class FakeStore:
 
     @_locked
     def recorded(
-        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, at_ms: int | None = None
+        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, change_id: str | None = None
     ) -> tuple[Recorded, ...]:
         """See the port."""
         visible = set(clean_value(scope.scopes))
@@ -208,7 +228,7 @@ class FakeStore:
             for one in self._tables.recorded()
             if one.memory.scope in visible
             and (memory_id is None or one.memory.id == clean_text(memory_id))
-            and (at_ms is None or one.at_ms == at_ms)
+            and (change_id is None or one.change_id == clean_text(change_id))
         ]
         return tuple(found[: max(limit, 0)])
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.backends.changes import older
+from tacit.backends.changes import dated_change_id, older
 from tacit.backends.purging import holds_text
 from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text, clean_value
@@ -40,6 +40,7 @@ class FakeTables:
         default_factory=dict[str, tuple[tuple[int, Memory], ...]]
     )
     reasons: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    change_ids: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     vectors: dict[str, tuple[EmbedderIdentity, Vectors]] = field(
         default_factory=dict[str, tuple[EmbedderIdentity, Vectors]]
     )
@@ -86,13 +87,28 @@ class FakeTables:
         """Every version written, newest first, then the memory stored last."""
         places = {name: place for place, name in enumerate(self.memories)}
         found = [
-            (at_ms, places[name], number, Recorded(memory=memory, before=before, at_ms=at_ms, reason=reason))
+            (
+                at_ms,
+                places[name],
+                number,
+                Recorded(memory=memory, before=before, at_ms=at_ms, reason=reason, change_id=change_id),
+            )
             for name, versions in self.versions.items()
-            for number, ((at_ms, memory), before, reason) in enumerate(
-                zip(versions, (None, *(old for _, old in versions)), self.reasons[name], strict=False)
+            for number, ((at_ms, memory), before, reason, change_id) in enumerate(
+                zip(
+                    versions,
+                    (None, *(old for _, old in versions)),
+                    self.reasons[name],
+                    self.change_ids[name],
+                    strict=False,
+                )
             )
         ]
         return [entry[3] for entry in sorted(found, key=lambda entry: entry[:3], reverse=True)]
+
+    def newest_change(self, memory_id: str) -> str:
+        """The id of the change that wrote the newest version; "" where there is no such memory."""
+        return self.change_ids.get(clean_text(memory_id), ("",))[-1]
 
     def newest_traces(self) -> list[Trace]:
         """All traces, newest first; equal times by id."""
@@ -132,6 +148,8 @@ class FakeTables:
             self.memories[name] = one.memory
             self.versions[name] = (*known, (one.at_ms, one.memory))
             self.reasons[name] = (*self.reasons.get(name, ()), one.reason)
+            change_id = one.change_id or dated_change_id(one.at_ms)
+            self.change_ids[name] = (*self.change_ids.get(name, ()), change_id)
         for name, count in uses.items():
             memory = self.memories.get(clean_text(name))
             if memory is not None:
@@ -253,6 +271,7 @@ def _removed(tables: FakeTables, gone: Gone, found: Counter[str]) -> None:
     for name in ids & tables.versions.keys():
         found["versions"] += len(tables.versions.pop(name))
         tables.reasons.pop(name, None)
+        tables.change_ids.pop(name, None)
         tables.vectors.pop(name, None)
     for table, (rows, goes) in over.items():
         out = [key for key, value in rows.items() if goes(key, value)]

@@ -170,7 +170,7 @@ def forget(engine: Engine, caller: Caller, given: ask.Forget) -> str:
     memory = engine.agents.forget(
         caller, given.id, reason=given.reason or "", user_words=given.user_words or ""
     )
-    return f"Forgotten: {memory_line(memory)[2:]} The user can take that back with `tacit undo {memory.id}`."
+    return f"Forgotten: {memory_line(memory)[2:]}"
 
 
 def feedback(engine: Engine, caller: Caller, given: ask.Feedback) -> str:
@@ -297,4 +297,9 @@ def call(engine: Engine, caller: Caller, name: str, given: dict[str, object]) ->
     tool = BY_NAME.get(name)
     if tool is None:
         raise NotFound(f"No tool is called {name!r}.", hint=f"Known: {', '.join(BY_NAME)}.")
-    return tool.answer(engine, caller, ask.checked(tool.takes, cast(dict[str, Any], given)))
+    arguments = ask.checked(tool.takes, cast(dict[str, Any], given))
+    if tool.reads:
+        return tool.answer(engine, caller, arguments)
+    with engine.noting_changes() as written:
+        answer = tool.answer(engine, caller, arguments)
+    return f"{answer}\nThe user can take that back with `tacit undo {written[-1]}`." if written else answer

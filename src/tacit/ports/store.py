@@ -68,12 +68,16 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """One version of a memory as it was written: why, when, and what stood before it (None = nothing, it was added)."""
+    """One version of a memory as it was written: why, when, and what stood before it (None = nothing, it was added).
+
+    `change_id` is shared by all versions of one transaction.
+    """
 
     memory: Memory
     before: Memory | None
     at_ms: int
     reason: str
+    change_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +132,11 @@ class MemoryStore(Protocol):
         identity: EmbedderIdentity | None = None,
         values: Mapping[str, str | None] | None = None,
         relations: Iterable[Relation] = (),
+        expected: Mapping[str, str] | None = None,
     ) -> None:
-        """Carry out `changes` in one transaction; Skip changes nothing.
+        """Carry out `changes` in one transaction, under a new change id; Skip changes nothing.
+
+        `expected` names, by memory id, the change that must have written its newest version.
 
         `values` are named values (as `put_value`) set in the same transaction: a checkpoint moves with what it covers.
         So are `relations` (as `relate`), also between memories that come with `changes`.
@@ -139,6 +146,7 @@ class MemoryStore(Protocol):
 
         Raises:
             NotFound: a change names a memory that does not exist; nothing is changed.
+            Conflict: a memory of `expected` was written by a later change; nothing is changed.
             StoreError: see its subclasses; nothing is changed.
         """
         ...
@@ -178,9 +186,13 @@ class MemoryStore(Protocol):
         ...
 
     def recorded(
-        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, at_ms: int | None = None
+        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, change_id: str | None = None
     ) -> tuple[Recorded, ...]:
-        """The last versions written, newest first, then the memory stored last: of all, of one memory, or at one moment."""
+        """The last versions written, newest first, then the memory stored last: of all, of one memory, or of one change."""
+        ...
+
+    def noting_changes(self) -> AbstractContextManager[list[str]]:
+        """Inside, the ids of the changes that this thread writes are appended to the list."""
         ...
 
     def relate(self, relations: Iterable[Relation]) -> None:

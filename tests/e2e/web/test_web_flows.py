@@ -46,7 +46,7 @@ def test_search_edit_conflict_and_undo(go, web_home):
     page.get_by_role("tab", name="Versions").click()
     page.locator("ol.versions li").nth(2).wait_for()
     page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
-    page.get_by_text("Its last change was taken back").wait_for()
+    page.get_by_text("Taken back").first.wait_for()
     assert memory_of(web_home, "Load tests run")["content"] == "Load tests run on Sundays only."
 
 
@@ -59,8 +59,8 @@ def test_supersede_then_undo_brings_the_old_one_back(go, web_home):
     page.get_by_text("The old statement holds no longer").wait_for()
     assert memory_of(web_home, "cart service owns")["status"] == "superseded"
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Undo the last change").click()
-    page.get_by_text("The last change was taken back").wait_for()
+    page.get_by_role("button", name="Undo your last change").click()
+    page.get_by_text("Taken back").first.wait_for()
     assert memory_of(web_home, "cart service owns")["status"] == "active"
 
 

@@ -170,9 +170,10 @@ def test_what_is_sent_twice_is_done_once(client, engine, shop):
 
 def test_replacing_and_merging_and_taking_back(client, shop):
     _, ids = shop
-    (change,) = ask(
+    made = ask(
         client, "POST", f"/v1/memories/{ids[1]}/supersede", status=201, json={"content": "The billing port is 9090."}
-    )["changes"]  # fmt: skip
+    )  # fmt: skip
+    (change,) = made["changes"]
     assert (change["change"], change["old_id"], change["reason"]) == ("supersede", ids[1], "replaced by you")
     new = change["memory"]
     assert (new["provenance"]["tier"], new["status"], new["frequency"]) == ("user", "active", 1)
@@ -182,7 +183,7 @@ def test_replacing_and_merging_and_taking_back(client, shop):
     assert then["status"] == "active"
     assert ask(client, "GET", f"/v1/memories/{ids[1]}?as_of_ms=5", status=404)["code"] == "not_found"
     assert ask(client, "POST", f"/v1/memories/{ids[1]}/supersede", status=422, json={"content": "x"})
-    ask(client, "POST", "/v1/undo", json={"id": new["id"]})
+    ask(client, "POST", "/v1/undo", json={"id": made["change_id"]})
     assert ask(client, "GET", f"/v1/memories/{ids[1]}")["memory"]["status"] == "active"
     merged = ask(client, "POST", f"/v1/memories/{ids[3]}/merge", json={"into": ids[2]})["changes"]
     assert [one["change"] for one in merged] == ["merge", "edit"]

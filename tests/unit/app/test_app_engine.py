@@ -405,7 +405,7 @@ def test_what_is_unconfirmed_is_found_on_demand_only_and_marked(engine, place):
     assert "every night" in found.block.text
     assert "(agent, " in found.block.text
     assert "unconfirmed" in found.block.text
-    (waiting,) = engine.review.queue()
+    (waiting,) = engine.review.queue.page().items
     assert waiting.reason == "added by the agent (memory_add), not confirmed by you"
     assert engine.recall(
         "when is the staging database copied", cwd=str(place), surface=Surface.PROMPT

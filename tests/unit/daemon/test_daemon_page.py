@@ -160,7 +160,7 @@ def test_the_api_takes_cookie_and_key_together_and_from_our_own_page_alone(built
     async def work(client):
         key = await sign_in(client, sessions)
         assert (await client.get("/v1/memories", headers=key)).status_code == 200
-        assert (await client.post("/v1/undo", headers={**key, **OWN})).status_code == 200
+        assert (await client.post("/v1/rescan", headers={**key, **OWN})).status_code == 200
         for headers in (
             OWN,  # the cookie alone, as another page on this machine could send it
             {**key, "Origin": "http://127.0.0.1:3000"},
@@ -171,7 +171,7 @@ def test_the_api_takes_cookie_and_key_together_and_from_our_own_page_alone(built
             {**OWN, "X-Tacit-Key": "guess"},
             {**key, **OWN, "Host": "evil.example:8423"},
         ):
-            assert (await client.post("/v1/undo", headers=headers)).status_code in (401, 403, 421), headers
+            assert (await client.post("/v1/rescan", headers=headers)).status_code in (401, 403, 421), headers
         jar = dict(client.cookies)
         client.cookies.clear()
         assert (await client.get("/v1/memories", headers=key)).status_code == 401  # the key alone

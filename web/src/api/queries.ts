@@ -1,8 +1,9 @@
 /** Every question the page asks, in one place. The first word of a query's key is what `live` and changes renew. */
-import { infiniteQueryOptions, keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, type InfiniteData, queryOptions, useInfiniteQuery, useMutation, useQueries, useQuery } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { queryClient } from "./queryClient";
-import type { Job, Memory, ReviewEntry, Status, Surface } from "./types";
+import { onTakenBack } from "../ui/said";
+import type { Job, Memory, Status, Surface } from "./types";
 
 const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? undefined;
 
@@ -174,6 +175,8 @@ export function renewMemories() {
   for (const key of ["memories", "memory", "review", "graph", "changes", "status"]) void queryClient.invalidateQueries({ queryKey: [key] });
 }
 
+onTakenBack(renewMemories);
+
 export interface EditedParts {
   content: string;
   kind: string;
@@ -217,11 +220,11 @@ export const useMerge = () =>
     onSuccess: renewMemories,
   });
 
-/** Take back the last change, of one memory or of all. */
-export const useUndo = () =>
-  useMutation({
-    mutationFn: (id?: string) => body(api.POST("/v1/undo", { body: { id: id ?? null } })),
-    onSuccess: renewMemories,
+/** The last change of one memory, as it is shown: undo takes back this one, or nothing. */
+export const useLastChange = (id: string) =>
+  useQuery({
+    queryKey: ["memory", id, "change"],
+    queryFn: async () => (await body(api.GET("/v1/changes", { params: { query: { id, limit: 1 } } }))).changes[0] ?? null,
   });
 
 export const useRemember = () =>
@@ -230,10 +233,28 @@ export const useRemember = () =>
     onSuccess: renewMemories,
   });
 
-export const useReview = () =>
-  useQuery({ queryKey: ["review"], queryFn: async () => (await body(api.GET("/v1/review", { params: { query: { limit: 200 } } }))).review });
+export interface ReviewFilter {
+  kind?: string[];
+  source?: string[];
+  cause?: ("contradiction" | "agent" | "import" | "unconfirmed")[];
+  scope?: string[];
+  text?: string;
+}
 
-export const useReviewCount = (): number => useReview().data?.length ?? 0;
+export const REVIEW_ROWS = 100;
+
+/** The review queue, part by part; every part says how many there are in all. */
+export const useReview = (filter: ReviewFilter) =>
+  useInfiniteQuery({
+    queryKey: ["review", "list", filter],
+    queryFn: ({ pageParam }) => body(api.GET("/v1/review", { params: { query: { ...filter, limit: REVIEW_ROWS, ...(pageParam !== "" && { cursor: pageParam }) } } })),
+    initialPageParam: "",
+    getNextPageParam: cursorOf,
+    placeholderData: keepPreviousData,
+  });
+
+export const useReviewCount = (): number =>
+  useQuery({ queryKey: ["review", "count"], queryFn: async () => (await body(api.GET("/v1/review", { params: { query: { limit: 1 } } }))).waiting }).data ?? 0;
 
 export interface Decision {
   id: string;
@@ -247,11 +268,36 @@ export const useDecide = () =>
     mutationFn: ({ id, action, content, into }: Decision) =>
       body(api.POST("/v1/review/{id}", { params: { path: { id } }, body: { action, content: content ?? null, into: into ?? null } })),
     onSuccess: (_, { id }) => {
-      // Gone from the queue at once: the next key may come before the next answer.
-      queryClient.setQueryData<ReviewEntry[]>(["review"], (before) => before?.filter((entry) => entry.memory.id !== id));
+      takeFromQueue([id]);
       renewMemories();
     },
   });
+
+/** Which statements are decided on alike: those chosen, or all that fit, whose number was shown. */
+export type Many = { ids: string[] } | { where: ReviewFilter; count: number };
+
+export const useDecideAll = () =>
+  useMutation({
+    mutationFn: ({ action, many }: { action: "accept" | "reject" | "keep"; many: Many }) => body(api.POST("/v1/review", { body: { action, ...many } })),
+    onSuccess: (_, { many }) => {
+      if ("ids" in many) takeFromQueue(many.ids);
+      renewMemories();
+    },
+  });
+
+type ReviewPart = Awaited<ReturnType<typeof reviewPart>>;
+const reviewPart = (filter: ReviewFilter) => body(api.GET("/v1/review", { params: { query: filter } }));
+
+/** Gone from the queue at once: the next key may come before the next answer. */
+function takeFromQueue(ids: string[]): void {
+  const gone = new Set(ids);
+  queryClient.setQueriesData<InfiniteData<ReviewPart>>({ queryKey: ["review", "list"] }, (before) => {
+    if (before === undefined) return before;
+    const left = before.pages.map((part) => part.review.filter((entry) => !gone.has(entry.memory.id)));
+    const out = before.pages.reduce((count, part, at) => count + part.review.length - left[at]!.length, 0);
+    return { ...before, pages: before.pages.map((part, at) => ({ ...part, review: left[at]!, total: part.total - out })) };
+  });
+}
 
 export const useChanges = (limit = 20) =>
   useQuery({ queryKey: ["changes", limit], queryFn: async () => (await body(api.GET("/v1/changes", { params: { query: { limit } } }))).changes });

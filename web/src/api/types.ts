@@ -15,6 +15,7 @@ export type Handed = Schemas["Handed"];
 export type Series = Schemas["Series"];
 export type Graph = Schemas["Graph"];
 export type ReviewEntry = Schemas["ReviewEntry"];
+export type ReviewGroups = Schemas["ReviewGroups"];
 export type ChangeEntry = Schemas["ChangeEntry"];
 export type SettingRow = Schemas["SettingRow"];
 export type SettingsView = Schemas["SettingsView"];

@@ -1,6 +1,7 @@
 import { Kbd, Modal, Table } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import { useNavigate } from "react-router";
+import { takeBackLast } from "../ui/said";
 import { PLACES } from "./Shell";
 
 /** Whether a key belongs to what the person is writing in. */
@@ -16,6 +17,7 @@ export function useShortcuts(openHelp: () => void) {
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
       if (event.key === "?") openHelp();
+      else if (event.key === "u" && document.querySelector("[role=dialog]") === null) void takeBackLast();
       else if (event.key === "/") {
         const field = document.querySelector<HTMLInputElement>("[data-search]");
         if (field === null) return;
@@ -39,7 +41,8 @@ const MORE: [string[], string][] = [
   [["j", "k"], "next and previous, in lists"],
   [["Enter"], "open what is chosen"],
   [["a", "r", "e", "m", "b"], "in Review: accept, reject, edit, merge, both hold"],
-  [["u"], "take back the last change (Memories, Review)"],
+  [["x"], "in Review: choose for a decision on many"],
+  [["u"], "take back the last change that this page made"],
   [["[", "]"], "in a trace: threshold down and up"],
   [["Esc"], "close"],
   [["?"], "this list"],

@@ -1,50 +1,46 @@
 """The review queue and undo: what nobody but the user can decide. In: decisions. Out: the changes made.
 
-In the queue: pairs that contradict each other, and statements that wait for a confirmation. What is rejected is remembered,
-so that it is not learned again. Every decision is a version in the history, and can be taken back.
+What is rejected is remembered, so that it is not learned again. Every decision, also one on many statements, is one change,
+and can be taken back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tacit.app.care.undo import plan_undo
+from tacit.app.care.queue import LIVE, MOST, Queue, ReviewFilter
+from tacit.app.care.undo import connected, plan_undo
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.reconcile.rejected import Rejected
-from tacit.errors import InvalidInput, NotFound
+from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.changes import Change, Edit, Merge, Retire, Skip
-from tacit.model.memory import Memory, Provenance, Relation, TrustTier
+from tacit.model.memory import Memory, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
-from tacit.ports.store import MemoryFilter, Recorded
+from tacit.ports.store import Recorded
 from tacit.safety.trust import most_sensitive
 
 ReviewAction = Literal["accept", "reject", "merge", "keep"]
-LIVE: tuple[Literal["active"], Literal["quarantined"]] = ("active", "quarantined")
-MOST = 100_000
+BulkAction = Literal["accept", "reject", "keep"]
 MAX_EVIDENCE = 8
+ACCEPTED = "accepted in review"
+REJECTED = "rejected in review"
+KEPT = "kept in review"
+DECIDED = (ACCEPTED, REJECTED, KEPT)
+"""Reasons of the changes that are a decision itself; others come with one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewItem:
-    """One question to the user.
+class _Decided:
+    """What one decision writes."""
 
-    Attributes:
-        memory: the statement in question, the later one of a pair.
-        other: what it contradicts; None = it waits for a confirmation.
-        reason: why it is here.
-    """
-
-    memory: Memory
-    other: Memory | None
-    reason: str
-
-
-def _order(pair: tuple[Memory, Memory]) -> tuple[int, str, str]:
-    return -pair[0].created_at_ms, pair[0].id, pair[1].id
+    changes: tuple[Change, ...]
+    rejected: tuple[Memory, ...] = ()
+    forgiven: tuple[Memory, ...] = ()
+    relations: tuple[Relation, ...] = ()
 
 
 class Review:
@@ -64,42 +60,9 @@ class Review:
         self._show = show
         self._changed = changed
         self._rejected = Rejected(parts.store, parts.embedder)
+        self.queue = Queue(parts.store)
 
-    # --- the queue
-
-    def queue(self, *, scope: ScopeFilter | None = None, limit: int = 50) -> tuple[ReviewItem, ...]:
-        """What waits, pairs first, then the newest statement first; ties by id."""
-        seen = scope or self._store.scopes()
-        # Only what is in question: the page asks for the queue with every load, and most of a store is not in it.
-        edges = [one for one in self._store.relations_of("contradicts", scope=seen) if one.weight > 0]
-        ends = dict.fromkeys(end for one in edges for end in (one.source_id, one.target_id))
-        by_id = {one.id: one for one in self._store.get(list(ends), scope=seen) if one.status in LIVE}
-        pairs = [
-            (by_id[edge.source_id], by_id[edge.target_id])
-            for edge in edges
-            if {edge.source_id, edge.target_id} <= by_id.keys()
-        ]
-        paired = {memory.id for pair in pairs for memory in pair}
-        unconfirmed = MemoryFilter(statuses=("quarantined",))
-        waiting = [
-            one
-            for one in self._store.list_memories(unconfirmed, scope=seen, limit=MOST)
-            if one.id not in paired
-        ]
-        found: list[tuple[Memory, Memory | None]] = [
-            *sorted(pairs, key=_order),
-            *((memory, None) for memory in sorted(waiting, key=lambda m: (-m.created_at_ms, m.id))),
-        ]
-        return tuple(
-            ReviewItem(memory=memory, other=other, reason=self._why(memory, other, seen))
-            for memory, other in found[: max(limit, 0)]
-        )
-
-    def _why(self, memory: Memory, other: Memory | None, scope: ScopeFilter) -> str:
-        if other is None:
-            return f"{_said(memory.provenance)}, not confirmed by you"
-        versions = self._store.recorded(scope=scope, limit=1000, memory_id=memory.id)
-        return versions[-1].reason if versions else "contradicts"
+    # --- decisions
 
     def decide(
         self,
@@ -125,25 +88,89 @@ class Review:
         """
         memory = self._show(id_or_prefix)
         others = self._others(memory)
-        if memory.status not in LIVE or not (others or memory.status == "quarantined" or into):
+        if not (into and memory.status in LIVE):
+            self._must_wait(memory, others)
+        match action:
+            case "merge":
+                decided = self._merge(memory, self._target(memory, others, into))
+            case "accept":
+                decided = self._accept(self._better(memory, content), others)
+            case "reject":
+                decided = self._reject(memory)
+            case "keep":
+                decided = self._keep(memory, others)
+        self._write(decided.changes, values=self._values(decided), relations=decided.relations)
+        self._changed()
+        return decided.changes
+
+    def decide_all(
+        self,
+        action: BulkAction,
+        *,
+        ids: Sequence[str] = (),
+        where: ReviewFilter | None = None,
+        scope: ScopeFilter | None = None,
+        count: int | None = None,
+    ) -> tuple[Change, ...]:
+        """Decide on many entries alike, in one change: those of `ids`, else all that `where` asks for.
+
+        Args:
+            action: as for `decide`.
+            ids: of the statements, or their beginnings.
+            where: which entries, where no ids are given.
+            scope: what may be seen; None = everything.
+            count: how many `where` must ask for, so that nobody decides on what they have not seen.
+
+        Raises:
+            NotFound: if there is no such memory.
+            InvalidInput: if one of `ids` is not in the queue.
+            Conflict: if `where` asks for another number than `count`.
+        """
+        if ids:
+            memories = [self._show(name) for name in dict.fromkeys(ids)]
+        else:
+            memories = list(self.queue.matching(where or ReviewFilter(), scope=scope))
+            if count is not None and len(memories) != count:
+                raise Conflict(
+                    f"{len(memories)} statements wait that fit, not {count}; nothing was decided.",
+                    hint="Look at the list again, then decide on that number.",
+                )
+        made: list[_Decided] = []
+        gone: set[str] = set()
+        for memory in memories:
+            pair = self._others(memory)
+            others = tuple(one for one in pair if one.id not in gone)
+            if memory.id in gone or (pair and not others and memory.status == "active"):
+                continue  # the decision on another one of these settled it
+            self._must_wait(memory, others)
+            match action:
+                case "accept":
+                    made.append(self._accept(memory, others))
+                    gone.update(one.id for one in others)
+                case "reject":
+                    made.append(self._reject(memory))
+                    gone.add(memory.id)
+                case "keep":
+                    made.append(self._keep(memory, others))
+        decided = _Decided(
+            changes=tuple(change for one in made for change in one.changes),
+            rejected=tuple(memory for one in made for memory in one.rejected),
+            forgiven=tuple(memory for one in made for memory in one.forgiven),
+            relations=tuple(relation for one in made for relation in one.relations),
+        )
+        if decided.changes:
+            self._write(decided.changes, values=self._values(decided), relations=decided.relations)
+            self._changed()
+        return decided.changes
+
+    def _must_wait(self, memory: Memory, others: Sequence[Memory]) -> None:
+        if memory.status not in LIVE or not (others or memory.status == "quarantined"):
             raise InvalidInput(
                 f"{memory.id} does not wait for a decision.", hint="`tacit review list` shows what does."
             )
-        match action:
-            case "accept":
-                changes = self._accept(memory, others, content)
-            case "reject":
-                reason = "rejected in review"
-                changes = (Retire(memory_id=memory.id, at_ms=self._now(), reason=reason),)
-                self._write(changes, values=self._rejected.with_one(memory))
-            case "keep":
-                changes = (Edit(memory=self._confirmed(memory), reason="kept in review"),)
-                self._write(changes)
-                self._settle(memory, others)
-            case "merge":
-                changes = self._merge(memory, self._target(memory, others, into))
-        self._changed()
-        return changes
+
+    def _values(self, decided: _Decided) -> dict[str, str | None]:
+        return self._rejected.changed(add=decided.rejected, drop=decided.forgiven)
 
     def _others(self, memory: Memory) -> tuple[Memory, ...]:
         """Live memories that contradict `memory`, undecided so far."""
@@ -156,23 +183,38 @@ class Review:
         ]
         return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
 
-    def _accept(self, memory: Memory, others: Sequence[Memory], content: str | None) -> tuple[Change, ...]:
-        if content is not None:
-            memory = self._memories.edit(
-                memory, content=content, kind=None, when=None, scope=None, importance=None, pinned=None
-            )
-        accepted = Edit(memory=self._confirmed(memory), reason="accepted in review")
+    def _better(self, memory: Memory, content: str | None) -> Memory:
+        """The memory in the user's words, not stored yet."""
+        if content is None:
+            return memory
+        return self._memories.edited(
+            memory, content=content, kind=None, when=None, scope=None, importance=None, pinned=None
+        )
+
+    def _accept(self, memory: Memory, others: Sequence[Memory]) -> _Decided:
+        accepted = Edit(memory=self._confirmed(memory), reason=ACCEPTED)
         ended = [
             Edit(memory=self._ended(other, memory.id), reason=f"{memory.id} was accepted in review")
             for other in others
         ]
-        self._write((accepted, *ended), values=self._rejected.without(memory))
-        self._store.relate(
-            Relation(source_id=memory.id, target_id=other.id, type="updates") for other in others
-        )
-        return (accepted, *ended)
+        relations = [Relation(source_id=memory.id, target_id=other.id, type="updates") for other in others]
+        return _Decided(changes=(accepted, *ended), forgiven=(memory,), relations=tuple(relations))
 
-    def _merge(self, memory: Memory, target: Memory) -> tuple[Change, ...]:
+    def _reject(self, memory: Memory) -> _Decided:
+        retired = Retire(memory_id=memory.id, at_ms=self._now(), reason=REJECTED)
+        return _Decided(changes=(retired,), rejected=(memory,))
+
+    def _keep(self, memory: Memory, others: Sequence[Memory]) -> _Decided:
+        """Both hold: the pair is no question any more."""
+        settled = tuple(
+            Relation(source_id=source, target_id=target, type="contradicts", weight=0.0)
+            for other in others
+            for source, target in ((memory.id, other.id), (other.id, memory.id))
+        )
+        kept = Edit(memory=self._confirmed(memory), reason=KEPT)
+        return _Decided(changes=(kept,), relations=settled)
+
+    def _merge(self, memory: Memory, target: Memory) -> _Decided:
         spans = [span for span in (memory.provenance.span or memory.content, *memory.evidence) if span]
         kept = replace(
             self._confirmed(target),
@@ -186,8 +228,7 @@ class Review:
             Merge(memory=kept, reason=f"{memory.id} says the same, by review"),
             Edit(memory=self._ended(memory, target.id), reason=f"merged into {target.id} in review"),
         )
-        self._write(changes)
-        return changes
+        return _Decided(changes=changes)
 
     def _target(self, memory: Memory, others: Sequence[Memory], into: str | None) -> Memory:
         target = self._show(into) if into else (others[0] if others else None)
@@ -197,14 +238,6 @@ class Review:
                 hint="Name a live memory with --into.",
             )
         return target
-
-    def _settle(self, memory: Memory, others: Sequence[Memory]) -> None:
-        """Both hold: the pair is no question any more."""
-        self._store.relate(
-            Relation(source_id=source, target_id=target, type="contradicts", weight=0.0)
-            for other in others
-            for source, target in ((memory.id, other.id), (other.id, memory.id))
-        )
 
     def _confirmed(self, memory: Memory) -> Memory:
         provenance = replace(memory.provenance, tier=TrustTier.USER)
@@ -218,60 +251,101 @@ class Review:
     # --- taking back
 
     def changes(
-        self, *, scope: ScopeFilter | None = None, memory_id: str | None = None, limit: int = 20
+        self,
+        *,
+        scope: ScopeFilter | None = None,
+        memory_id: str | None = None,
+        change_id: str | None = None,
+        limit: int = 20,
     ) -> tuple[Recorded, ...]:
-        """What was written last, newest first, with the reasons."""
+        """What was written last, newest first, with the reasons: of all, of one memory, or by one change."""
         name = self._show(memory_id).id if memory_id else None
-        return self._store.recorded(scope=scope or self._store.scopes(), limit=limit, memory_id=name)
+        return self._store.recorded(
+            scope=scope or self._store.scopes(), limit=limit, memory_id=name, change_id=change_id
+        )
 
     def undo(
-        self, id_or_prefix: str | None = None, *, scope: ScopeFilter | None = None, keep_both: bool = False
+        self, change_or_memory: str, *, memory_id: str | None = None, keep_both: bool = False
     ) -> tuple[Change, ...]:
-        """Take back the last change of a memory, or the last change of all within `scope`.
+        """Take a change back.
+
+        Args:
+            change_or_memory: the id of a change; or of a memory, for the last change of that memory.
+            memory_id: of the change, only what it did to this memory and to what that replaced.
+            keep_both: let the later statement of a supersession or a merge stay.
 
         Raises:
-            NotFound: if there is no such memory, or nothing was written yet.
-            InvalidInput: if something that came with it was changed again since, or `keep_both` has nothing to keep.
+            NotFound: if there is no such change or memory, or the change did nothing to the memory.
+            Conflict: if a later change touched one of its memories.
+            InvalidInput: if `keep_both` has nothing to keep.
         """
-        found = self.changes(scope=scope, memory_id=id_or_prefix, limit=1)
-        if not found:
-            raise NotFound("Nothing was written yet.", hint="`tacit list --changes` shows what was.")
         everything = self._store.scopes()
-        beside = self._store.recorded(scope=everything, limit=MOST, at_ms=found[0].at_ms)
-        changes = plan_undo(found[0], beside, clock=self._parts.clock, keep_both=keep_both)
-        touched = [
-            change.memory_id if isinstance(change, Retire) else change.memory.id
-            for change in changes
-            if not isinstance(change, Skip)
-        ]
-        for name in touched:
-            newest = self._store.recorded(scope=everything, limit=1, memory_id=name)
-            if newest and newest[0].at_ms > found[0].at_ms:
-                raise InvalidInput(
-                    f"{name} was changed again since; take that back first.",
-                    hint=f"`tacit undo {name}`, or `tacit list --changes`.",
-                )
-        self._write(changes)
+        change_id = change_or_memory
+        if not change_id.startswith("chg_"):
+            memory_id = self._show(change_or_memory).id
+            change_id = self._store.recorded(scope=everything, limit=1, memory_id=memory_id)[0].change_id
+        versions = self._store.recorded(scope=everything, limit=MOST, change_id=change_id)
+        if memory_id is not None:
+            versions = connected(versions, self._show(memory_id).id)
+        if not versions:
+            raise NotFound(f"There is no change {change_id}.", hint="`tacit list --changes` names changes.")
+        # A digest that quoted what was ended is derived: where it has changed since, it stays as it is.
+        versions = tuple(
+            one for one in versions if one.memory.kind != "digest" or self._untouched(one, change_id)
+        )
+        changes = plan_undo(versions, clock=self._parts.clock, keep_both=keep_both)
+        self._write(
+            changes,
+            values=self._rejected.changed(
+                add=(), drop=[one.memory for one in versions if one.reason == REJECTED]
+            ),
+            relations=self._questioned_again(versions),
+            expected={one.memory.id: change_id for one in versions},
+        )
         self._changed()
         return changes
 
-    def _write(self, changes: Sequence[Change], *, values: dict[str, str | None] | None = None) -> None:
-        changes = with_amended_digests(changes, self._store)
-        texts = [change.memory.content for change in changes if not isinstance(change, Retire | Skip)]
-        if not texts:
-            self._store.apply(changes, values=values)
-            return
+    def _untouched(self, version: Recorded, change_id: str) -> bool:
+        found = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=version.memory.id)
+        return bool(found) and found[0].change_id == change_id
+
+    def _questioned_again(self, versions: Sequence[Recorded]) -> tuple[Relation, ...]:
+        """The pairs that were settled by keeping both, as questions again."""
+        kept = [one.memory.id for one in versions if one.reason == KEPT]
+        if not kept:
+            return ()
+        scope = self._store.scopes()
+        edges = [one for one in self._store.relations(kept, scope=scope) if one.type == "contradicts"]
+        known = {one.id: one for one in self._store.get([e.source_id for e in edges], scope=scope)}
+        return tuple(
+            replace(edge, weight=1.0)
+            for edge in edges
+            if edge.source_id in kept and edge.weight == 0.0 and edge.source_id in known
+        )
+
+    def _write(
+        self,
+        changes: Sequence[Change],
+        *,
+        values: Mapping[str, str | None] | None = None,
+        relations: Sequence[Relation] = (),
+        expected: Mapping[str, str] | None = None,
+    ) -> None:
+        written = with_amended_digests(changes, self._store)
+        carried = [change.memory for change in written if not isinstance(change, Retire | Skip)]
+        stored = self._store.get([one.id for one in carried], scope=self._store.scopes())
+        words = {one.id: one.content_hash for one in stored}
+        # Vectors are made only where words changed: a decision on a thousand statements changes none.
+        made = any(words.get(one.id) != one.content_hash for one in carried)
         embedder = self._parts.embedder
-        self._store.apply(changes, vectors=embedder.embed(texts), identity=embedder.identity, values=values)
+        self._store.apply(
+            written,
+            vectors=embedder.embed([one.content for one in carried]) if made else None,
+            identity=embedder.identity if made else None,
+            values=values,
+            relations=relations,
+            expected=expected,
+        )
 
     def _now(self) -> int:
         return self._parts.clock.now_ms()
-
-
-def _said(provenance: Provenance) -> str:
-    """Where it comes from, in words."""
-    if provenance.speaker == "agent":
-        return "added by the agent (memory_add)"
-    if provenance.tier is TrustTier.IMPORT and provenance.host:
-        return f"imported from {provenance.host}"
-    return f"said by {provenance.speaker}"

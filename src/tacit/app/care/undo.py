@@ -1,7 +1,8 @@
-"""Taking back what was written. In: recorded versions. Out: the changes that bring back what stood before. Pure.
+"""Taking a change back. In: the versions that one change wrote. Out: the changes that bring back what stood before. Pure.
 
-A supersession is taken back whole: what it ended holds again and the statement that ended it goes, or, with `keep_both`, stays
-beside it. Nothing is deleted: taking back is a version too, and can be taken back.
+A change is taken back whole, or for one memory of it together with what that memory replaced. What was replaced holds again
+and what was added is retired or, with `keep_both`, stays beside it. Nothing is deleted: taking back is a change too, and can
+be taken back.
 """
 
 from __future__ import annotations
@@ -19,14 +20,11 @@ from tacit.ports.store import Recorded
 UNDONE = "undone"
 
 
-def plan_undo(
-    last: Recorded, beside: Sequence[Recorded], *, clock: Clock, keep_both: bool = False
-) -> tuple[Change, ...]:
-    """The changes that take `last` back.
+def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = False) -> tuple[Change, ...]:
+    """The changes that take `versions` back; they are the whole change, or `connected` ones of it.
 
     Args:
-        last: the newest version of its memory.
-        beside: everything recorded at the same moment.
+        versions: what one change wrote.
         clock: for the time, and for ids of what is stored anew.
         keep_both: let the later statement of a supersession or a merge stay as one of its own.
 
@@ -34,39 +32,47 @@ def plan_undo(
         InvalidInput: if `keep_both` was asked for and there is nothing to keep.
     """
     now = clock.now_ms()
-    if last.reason.startswith(UNDONE):
-        same = [one for one in beside if one.reason == last.reason and one.before is not None]
-        return tuple(_restored(one, now) for one in same)
-    maker = _maker(last, beside)
-    if maker.before is None:
-        ended = [one for one in beside if _ended_by(one, maker.memory.id)]
-        back = tuple(_restored(one, now) for one in ended)
-        if keep_both:
-            if not ended:
-                raise InvalidInput("Nothing else would hold beside it.", hint="Leave --keep-both out.")
-            return back
-        reason = f"{UNDONE}: {maker.reason}"
-        return (*back, Retire(memory_id=maker.memory.id, at_ms=now, reason=reason))
+    restored = tuple(_restored(one, now) for one in versions if one.before is not None)
+    added = [one for one in versions if one.before is None]
     if keep_both:
-        return _restored(last, now), _said_apart(last, clock)
-    return (_restored(last, now),)
+        if added and restored:
+            return restored
+        if added or len(versions) != 1:
+            raise InvalidInput("Nothing else would hold beside it.", hint="Leave --keep-both out.")
+        return (*restored, _said_apart(versions[0], clock))
+    retired = (Retire(memory_id=one.memory.id, at_ms=now, reason=_reason(one)) for one in added)
+    return (*restored, *retired)
 
 
-def _maker(last: Recorded, beside: Sequence[Recorded]) -> Recorded:
-    """The version that `last` came with: where it was ended by a statement added at that moment, that statement."""
-    by = last.memory.validity.superseded_by
-    if last.memory.status != "superseded" or by is None:
-        return last
-    return next((one for one in beside if one.memory.id == by and one.before is None), last)
+def connected(versions: Sequence[Recorded], memory_id: str) -> tuple[Recorded, ...]:
+    """The version of `memory_id` and those of what it replaced or was replaced by, in the order given."""
+    wanted = {memory_id}
+    while True:
+        more = {
+            end
+            for one in versions
+            for end in (one.memory.id, *_replaced_by(one))
+            if wanted & {one.memory.id, *_replaced_by(one)}
+        }
+        if more <= wanted:
+            return tuple(one for one in versions if one.memory.id in wanted)
+        wanted |= more
 
 
-def _ended_by(one: Recorded, memory_id: str) -> bool:
-    return one.before is not None and one.memory.validity.superseded_by == memory_id
+def _replaced_by(one: Recorded) -> tuple[str, ...]:
+    """The memory that ended it with this version, or from whose end this version brings it back."""
+    after = one.memory.validity.superseded_by
+    before = one.before.validity.superseded_by if one.before is not None else None
+    return tuple(name for name in (after, before) if name and after != before)
+
+
+def _reason(one: Recorded) -> str:
+    return f"{UNDONE}: {one.reason}"
 
 
 def _restored(one: Recorded, now_ms: int) -> Edit:
     assert one.before is not None
-    return Edit(memory=replace(one.before, updated_at_ms=now_ms), reason=f"{UNDONE}: {one.reason}")
+    return Edit(memory=replace(one.before, updated_at_ms=now_ms), reason=_reason(one))
 
 
 def _said_apart(merged: Recorded, clock: Clock) -> Add:
@@ -89,4 +95,4 @@ def _said_apart(merged: Recorded, clock: Clock) -> Add:
         evidence=(),
         provenance=replace(before.provenance, span=said[-1]),
     )
-    return Add(memory=apart, reason=f"{UNDONE}: {merged.reason}")
+    return Add(memory=apart, reason=_reason(merged))

@@ -223,34 +223,37 @@ def recorded(
     *,
     limit: int,
     memory_id: str | None,
-    at_ms: int | None,
+    change_id: str | None,
 ) -> tuple[Recorded, ...]:
     """See the port. Bodies are read of the versions that are shown, and of those before them."""
     if limit <= 0:
         return ()
     tests = [_IN_SCOPE]
+    newest = "recorded_at_ms DESC, memory DESC, version DESC"
     values: dict[str, object] = {"scopes": visible_numbers(connection, scope), "limit": limit}
     if memory_id is not None:
         tests.append("memory = (SELECT number FROM memories WHERE id = :id)")
         values["id"] = clean_text(memory_id)
-    if at_ms is not None:
-        tests.append("recorded_at_ms = :at")
-        values["at"] = at_ms
+        newest = "version DESC"  # the clock may have been set back since
+    if change_id is not None:
+        tests.append("change_id = :change")
+        values["change"] = clean_text(change_id)
     rows = connection.execute(
         "WITH last AS (SELECT memory, version FROM versions"
-        f" WHERE {' AND '.join(tests)} ORDER BY recorded_at_ms DESC, memory DESC, version DESC LIMIT :limit)"
-        " SELECT v.recorded_at_ms, v.reason, v.body, (SELECT w.body FROM versions AS w WHERE w.memory = v.memory"
+        f" WHERE {' AND '.join(tests)} ORDER BY {newest} LIMIT :limit)"
+        " SELECT v.recorded_at_ms, v.reason, v.body, v.change_id, (SELECT w.body FROM versions AS w WHERE w.memory = v.memory"
         " AND w.version < v.version ORDER BY w.version DESC LIMIT 1)"
         " FROM last JOIN versions AS v ON v.memory = last.memory AND v.version = last.version"
-        " ORDER BY v.recorded_at_ms DESC, v.memory DESC, v.version DESC",
+        f" ORDER BY {', '.join(f'v.{column}' for column in newest.split(', '))}",
         values,
     )
     return tuple(
         Recorded(
             memory=decode(Memory, row[2]),
-            before=None if row[3] is None else decode(Memory, row[3]),
+            before=None if row[4] is None else decode(Memory, row[4]),
             at_ms=row[0],
             reason=row[1],
+            change_id=row[3],
         )
         for row in rows
     )

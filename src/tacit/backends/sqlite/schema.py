@@ -184,6 +184,14 @@ _LISTS = (
 """A session start asks for what a rule file said, an answer on demand for what waits: few of many."""
 
 
+_CHANGE_IDS = (
+    "ALTER TABLE versions ADD COLUMN change_id TEXT NOT NULL DEFAULT ''",
+    "UPDATE versions SET change_id = 'chg_' || recorded_at_ms",
+    "CREATE INDEX versions_by_change ON versions (change_id)",
+)
+"""What was written at one moment counts as one change where no id was kept (`dated_change_id`)."""
+
+
 def _create_core(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in _CORE:
@@ -209,11 +217,17 @@ def _index_lists(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _add_change_ids(connection: sqlite3.Connection) -> None:
+    for statement in _CHANGE_IDS:
+        connection.execute(statement)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_core,
     _create_search,
     _add_breadth,
     _index_lists,
+    _add_change_ids,
 )
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 

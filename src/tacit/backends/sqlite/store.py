@@ -7,10 +7,10 @@ Never computes anything while it holds the writer's lock that could be computed 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from tacit.backends.changes import check_outcome
+from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
 from tacit.backends.sqlite import documents, health, journal, memories, scopes, sessions, writing
 from tacit.backends.sqlite.codec import encode
 from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, suspicion
@@ -80,6 +80,7 @@ class SqliteStore:
         self._step = step
         self._database = Database(home.database, home.lock_file, step=step)
         self._reader = MemoryReader()
+        self._noted = NotedChanges()
         self._ledgers = Ledgers()
         with self._database.read() as connection:
             store_id = str(connection.execute("SELECT store_id FROM state").fetchone()[0])
@@ -106,17 +107,27 @@ class SqliteStore:
         identity: EmbedderIdentity | None = None,
         values: Mapping[str, str | None] | None = None,
         relations: Iterable[Relation] = (),
+        expected: Mapping[str, str] | None = None,
     ) -> None:
         """See the port. The time of the transaction is the clock's."""
         related = tuple(relations)
         if not (values or related) and all(isinstance(change, Skip) for change in changes):
             return
-        now_ms = self._clock.now_ms()
+        now_ms, change_id = self._clock.now_ms(), new_change_id(self._clock)
         with self._database.write(durable=True) as connection:
-            writing.apply_changes(connection, changes, vectors=vectors, identity=identity, now_ms=now_ms)
+            written = writing.apply_changes(
+                connection, changes, vectors=vectors, identity=identity, now_ms=now_ms,
+                change_id=change_id, expected=expected,
+            )  # fmt: skip
             writing.relate(connection, related)
             self._step("memories written")
             journal.put_values(connection, values or {})
+        if written:
+            self._noted.note(change_id)
+
+    def noting_changes(self) -> AbstractContextManager[list[str]]:
+        """See the port."""
+        return self._noted.noting()
 
     def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
         """See the port. Any status."""
@@ -156,11 +167,11 @@ class SqliteStore:
             return memories.history(connection, memory_id, scope)
 
     def recorded(
-        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, at_ms: int | None = None
+        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, change_id: str | None = None
     ) -> tuple[Recorded, ...]:
         """See the port. Reads the numbers of all versions: for a person who looks, not for recall."""
         with self._database.read() as connection:
-            return memories.recorded(connection, scope, limit=limit, memory_id=memory_id, at_ms=at_ms)
+            return memories.recorded(connection, scope, limit=limit, memory_id=memory_id, change_id=change_id)
 
     def relate(self, relations: Iterable[Relation]) -> None:
         """See the port.
@@ -322,14 +333,21 @@ class SqliteStore:
         """
         key = clean_text(key)
         check_outcome(changes, error)
-        now_ms = self._clock.now_ms()
+        now_ms, change_id = self._clock.now_ms(), new_change_id(self._clock)
         with self._database.write(durable=True) as connection:
             if journal.is_done(connection, key):
                 return
             if error:
                 journal.mark_failed(connection, key, error)
             else:
-                writing.apply_changes(connection, changes, vectors=vectors, identity=identity, now_ms=now_ms)
+                writing.apply_changes(
+                    connection,
+                    changes,
+                    vectors=vectors,
+                    identity=identity,
+                    now_ms=now_ms,
+                    change_id=change_id,
+                )
                 writing.relate(connection, relations)
                 self._step("memories written")
                 journal.mark_done(connection, key, now_ms)

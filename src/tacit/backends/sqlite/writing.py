@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tacit.backends.changes import Put, check_vectors, older, plan_changes
+from tacit.backends.changes import Put, check_expected, check_vectors, dated_change_id, older, plan_changes
 from tacit.backends.sqlite.codec import decode_memory, encode, json_list
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.scopes import scope_number
@@ -26,26 +26,39 @@ def apply_changes(
     vectors: Vectors | None,
     identity: EmbedderIdentity | None,
     now_ms: int,
-) -> None:
-    """Write `changes`; see the port for what they mean.
+    change_id: str,
+    expected: Mapping[str, str] | None = None,
+) -> bool:
+    """Write `changes` under `change_id`; see the port for what they mean. Whether anything was written.
 
     Raises:
-        NotFound, InvalidInput: as `plan_changes`; the caller rolls back.
+        NotFound, InvalidInput, Conflict: as `plan_changes` and `check_expected`; the caller rolls back.
     """
+    check_expected(expected or {}, lambda name: _newest_change(connection, name))
     plan = plan_changes(
         changes, find=lambda name: _find(connection, name), vectors=vectors, identity=identity, now_ms=now_ms
     )
     if not plan.puts:
-        return
+        return False
     change = next_change(connection)
     identity_row = None if vectors is None or identity is None else identity_number(connection, identity)
     for put in plan.puts:
-        number = _put_memory(connection, put, change=change, now_ms=now_ms)
+        number = _put_memory(connection, put, change=change, now_ms=now_ms, change_id=change_id)
         if put.vector == "dropped":
             connection.execute("DELETE FROM vectors WHERE memory = ?", (number,))
         elif put.vector == "given" and vectors is not None and identity_row is not None:
             _put_vector(connection, number, identity_row, vectors[put.vector_row])
     relate(connection, plan.relations)
+    return True
+
+
+def _newest_change(connection: sqlite3.Connection, memory_id: str) -> str:
+    row = connection.execute(
+        "SELECT change_id FROM versions WHERE memory = (SELECT number FROM memories WHERE id = ?)"
+        " ORDER BY version DESC LIMIT 1",
+        (clean_text(memory_id),),
+    ).fetchone()
+    return "" if row is None else str(row[0])
 
 
 def next_change(connection: sqlite3.Connection) -> int:
@@ -72,7 +85,7 @@ def _find(connection: sqlite3.Connection, memory_id: str) -> Memory | None:
     return None if row is None else decode_memory(row[0], row[1])
 
 
-def _put_memory(connection: sqlite3.Connection, put: Put, *, change: int, now_ms: int) -> int:
+def _put_memory(connection: sqlite3.Connection, put: Put, *, change: int, now_ms: int, change_id: str) -> int:
     memory = put.memory
     scope = scope_number(connection, memory.scope)
     before = connection.execute(
@@ -119,8 +132,9 @@ def _put_memory(connection: sqlite3.Connection, put: Put, *, change: int, now_ms
             connection.execute("UPDATE scopes SET moved = ? WHERE number = ?", (change, before[1]))
     _count(connection, scope, total=1, active=int(memory.status == "active"), change=change)
     connection.execute(
-        "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body) VALUES (?, ?, ?, ?, ?, ?)",
-        (number, version, now_ms, scope, put.reason, body),
+        "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body, change_id)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (number, version, now_ms, scope, put.reason, body, change_id),
     )
     index_memory(connection, number, scope, memory)
     return number
@@ -207,7 +221,8 @@ def restore(connection: sqlite3.Connection, versions: Sequence[Recorded], uses: 
             raise older(one.memory.id)
         before = _find(connection, one.memory.id)
         put = Put(memory=one.memory, reason=one.reason, vector="kept")
-        number = _put_memory(connection, put, change=change, now_ms=one.at_ms)
+        change_id = one.change_id or dated_change_id(one.at_ms)
+        number = _put_memory(connection, put, change=change, now_ms=one.at_ms, change_id=change_id)
         if before is None or before.content_hash != one.memory.content_hash:
             connection.execute("DELETE FROM vectors WHERE memory = ?", (number,))
     connection.executemany(

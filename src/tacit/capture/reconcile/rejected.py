@@ -44,18 +44,17 @@ class Rejected:
             return ()
         return tuple(str(text) for text in cast("list[object]", raw)) if isinstance(raw, list) else ()
 
-    def with_one(self, memory: Memory) -> dict[str, str | None]:
-        """The value that also holds `memory`."""
-        known = [text for text in self.texts(memory.scope) if text != memory.content]
-        return {rejected_name(memory.scope): json.dumps([*known, memory.content][-MOST:], ensure_ascii=False)}
-
-    def without(self, memory: Memory) -> dict[str, str | None]:
-        """The value without what says the same as `memory`; {} where nothing does."""
-        known = self.texts(memory.scope)
-        kept = [text for text in known if text != memory.content]
-        if len(kept) == len(known):
-            return {}
-        return {rejected_name(memory.scope): json.dumps(kept, ensure_ascii=False) if kept else None}
+    def changed(self, *, add: Sequence[Memory], drop: Sequence[Memory]) -> dict[str, str | None]:
+        """The values that also hold `add` and no longer `drop`; {} where they are so already."""
+        values: dict[str, str | None] = {}
+        for scope in dict.fromkeys(one.scope for one in (*add, *drop)):
+            known = list(self.texts(scope))
+            added = [one.content for one in add if one.scope == scope]
+            out = {one.content for one in (*add, *drop) if one.scope == scope}
+            kept = [*(text for text in known if text not in out), *added][-MOST:]
+            if kept != known:
+                values[rejected_name(scope)] = json.dumps(kept, ensure_ascii=False) if kept else None
+        return values
 
     def match(self, memory: Memory) -> str:
         """The rejected statement that `memory` repeats; "" = none."""

@@ -5,12 +5,13 @@ In: arguments, on a terminal single keys. Out: what the daemon answered, as line
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, given
+from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes, given
 
 app = typer.Typer(
     help="Decide on what contradicts each other or waits for a confirmation; on a terminal key by key.",
@@ -20,15 +21,38 @@ app = typer.Typer(
 )
 
 KEYS = "[a]ccept  [e]dit  [r]eject  [m]erge  [k]eep both  [s]kip  [q]uit"
+SHOWN = 10
+"""Statements of a change that are shown before it is taken back."""
 _ACTIONS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep"}
+
+
+Everywhere = Annotated[bool, typer.Option("--all", help="All projects, not only what this folder sees.")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.")]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option("--source", help="Only from this source, such as an imported file; may be repeated."),
+]
+Causes = Annotated[
+    list[str] | None,
+    typer.Option("--cause", help="Only contradiction, agent, import or unconfirmed; may be repeated."),
+]
+Words = Annotated[str, typer.Option("--text", help="Only with all of these words, in any order.")]
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Ids of memories, or their beginnings; options instead choose many.", show_default=False
+    ),
+]
+AllThatFit = Annotated[bool, typer.Option("--all", help="Everything that waits and fits the other options.")]
+Projects = Annotated[
+    bool, typer.Option("--everywhere", help="Of all projects, not only what this folder sees.")
+]
 
 
 @app.callback()
 def review(
     ctx: typer.Context,
-    everywhere: Annotated[
-        bool, typer.Option("--all", help="All projects, not only what this folder sees.")
-    ] = False,
+    everywhere: Everywhere = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -39,28 +63,45 @@ def review(
 
     folder = "" if everywhere else str(cwd.absolute())
     if as_json or not current().interactive:
-        _list(folder, limit=50, as_json=as_json)
+        _list(given(cwd=folder, limit=50), as_json=as_json)
         return
     _walk(folder)
 
 
 @app.command("list")
 def list_(
-    everywhere: Annotated[
-        bool, typer.Option("--all", help="All projects, not only what this folder sees.")
-    ] = False,
+    everywhere: Everywhere = False,
+    kind: Kinds = None,
+    source: Sources = None,
+    cause: Causes = None,
+    text: Words = "",
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many.")] = 50,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """List what waits for you."""
-    _list("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
+    """List what waits for you, and how many of each kind, source and cause."""
+    folder = "" if everywhere else str(cwd.absolute())
+    where = given(cwd=folder, kind=kind, source=source, cause=cause, text=text)
+    _list({**where, "limit": limit}, as_json=as_json)
 
 
 @app.command()
-def accept(memory: MemoryId, as_json: AsJson = False) -> None:
-    """It holds; what it contradicts does not hold any more."""
-    _decide(memory, {"action": "accept"}, as_json=as_json)
+def accept(
+    memories: Ids = None,
+    all_: AllThatFit = False,
+    kind: Kinds = None,
+    source: Sources = None,
+    cause: Causes = None,
+    text: Words = "",
+    everywhere: Projects = False,
+    cwd: Here = Path(),
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """They hold; what they contradict does not hold any more."""
+    folder = "" if everywhere else str(cwd.absolute())
+    where = given(kind=kind, source=source, cause=cause, text=text)
+    _decide_all("accept", memories or [], where, folder, all_=all_, yes=yes, as_json=as_json)
 
 
 @app.command()
@@ -74,9 +115,22 @@ def edit(
 
 
 @app.command()
-def reject(memory: MemoryId, as_json: AsJson = False) -> None:
-    """It goes, and is not learned again."""
-    _decide(memory, {"action": "reject"}, as_json=as_json)
+def reject(
+    memories: Ids = None,
+    all_: AllThatFit = False,
+    kind: Kinds = None,
+    source: Sources = None,
+    cause: Causes = None,
+    text: Words = "",
+    everywhere: Projects = False,
+    cwd: Here = Path(),
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """They go, and are not learned again."""
+    folder = "" if everywhere else str(cwd.absolute())
+    where = given(kind=kind, source=source, cause=cause, text=text)
+    _decide_all("reject", memories or [], where, folder, all_=all_, yes=yes, as_json=as_json)
 
 
 @app.command()
@@ -98,22 +152,46 @@ def keep(memory: MemoryId, as_json: AsJson = False) -> None:
 
 
 def undo(
-    memory: Annotated[
-        str, typer.Argument(help="Id of a memory, or its beginning; the last change of all when left out.")
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[CHANGE|MEMORY]",
+            help="Id of a change, or of a memory for the last change of it; the last change of all when left out.",
+        ),
     ] = "",
     keep_both: Annotated[
         bool,
         typer.Option("--keep-both", help="Take a replacement or a merge back, and keep both statements."),
     ] = False,
+    yes: Yes = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Take back the last change: what was replaced holds again. Taking back can be taken back."""
+    """Take one change back: what was replaced holds again. Taking back can be taken back."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json
+    from tacit.cli.terminal.asking import agreed
+    from tacit.cli.terminal.output import moment, print_json, print_line, shortened
+    from tacit.errors import NotFound
 
-    folder = "" if memory else str(cwd.absolute())
-    answer = ask("POST", "/v1/undo", {**given(id=memory, cwd=folder), "keep_both": keep_both})
+    body: dict[str, object] = {"keep_both": keep_both}
+    if name.startswith("chg_"):
+        body["id"] = name
+    else:
+        wanted = given(id=name, limit=1) if name else given(cwd=str(cwd.absolute()), limit=1)
+        found = ask("GET", "/v1/changes", wanted)["changes"]
+        if not found:
+            raise NotFound("Nothing was written yet.", hint="`tacit list --changes` shows what was.")
+        body |= {"id": found[0]["change_id"], **given(memory=found[0]["memory"]["id"] if name else "")}
+    if not (name or yes or as_json):
+        written = ask("GET", "/v1/changes", {"change": str(body["id"]), "limit": 500})["changes"]
+        print_line(f"The last change is {body['id']}, {moment(written[0]['at_ms'])}:")
+        for one in written[:SHOWN]:
+            print_line(f"  {_what(one)}: {shortened(one['memory']['content'], 100)} ({one['reason']})")
+        if len(written) > SHOWN:
+            print_line(f"  and {len(written) - SHOWN} more")
+        if not agreed("Take it back?", yes=False, unattended=True):
+            raise typer.Exit(1)
+    answer = ask("POST", "/v1/undo", body)
     if as_json:
         print_json(answer)
         return
@@ -132,6 +210,7 @@ def list_changes(folder: str, *, limit: int, as_json: bool) -> None:
     rows = [
         (
             moment(c["at_ms"]),
+            c["change_id"],
             c["memory"]["id"],
             _what(c),
             shortened(c["memory"]["content"], 80),
@@ -139,7 +218,7 @@ def list_changes(folder: str, *, limit: int, as_json: bool) -> None:
         )
         for c in answer["changes"]
     ]
-    columns = ("when", "memory", "what", "content", "why")
+    columns = ("when", "change", "memory", "what", "content", "why")
     print_rows("", columns, rows, empty="Nothing was written yet.")
 
 
@@ -152,11 +231,11 @@ def _what(change: dict[str, Any]) -> str:
     return "merged" if after["frequency"] > before["frequency"] else "changed"
 
 
-def _list(folder: str, *, limit: int, as_json: bool) -> None:
+def _list(where: dict[str, object], *, as_json: bool) -> None:
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_rows, shortened
+    from tacit.cli.terminal.output import print_json, print_line, print_rows, shortened
 
-    answer = ask("GET", "/v1/review", given(cwd=folder, limit=limit))
+    answer = ask("GET", "/v1/review", where)
     if as_json:
         print_json(answer)
         return
@@ -170,6 +249,54 @@ def _list(folder: str, *, limit: int, as_json: bool) -> None:
         for entry in answer["review"]
     ]
     print_rows("", ("memory", "content", "contradicts", "why"), rows, empty="Nothing waits for you.")
+    if answer["total"] > len(rows):
+        print_line(f"{len(rows)} of {answer['total']} shown.")
+    if answer["total"] > 1:
+        for group in ("kind", "source", "cause"):
+            counts = (f"{one['value'] or 'none'} {one['count']}" for one in answer["groups"][group][:8])
+            print_line(f"by {group}: {', '.join(counts)}")
+
+
+def _decide_all(
+    action: str,
+    memories: list[str],
+    where: dict[str, object],
+    folder: str,
+    *,
+    all_: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """The same decision on statements that are named, or on all that fit."""
+    from tacit.cli.connection import ask
+    from tacit.cli.memories import memory_path
+    from tacit.cli.terminal.asking import confirm
+    from tacit.cli.terminal.output import print_json, print_line
+
+    if bool(memories) == bool(all_ or where):
+        raise typer.BadParameter(
+            "Name memories, or say which with --all, --kind, --source, --cause or --text."
+        )
+    if len(memories) == 1:
+        _decide(memories[0], {"action": action}, as_json=as_json)
+        return
+    if memories:
+        ids = [memory_path(one).rpartition("/")[2] for one in memories]
+        answer = ask("POST", "/v1/review", {"action": action, "ids": ids})
+    else:
+        where = {**where, **given(cwd=folder)}
+        total = ask("GET", "/v1/review", {**where, "limit": 1})["total"]
+        if not total:
+            print_line("Nothing waits that fits.")
+            return
+        noun = "statement" if total == 1 else "statements"
+        confirm(f"{action.capitalize()} {total} {noun}?", yes=yes, default=False)
+        answer = ask("POST", "/v1/review", {"action": action, "where": where, "count": total})
+    if as_json:
+        print_json(answer)
+        return
+    done = {"accept": "accepted", "reject": "rejected"}[action]
+    print_line(f"{answer['decided']} {done}; `tacit undo {answer['change_id']}` takes it back")
 
 
 def _decide(memory: str, body: dict[str, object], *, as_json: bool) -> None:
@@ -199,8 +326,8 @@ def _walk(folder: str) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_line
 
-    entries = ask("GET", "/v1/review", given(cwd=folder, limit=500))["review"]
-    if not entries:
+    entries, total = _waiting(folder)
+    if not total:
         print_line("Nothing waits for you.")
         return
     decided: set[str] = set()
@@ -208,7 +335,7 @@ def _walk(folder: str) -> None:
         memory, other = entry["memory"], entry["other"]
         if memory["id"] in decided or (other and other["id"] in decided):
             continue
-        print_line(f"\n{number} of {len(entries)}  [{memory['kind']}] {memory['content']}")
+        print_line(f"\n{number} of {total}  [{memory['kind']}] {memory['content']}")
         if other:
             print_line(f"  against  [{other['kind']}] {other['content']}")
         print_line(f"  because  {entry['reason']}\n{KEYS}")
@@ -222,6 +349,23 @@ def _walk(folder: str) -> None:
             body["content"] = typer.prompt("Better words", default=memory["content"], err=True)
         _tell(ask("POST", f"/v1/review/{memory['id']}", body)["changes"])
         decided |= {memory["id"], *([other["id"]] if other else [])}
+
+
+def _waiting(folder: str) -> tuple[Iterator[dict[str, Any]], int]:
+    """What waits, asked for part by part, and how much that is."""
+    from tacit.cli.connection import ask
+
+    first = ask("GET", "/v1/review", given(cwd=folder, limit=100))
+
+    def entries() -> Iterator[dict[str, Any]]:
+        page = first
+        while True:
+            yield from page["review"]
+            if not page["next_cursor"]:
+                return
+            page = ask("GET", "/v1/review", given(cwd=folder, limit=100, cursor=page["next_cursor"]))
+
+    return entries(), first["total"]
 
 
 def _key(allowed: str) -> str:

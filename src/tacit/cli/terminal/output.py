@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.errors import (
+    Conflict,
     DaemonError,
     DeadlineExceeded,
     HostError,
@@ -28,6 +29,7 @@ from tacit.errors import (
 
 EXIT_CODES: tuple[tuple[type[TacitError], int], ...] = (
     (InvalidInput, 3),
+    (Conflict, 3),
     (NotFound, 4),
     (RefusedByTrust, 5),
     (RefusedByRedaction, 5),

@@ -2,7 +2,7 @@ import { Button, Group, Modal, Select, Text, Textarea, TextInput } from "@mantin
 import { useState } from "react";
 import { useProjects, useRemember } from "../../api/queries";
 import { KINDS } from "../../ui/Kind";
-import { say } from "../../ui/said";
+import { briefOf, sayChanged } from "../../ui/said";
 import { wordsOf } from "../../ui/words";
 import { SENSITIVITIES, type Sensitivity } from "./sensitivity";
 
@@ -28,9 +28,9 @@ export function AddMemory({ opened, close }: { opened: boolean; close: () => voi
           remember.mutate(
             { content, ...(kind !== null && { kind }), ...(scope !== null && { scope }), ...(when !== "" && { when }), ...(sensitivity !== null && { sensitivity }) },
             {
-              onSuccess: ({ changes }) => {
+              onSuccess: ({ changes, change_id }) => {
                 const change = changes[0];
-                say(DONE[change?.change ?? "skip"] ?? "Done", change?.reason ?? "");
+                sayChanged(`${DONE[change?.change ?? "skip"] ?? "Done"}: ${briefOf(content)}`, change_id, change?.reason ?? "");
                 setContent("");
                 close();
               },

@@ -6,7 +6,7 @@ import type { Memory } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { Difference } from "../../ui/Difference";
 import { KINDS } from "../../ui/Kind";
-import { say } from "../../ui/said";
+import { briefOf, sayChanged } from "../../ui/said";
 import { wordsOf } from "../../ui/words";
 import { SENSITIVITIES, type Sensitivity } from "./sensitivity";
 
@@ -26,8 +26,8 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
     edit.mutate(
       { memory, parts: changed },
       {
-        onSuccess: () => {
-          say("Saved", "The version before stays in its history.");
+        onSuccess: ({ change_id }) => {
+          sayChanged(`Saved: ${briefOf(parts.content)}`, change_id, "The version before stays in its history.");
           done();
         },
         onError: () => void stored.refetch(),

@@ -4,11 +4,11 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { IconArrowBackUp, IconCalendarTime, IconPlus, IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
-import { useProjects, useUndo, type MemoryFilter } from "../../api/queries";
+import { useProjects, type MemoryFilter } from "../../api/queries";
 import type { Status } from "../../api/types";
 import { Head } from "../../ui/Head";
 import { KINDS } from "../../ui/Kind";
-import { say } from "../../ui/said";
+import { takeBackLast, useLastOwnChange } from "../../ui/said";
 import { whenOf, wordsOf } from "../../ui/words";
 import { AddMemory } from "./AddMemory";
 import { MemoryDrawer } from "./MemoryDrawer";
@@ -37,7 +37,7 @@ export function Component() {
   const [words] = useDebouncedValue(text, 200);
   const [adding, setAdding] = useState(false);
   const projects = useProjects();
-  const undo = useUndo();
+  const own = useLastOwnChange();
   const kinds = params.getAll("kind");
   const scope = params.get("scope");
   const status = (params.get("status") ?? "active") as Status | "all";
@@ -68,14 +68,13 @@ export function Component() {
   return (
     <>
       <Head title="Memories" text={asOf === null ? "Everything on record. Nothing is ever lost: each change is a version that can be taken back." : `As it was known, and held, on ${whenOf(Number(asOf))}.`}>
-        <Button
-          variant="default"
-          leftSection={<IconArrowBackUp size={15} />}
-          loading={undo.isPending}
-          onClick={() => undo.mutate(undefined, { onSuccess: ({ changes }) => say("The last change was taken back", `${changes[0]?.reason ?? ""}. Undo once more to have it again.`) })}
-        >
-          Undo the last change
-        </Button>
+        {own !== undefined && (
+          <Tooltip label={own.title}>
+            <Button variant="default" leftSection={<IconArrowBackUp size={15} />} onClick={() => void takeBackLast()}>
+              Undo your last change
+            </Button>
+          </Tooltip>
+        )}
         <Button leftSection={<IconPlus size={15} />} onClick={() => setAdding(true)}>
           Remember
         </Button>

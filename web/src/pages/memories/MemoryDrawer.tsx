@@ -1,11 +1,11 @@
 import { Button, CopyButton, Drawer, Group, Tabs, Tooltip } from "@mantine/core";
 import { IconArrowBackUp, IconArrowMerge, IconPencil, IconReplace, IconTrash } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
-import { useForget, useMemory, useUndo } from "../../api/queries";
+import { useForget, useLastChange, useMemory } from "../../api/queries";
 import type { Memory } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Kind } from "../../ui/Kind";
-import { say } from "../../ui/said";
+import { briefOf, sayChanged, takeBack } from "../../ui/said";
 import { State } from "../../ui/State";
 import { EditMemory } from "./EditMemory";
 import { About, Exposures, Relations, Versions } from "./MemoryParts";
@@ -40,7 +40,7 @@ export function MemoryDrawer({ id, close, open }: Props) {
 function Detail({ memory, open, close }: { memory: Memory; open: (id: string) => void; close: () => void }) {
   const [doing, setDoing] = useState<Doing>("look");
   const forget = useForget();
-  const undo = useUndo();
+  const last = useLastChange(memory.id).data;
   useEffect(() => setDoing("look"), [memory.id]);
   const look = () => setDoing("look");
   const holds = memory.status === "active" || memory.status === "quarantined";
@@ -82,20 +82,23 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
                     c="var(--bad)"
                     leftSection={<IconTrash size={14} />}
                     loading={forget.isPending}
-                    onClick={() => forget.mutate(memory.id, { onSuccess: () => say("Forgotten", "Never recalled again; undo brings it back.") })}
+                    onClick={() => forget.mutate(memory.id, { onSuccess: ({ change_id }) => sayChanged(`Forgotten: ${briefOf(memory.content)}`, change_id, "Never recalled again.") })}
                   >
                     Forget
                   </Button>
                 </>
               )}
-              <Button
-                variant="default"
-                leftSection={<IconArrowBackUp size={14} />}
-                loading={undo.isPending}
-                onClick={() => undo.mutate(memory.id, { onSuccess: () => say("Its last change was taken back") })}
-              >
-                Undo
-              </Button>
+              {last !== undefined && last !== null && (
+                <Tooltip label={`Take back its last change: ${last.reason}`}>
+                  <Button
+                    variant="default"
+                    leftSection={<IconArrowBackUp size={14} />}
+                    onClick={() => void takeBack({ id: last.change_id, title: `${last.reason}: ${briefOf(last.memory.content)}` }, memory.id)}
+                  >
+                    Undo
+                  </Button>
+                </Tooltip>
+              )}
             </div>
           )}
           {doing === "supersede" && <SupersedeMemory memory={memory} done={look} open={open} />}

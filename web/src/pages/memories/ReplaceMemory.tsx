@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useFoundMemories, useMerge, useSupersede } from "../../api/queries";
 import type { Memory } from "../../api/types";
 import { Kind } from "../../ui/Kind";
-import { say } from "../../ui/said";
+import { briefOf, sayChanged } from "../../ui/said";
 
 /** What holds instead, from now on; the old statement stays in the history. */
 export function SupersedeMemory({ memory, done, open }: { memory: Memory; done: () => void; open: (id: string) => void }) {
@@ -18,8 +18,8 @@ export function SupersedeMemory({ memory, done, open }: { memory: Memory; done: 
         supersede.mutate(
           { id: memory.id, content },
           {
-            onSuccess: ({ changes }) => {
-              say("Superseded", "The old statement holds no longer; undo brings it back.");
+            onSuccess: ({ changes, change_id }) => {
+              sayChanged(`Superseded: ${briefOf(memory.content)}`, change_id, "The old statement holds no longer.");
               const made = changes.find((change) => "memory" in change);
               done();
               if (made !== undefined && "memory" in made) open(made.memory.id);
@@ -59,7 +59,7 @@ export function MergeMemory({ memory, done, open }: { memory: Memory; done: () =
               onClick={() =>
                 merge.mutate(
                   { id: memory.id, into: other.id },
-                  { onSuccess: () => { say("Merged", "One statement now says it."); done(); open(other.id); } },
+                  { onSuccess: ({ change_id }) => { sayChanged(`Merged: ${briefOf(memory.content)}`, change_id, "One statement now says it."); done(); open(other.id); } },
                 )
               }
             >

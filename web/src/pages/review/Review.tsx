@@ -1,45 +1,119 @@
 import "./review.css";
-import { Button, Group, Kbd, Textarea } from "@mantine/core";
+import { Button, Checkbox, Group, Kbd, Select, Textarea, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { IconSearch } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
+import { useSearchParams } from "react-router";
 import { isWriting } from "../../app/shortcuts";
-import { useDecide, useReview, useUndo, type Decision } from "../../api/queries";
-import type { Memory, ReviewEntry } from "../../api/types";
+import { useDecide, useDecideAll, useReview, type Decision, type Many, type ReviewFilter } from "../../api/queries";
+import type { Memory, ReviewEntry, ReviewGroups } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Difference } from "../../ui/Difference";
 import { Empty } from "../../ui/Empty";
 import { Head } from "../../ui/Head";
 import { Kind } from "../../ui/Kind";
-import { say } from "../../ui/said";
-import { dateOf, plural, scopeOf } from "../../ui/words";
+import { briefOf, sayChanged, takeBackLast } from "../../ui/said";
+import { countOf, dateOf, plural, scopeOf, wordsOf } from "../../ui/words";
 
 const DONE = { accept: "Accepted", reject: "Rejected; it is not learned again", merge: "Merged", keep: "Both hold" };
+const CAUSES: Record<string, string> = {
+  contradiction: "contradicts another",
+  agent: "added by an agent",
+  import: "imported",
+  unconfirmed: "captured, not confirmed",
+};
+const FILTERS = ["cause", "source", "kind", "scope"] as const;
+type FilterName = (typeof FILTERS)[number];
+const EVERY: Record<FilterName, string> = { cause: "Every reason", source: "Every source", kind: "Every kind", scope: "Every project" };
 
 export function Component() {
-  const review = useReview();
+  const [params, setParams] = useSearchParams();
+  const [text, setText] = useState(params.get("text") ?? "");
+  const [words] = useDebouncedValue(text.trim(), 200);
+  const chosen = Object.fromEntries(FILTERS.flatMap((name) => (params.get(name) === null ? [] : [[name, [params.get(name)!]]])));
+  const filter: ReviewFilter = { ...chosen, ...(words !== "" && { text: words }) };
+  const filtered = Object.keys(filter).length > 0;
+  const review = useReview(filter);
+  const put = (name: string, value: string | null) =>
+    setParams(
+      (now) => {
+        if (value === null || value === "") now.delete(name);
+        else now.set(name, value);
+        return now;
+      },
+      { replace: true },
+    );
+  useEffect(() => put("text", words), [words]); // eslint-disable-line react-hooks/exhaustive-deps
   return (
     <>
       <Head title="Review" text="What only you can decide: statements nobody confirmed, and pairs that contradict each other." />
       <Answer of={review}>
-        {(entries) =>
-          entries.length === 0 ? (
-            <Empty title="Nothing waits for you" text="What is captured with little confidence, comes from imports, or contradicts something on record waits here until you say a word." to="/memories" link="All memories" />
-          ) : (
-            <Queue entries={entries} />
-          )
-        }
+        {({ pages }) => {
+          const { total, waiting, groups } = pages[0]!;
+          if (waiting === 0)
+            return <Empty title="Nothing waits for you" text="What is captured with little confidence, comes from imports, or contradicts something on record waits here until you say a word." to="/memories" link="All memories" />;
+          return (
+            <>
+              <div className="filters" role="search">
+                <TextInput data-search aria-label="Search the queue" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={240} />
+                {FILTERS.map((name) => (
+                  <GroupSelect key={name} name={name} groups={groups} value={params.get(name)} set={(value) => put(name, value)} />
+                ))}
+              </div>
+              {total === 0 ? (
+                <Empty title="Nothing fits" text={`${plural(waiting, "statement")} wait in all. Other words, or fewer filters.`} to="/review" link="The whole queue" />
+              ) : (
+                <Queue
+                  entries={pages.flatMap((part) => part.review)}
+                  total={total}
+                  filter={filter}
+                  filtered={filtered}
+                  more={review.hasNextPage ? () => void review.fetchNextPage() : undefined}
+                />
+              )}
+            </>
+          );
+        }}
       </Answer>
     </>
   );
 }
 
-function Queue({ entries }: { entries: ReviewEntry[] }) {
+/** A filter that is a grouping as well: each value with how many statements it has. */
+function GroupSelect({ name, groups, value, set }: { name: FilterName; groups: ReviewGroups; value: string | null; set: (value: string | null) => void }) {
+  const shown = (one: string) => (name === "cause" ? (CAUSES[one] ?? one) : name === "scope" ? scopeOf(one) : wordsOf(one) || "no source");
+  const data = groups[name].map((group) => ({ value: group.value, label: `${shown(group.value)} (${countOf(group.count)})` }));
+  if (value !== null && !data.some((one) => one.value === value)) data.push({ value, label: `${shown(value)} (0)` });
+  return <Select aria-label={EVERY[name]} placeholder={EVERY[name]} data={data} value={value} onChange={set} clearable searchable w={190} />;
+}
+
+interface QueueProps {
+  entries: ReviewEntry[];
+  total: number;
+  filter: ReviewFilter;
+  filtered: boolean;
+  more: (() => void) | undefined;
+}
+
+function Queue({ entries, total, filter, filtered, more }: QueueProps) {
   const [at, setAt] = useState(0);
   const [editing, setEditing] = useState(false);
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const [every, setEvery] = useState(false);
   const decide = useDecide();
-  const undo = useUndo();
+  const decideAll = useDecideAll();
   const index = Math.min(at, entries.length - 1);
-  const entry = entries[index]!;
+  const entry = entries[index];
   const list = useRef<HTMLUListElement>(null);
+  const key = JSON.stringify(filter);
+  useEffect(() => {
+    setMarked(new Set());
+    setEvery(false);
+    setAt(0);
+  }, [key]);
+  useEffect(() => {
+    if (more !== undefined && index >= entries.length - 10) more();
+  }, [index, entries.length, more]);
 
   const choose = (to: number) => {
     setEditing(false);
@@ -47,21 +121,37 @@ function Queue({ entries }: { entries: ReviewEntry[] }) {
     setAt(next);
     list.current?.children[next]?.scrollIntoView({ block: "nearest" });
   };
+  const mark = (id: string) => {
+    setEvery(false);
+    setMarked((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  };
   const act = (action: Decision["action"], content?: string) => {
-    if (decide.isPending) return;
+    if (decide.isPending || entry === undefined) return;
     decide.mutate(
       { id: entry.memory.id, action, ...(content !== undefined && { content }), ...(action === "merge" && entry.other !== null && { into: entry.other.id }) },
-      { onSuccess: () => { setEditing(false); say(DONE[action], "u takes it back."); } },
+      { onSuccess: ({ change_id }) => { setEditing(false); sayChanged(`${DONE[action]}: ${briefOf(content ?? entry.memory.content)}`, change_id); } },
     );
   };
-  const takeBack = () => undo.mutate(undefined, { onSuccess: () => say("Taken back") });
+  const count = every ? total : marked.size;
+  const actOnMany = (action: "accept" | "reject") => {
+    const many: Many = every ? { where: filter, count: total } : { ids: [...marked] };
+    decideAll.mutate(
+      { action, many },
+      { onSuccess: ({ decided, change_id }) => { setMarked(new Set()); setEvery(false); sayChanged(`${DONE[action].split(";")[0]}: ${plural(decided, "statement")}`, change_id); } },
+    );
+  };
 
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("[role=dialog]") !== null) return;
       const keys: Record<string, () => void> = {
-        j: () => choose(index + 1), k: () => choose(index - 1), a: () => act("accept"), r: () => act("reject"), e: () => setEditing(true), u: takeBack,
-        ...(entry.other !== null && { m: () => act("merge"), b: () => act("keep") }),
+        j: () => choose(index + 1), k: () => choose(index - 1), a: () => act("accept"), r: () => act("reject"), e: () => setEditing(true),
+        ...(entry !== undefined && { x: () => mark(entry.memory.id) }),
+        ...(entry?.other != null && { m: () => act("merge"), b: () => act("keep") }),
       };
       const doing = keys[event.key];
       if (doing !== undefined) {
@@ -76,10 +166,30 @@ function Queue({ entries }: { entries: ReviewEntry[] }) {
   return (
     <div className="review">
       <nav className="panel flush review-nav" aria-label="Queue">
-        <p className="review-count">{plural(entries.length, "statement")}</p>
-        <ul ref={list}>
+        <p className="review-count">{plural(total, "statement")}</p>
+        <div className="review-many">
+          <Checkbox
+            size="xs"
+            label={every ? `All ${countOf(total)} chosen` : filtered ? `Choose all ${countOf(total)} that fit` : `Choose all ${countOf(total)}`}
+            checked={every}
+            indeterminate={!every && marked.size > 0}
+            onChange={() => { setMarked(new Set()); setEvery((before) => !before && marked.size === 0); }}
+          />
+          {count > 0 && (
+            <Group gap={6}>
+              <Button size="compact-xs" loading={decideAll.isPending} onClick={() => actOnMany("accept")}>
+                Accept {countOf(count)}
+              </Button>
+              <Button size="compact-xs" variant="default" loading={decideAll.isPending} onClick={() => actOnMany("reject")}>
+                Reject {countOf(count)}
+              </Button>
+            </Group>
+          )}
+        </div>
+        <ul ref={list} onScroll={(event) => { const box = event.currentTarget; if (more !== undefined && box.scrollTop + box.clientHeight > box.scrollHeight - 400) more(); }}>
           {entries.map((one, number) => (
             <li key={one.memory.id + (one.other?.id ?? "")}>
+              <Checkbox size="xs" aria-label={`Choose: ${briefOf(one.memory.content)}`} checked={every || marked.has(one.memory.id)} onChange={() => mark(one.memory.id)} />
               <button type="button" aria-current={number === index} onClick={() => choose(number)}>
                 <Kind name={one.memory.kind} />
                 <span>{one.memory.content}</span>
@@ -88,39 +198,41 @@ function Queue({ entries }: { entries: ReviewEntry[] }) {
           ))}
         </ul>
       </nav>
-      <section className="panel review-one" aria-label="Decision" aria-live="polite">
-        <p className="review-why">{sentence(entry.reason)}</p>
-        <div className="pair" data-two={entry.other !== null || undefined}>
-          <Statement name={entry.other === null ? "Statement" : "New"} memory={entry.memory} />
-          {entry.other !== null && <Statement name="On record" memory={entry.other} />}
-        </div>
-        {entry.other !== null && (
-          <p className="pair-difference">
-            <span className="label">From the one on record to the new one</span>
-            <br />
-            <Difference before={entry.other.content} after={entry.memory.content} />
+      {entry !== undefined && (
+        <section className="panel review-one" aria-label="Decision" aria-live="polite">
+          <p className="review-why">{sentence(entry.reason)}</p>
+          <div className="pair" data-two={entry.other !== null || undefined}>
+            <Statement name={entry.other === null ? "Statement" : "New"} memory={entry.memory} />
+            {entry.other !== null && <Statement name="On record" memory={entry.other} />}
+          </div>
+          {editing ? (
+            <Better key={entry.memory.id} memory={entry.memory} busy={decide.isPending} accept={(words) => act("accept", words)} cancel={() => setEditing(false)} />
+          ) : (
+            <div className="review-keys">
+              <Key name="Accept" keyName="a" about={entry.other === null ? "it holds" : "it replaces the one on record"} onClick={() => act("accept")} strong />
+              <Key name="Reject" keyName="r" about="not learned again" onClick={() => act("reject")} />
+              <Key name="Edit, then accept" keyName="e" onClick={() => setEditing(true)} />
+              {entry.other !== null && (
+                <>
+                  <Key name="Merge" keyName="m" about="both say the same" onClick={() => act("merge")} />
+                  <Key name="Both hold" keyName="b" onClick={() => act("keep")} />
+                </>
+              )}
+              <Key name="Undo" keyName="u" about="the last change that this page made" onClick={() => void takeBackLast()} />
+            </div>
+          )}
+          {entry.other !== null && entry.alike && (
+            <p className="pair-difference">
+              <span className="label">From the one on record to the new one</span>
+              <br />
+              <Difference before={entry.other.content} after={entry.memory.content} />
+            </p>
+          )}
+          <p className="review-move">
+            <Kbd>j</Kbd> <Kbd>k</Kbd> next and previous, <Kbd>x</Kbd> choose for a decision on many
           </p>
-        )}
-        {editing ? (
-          <Better memory={entry.memory} busy={decide.isPending} accept={(words) => act("accept", words)} cancel={() => setEditing(false)} />
-        ) : (
-          <Group gap={8} mt={16}>
-            <Key name="Accept" keyName="a" about={entry.other === null ? "it holds" : "it ends what it contradicts"} onClick={() => act("accept")} strong />
-            <Key name="Reject" keyName="r" about="not learned again" onClick={() => act("reject")} />
-            <Key name="Edit, then accept" keyName="e" onClick={() => setEditing(true)} />
-            {entry.other !== null && (
-              <>
-                <Key name="Merge" keyName="m" about="both say the same" onClick={() => act("merge")} />
-                <Key name="Both hold" keyName="b" onClick={() => act("keep")} />
-              </>
-            )}
-            <Key name="Undo" keyName="u" onClick={takeBack} />
-          </Group>
-        )}
-        <p className="review-move">
-          <Kbd>j</Kbd> <Kbd>k</Kbd> next and previous
-        </p>
-      </section>
+        </section>
+      )}
     </div>
   );
 }

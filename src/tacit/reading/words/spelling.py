@@ -1,0 +1,74 @@
+"""Words as somebody types them into a search box: other endings, beginnings of words, slips of the finger.
+
+In: words and texts. Out: whether they match, and which words of a vocabulary are spelled nearly alike. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from tacit.reading.words.stems import content_words, stem
+
+_WORD = re.compile(r"[^\W_]+")
+LEAST_CHARS = 4
+"""Shorter words are taken as they are: too many others differ from them in one letter."""
+LONG_CHARS = 8
+"""From this length on two slips are forgiven."""
+
+
+def edits(left: str, right: str, *, most: int) -> int:
+    """Edits from one word to the other, `most` + 1 where there are more.
+
+    Letters put in, left out, exchanged for another, or two neighbors swapped (optimal string alignment; Damerau, 1964).
+    """
+    if abs(len(left) - len(right)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, start=1):
+        following = [i]
+        for j, b in enumerate(right, start=1):
+            cost = min(row[j] + 1, following[j - 1] + 1, row[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, before[j - 2] + 1)
+            following.append(cost)
+        if min(following) > most:
+            return most + 1
+        before, row = row, following
+    return min(row[-1], most + 1)
+
+
+def slips(word: str) -> int:
+    """How many edits are forgiven in a word."""
+    return 0 if len(word) < LEAST_CHARS else 1 if len(word) < LONG_CHARS else 2
+
+
+def near_words(word: str, vocabulary: Iterable[str], *, limit: int) -> tuple[str, ...]:
+    """The words of `vocabulary` that are spelled most nearly like `word`: fewest edits first, then by the alphabet."""
+    most = slips(word)
+    if not most:
+        return ()
+    letters = set(word)
+    found = [
+        (count, other)
+        for other in vocabulary
+        if abs(len(other) - len(word)) <= most and len(letters & set(other)) >= len(letters) - most
+        if 0 < (count := edits(word, other, most=most)) <= most
+    ]
+    return tuple(other for _, other in sorted(found)[:limit])
+
+
+def holds_words(text: str, asked: str) -> bool:
+    """Whether `text` holds every content word of `asked`, in any order: inflected, longer, or with a slip in it."""
+    wanted = tuple(dict.fromkeys(stem(word) for word in content_words(asked)))
+    held = _stems(text)
+    return all(
+        any(word.startswith(one) for word in held) or bool(near_words(one, held, limit=1)) for one in wanted
+    )
+
+
+@lru_cache(maxsize=4096)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in _WORD.findall(text.casefold()))
