@@ -188,3 +188,61 @@ def test_a_day_in_the_past_shows_what_held_then(tacit):
     assert "Nothing" in tacit("recall", "billing", "port", "--as-of", "2020-01-01").out
     assert len(tacit("list", "--as-of", "2999-01-01", "--json").json["memories"]) == 1
     assert tacit("list", "--as-of", "yesterday").code == 3
+
+
+def imported(tacit, words, source):
+    from tacit.model.memory import TrustTier
+
+    (change,) = tacit.daemon.engine.remember(
+        words, cwd=str(tacit.project), tier=TrustTier.IMPORT, source=source, kind="fact"
+    )
+    return change.memory.id
+
+
+@pytest.fixture
+def queue(tacit):
+    tacit("list")  # starts the daemon
+    words = ("Invoices are numbered per year", "Parcels leave at noon", "Refunds need two people")
+    first = [imported(tacit, one, "mem0.json") for one in words]
+    return [*first, imported(tacit, "The wiki is read-only on Fridays", "notes.md")]
+
+
+def test_all_of_one_source_are_decided_at_once_and_taken_back_as_one(tacit, queue):
+    said = tacit("review", "list").out
+    assert "by source: mem0.json 3, notes.md 1" in said
+    refused = tacit("review", "accept", "--source", "mem0.json")
+    assert (refused.code, "--yes" in refused.err) == (3, True)
+    done = tacit("review", "accept", "--source", "mem0.json", "--yes", "--json").json
+    assert done["decided"] == 3
+    assert sorted(statuses(tacit).values()) == ["active", "active", "active", "quarantined"]
+    assert tacit("undo", done["change_id"]).code == 0
+    assert set(statuses(tacit).values()) == {"quarantined"}
+
+
+def test_several_ids_are_rejected_in_one_change(tacit, queue):
+    said = tacit("review", "reject", *queue[:2])
+    assert "2 rejected; `tacit undo chg_" in said.out
+    assert sorted(statuses(tacit).values()) == ["quarantined", "quarantined", "retired", "retired"]
+
+
+def test_everything_that_waits_is_decided_with_all(tacit, queue):
+    assert tacit("review", "reject").code == 2
+    assert tacit("review", "reject", queue[0], "--all").code == 2
+    assert tacit("review", "reject", "--all", "--text", "parcels", "--yes", "--json").json["decided"] == 1
+    assert tacit("review", "reject", "--all", "--yes", "--json").json["decided"] == 3
+    assert "Nothing waits" in tacit("review", "list").out
+
+
+def test_undo_without_an_id_shows_what_it_takes_back(tacit):
+    change = tacit("remember", OLD, "--json").json["change_id"]
+    said = tacit("undo")
+    assert change in said.out
+    assert f"added: {OLD}" in said.out
+    assert statuses(tacit) == {OLD: "retired"}
+
+
+def test_undo_takes_the_change_named_and_no_later_one(tacit):
+    change = tacit("remember", OLD, "--json").json["change_id"]
+    tacit("remember", "Parcels leave at noon")
+    assert tacit("undo", change).code == 0
+    assert statuses(tacit) == {OLD: "retired", "Parcels leave at noon": "active"}

@@ -192,7 +192,9 @@ def _place_of(following: tuple[int, str]) -> _Place:
 def _filtered(entries: Sequence[_Entry], where: ReviewFilter) -> list[_Entry]:
     if where == _EVERYTHING:
         return list(entries)
-    wanted = {name: set(values) for name in GROUPS if (values := getattr(where, name))}
+    wanted: dict[ReviewGroup, set[str]] = {
+        name: set(values) for name in GROUPS if (values := getattr(where, name))
+    }
     return [entry for entry in entries if _fits(entry, wanted, where.text)]
 
 

@@ -16,6 +16,10 @@ LEAST_CHARS = 4
 """Shorter words are taken as they are: too many others differ from them in one letter."""
 LONG_CHARS = 8
 """From this length on two slips are forgiven."""
+LEAST_PREFIX = 3
+"""So many letters may stand for the beginning of a longer word."""
+ENDING_CHARS = 3
+"""A misspelled ending is no longer."""
 
 
 def edits(left: str, right: str, *, most: int) -> int:
@@ -46,27 +50,41 @@ def slips(word: str) -> int:
 
 
 def near_words(word: str, vocabulary: Iterable[str], *, limit: int) -> tuple[str, ...]:
-    """The words of `vocabulary` that are spelled most nearly like `word`: fewest edits first, then by the alphabet."""
+    """The stems of `vocabulary` that `word` may be a misspelling of: fewest edits first, then by the alphabet.
+
+    A word that is misspelled at its end has no stem of its own: it is compared without its last letters, too.
+    """
     most = slips(word)
     if not most:
         return ()
-    letters = set(word)
-    found = [
-        (count, other)
-        for other in vocabulary
-        if abs(len(other) - len(word)) <= most and len(letters & set(other)) >= len(letters) - most
-        if 0 < (count := edits(word, other, most=most)) <= most
+    forms = [
+        word[: len(word) - cut] for cut in range(ENDING_CHARS + 1) if len(word) - cut > LEAST_CHARS or not cut
     ]
-    return tuple(other for _, other in sorted(found)[:limit])
+    letters = set(word)
+    shortest = min(map(len, forms)) - most
+    found: list[tuple[int, int, str]] = []
+    for other in vocabulary:
+        if not shortest <= len(other) <= len(word) + most or len(set(other) - letters) > most:
+            continue
+        best = min((edits(form, other, most=most), cut) for cut, form in enumerate(forms))
+        if best[0] <= most and other != word:
+            found.append((*best, other))
+    return tuple(other for _, _, other in sorted(found)[:limit])
 
 
 def holds_words(text: str, asked: str) -> bool:
     """Whether `text` holds every content word of `asked`, in any order: inflected, longer, or with a slip in it."""
-    wanted = tuple(dict.fromkeys(stem(word) for word in content_words(asked)))
     held = _stems(text)
-    return all(
-        any(word.startswith(one) for word in held) or bool(near_words(one, held, limit=1)) for one in wanted
-    )
+    return all(_holds(held, word) for word in content_words(asked))
+
+
+def _holds(held: frozenset[str], word: str) -> bool:
+    wanted = stem(word)
+    if wanted in held:
+        return True
+    if not wanted.isalpha() or len(wanted) < LEAST_PREFIX:
+        return False
+    return any(one.startswith(wanted) for one in held) or bool(near_words(word, held, limit=1))
 
 
 @lru_cache(maxsize=4096)
