@@ -237,7 +237,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take back the last change, whole: what a statement ended holds again. Taking back can be taken back. */
+        /** Take one change back, whole: what a statement ended holds again. 409 where a later change touched its memories. */
         post: operations["post_undo"];
         delete?: never;
         options?: never;
@@ -255,7 +255,8 @@ export interface paths {
         /** What waits for the user: pairs that contradict each other, and statements nobody confirmed. */
         get: operations["get_review"];
         put?: never;
-        post?: never;
+        /** Decide alike on many statements of the review queue; the whole is one change, which `undo` takes back. */
+        post: operations["post_review"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1269,9 +1270,11 @@ export interface components {
         };
         /**
          * ChangeEntry
-         * @description One version as it was written, and what stood before it.
+         * @description One version as it was written, and what stood before it; versions of one change share its id.
          */
         ChangeEntry: {
+            /** Change Id */
+            change_id: string;
             /** At Ms */
             at_ms: number;
             /** Reason */
@@ -1320,6 +1323,11 @@ export interface components {
         Changed: {
             /** Changes */
             changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
+            /**
+             * Change Id
+             * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             */
+            change_id: string | null;
         };
         /**
          * Check
@@ -1398,6 +1406,48 @@ export interface components {
              * @default null
              */
             into?: string | null;
+        };
+        /**
+         * DecideAll
+         * @description The same decision on many entries of the review queue, as one change.
+         */
+        DecideAll: {
+            /**
+             * Action
+             * @description as for one entry
+             * @enum {string}
+             */
+            action: "accept" | "reject" | "keep";
+            /**
+             * Ids
+             * @description of these statements
+             * @default []
+             */
+            ids?: string[];
+            /**
+             * @description instead of `ids`: all entries that fit
+             * @default null
+             */
+            where?: components["schemas"]["ReviewWhere"] | null;
+            /**
+             * Count
+             * @description with `where`: how many fit, as `total` said; else nothing is decided
+             * @default null
+             */
+            count?: number | null;
+        };
+        /**
+         * Decided
+         * @description How many statements were decided on.
+         */
+        Decided: {
+            /** Decided */
+            decided: number;
+            /**
+             * Change Id
+             * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             */
+            change_id: string | null;
         };
         /**
          * Described
@@ -1891,6 +1941,16 @@ export interface components {
             graph: components["schemas"]["Graph"];
         };
         /**
+         * GroupCount
+         * @description How many entries are of one group.
+         */
+        GroupCount: {
+            /** Value */
+            value: string;
+            /** Count */
+            count: number;
+        };
+        /**
          * Handed
          * @description One memory handed over. `used` = null where nobody has read the session yet.
          */
@@ -2367,6 +2427,11 @@ export interface components {
          */
         OneMemory: {
             memory: components["schemas"]["MemoryView"];
+            /**
+             * Change Id
+             * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             */
+            change_id: string | null;
         };
         /**
          * OneSession
@@ -3070,16 +3135,97 @@ export interface components {
         ReviewEntry: {
             memory: components["schemas"]["MemoryView"];
             other: components["schemas"]["MemoryView"] | null;
+            /**
+             * Cause
+             * @enum {string}
+             */
+            cause: "contradiction" | "agent" | "import" | "unconfirmed";
             /** Reason */
             reason: string;
+            /**
+             * Alike
+             * @description whether a comparison of a pair word by word makes sense
+             */
+            alike: boolean;
+        };
+        /**
+         * ReviewGroups
+         * @description How many of the entries asked for, by group, most first.
+         */
+        ReviewGroups: {
+            /** Kind */
+            kind: components["schemas"]["GroupCount"][];
+            /** Source */
+            source: components["schemas"]["GroupCount"][];
+            /** Tier */
+            tier: components["schemas"]["GroupCount"][];
+            /** Cause */
+            cause: components["schemas"]["GroupCount"][];
+            /** Scope */
+            scope: components["schemas"]["GroupCount"][];
         };
         /**
          * ReviewQueue
-         * @description What waits.
+         * @description What waits: a part of what fits, how many fit and how many wait in all; `next_cursor` is null at the end.
          */
         ReviewQueue: {
             /** Review */
             review: components["schemas"]["ReviewEntry"][];
+            /** Total */
+            total: number;
+            /** Waiting */
+            waiting: number;
+            groups: components["schemas"]["ReviewGroups"];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * ReviewWhere
+         * @description Which entries of the review queue; what is left out asks for all.
+         */
+        ReviewWhere: {
+            /**
+             * Cwd
+             * @description only what may be seen from this folder; without it everything
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Kind
+             * @description only these kinds
+             * @default []
+             */
+            kind?: string[];
+            /**
+             * Source
+             * @description only from these sources, such as an imported file
+             * @default []
+             */
+            source?: string[];
+            /**
+             * Tier
+             * @description only vouched for by these
+             * @default []
+             */
+            tier?: string[];
+            /**
+             * Cause
+             * @description only these reasons: it contradicts another, an agent added it, it was imported, it was captured and not confirmed
+             * @default []
+             */
+            cause?: ("contradiction" | "agent" | "import" | "unconfirmed")[];
+            /**
+             * Scope
+             * @description only of these projects or other scopes
+             * @default []
+             */
+            scope?: string[];
+            /**
+             * Text
+             * @description only with all of these words, in any order
+             * @default
+             */
+            text?: string;
         };
         /**
          * RuleFile
@@ -4051,21 +4197,20 @@ export interface components {
         };
         /**
          * Undo
-         * @description Take back the last change.
+         * @description Take back one change.
          */
         Undo: {
             /**
              * Id
-             * @description of this memory; left out = the last of all
+             * @description `change_id` of the answer to a write, or of an entry of `GET /v1/changes`
+             */
+            id: string;
+            /**
+             * Memory
+             * @description only what it did to this memory and to what that replaced; left out = the whole change
              * @default null
              */
-            id?: string | null;
-            /**
-             * Cwd
-             * @description the last of what may be seen from this folder
-             * @default
-             */
-            cwd?: string;
+            memory?: string | null;
             /**
              * Keep Both
              * @description let the later statement of a supersession or a merge stay as one of its own
@@ -4170,7 +4315,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description an error; codes: cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, method_not_allowed, no_such_path, not_found, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, too_large, unauthorized, unknown_kind, unknown_setting, unsupported_media_type, wrong_host */
+        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, method_not_allowed, no_such_path, not_found, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, too_large, unauthorized, unknown_kind, unknown_setting, unsupported_media_type, wrong_host */
         Problem: {
             headers: {
                 [name: string]: unknown;
@@ -4649,6 +4794,8 @@ export interface operations {
                 cwd?: string;
                 /** @description only of this memory */
                 id?: string;
+                /** @description only what this change wrote */
+                change?: string;
                 /** @description most changes */
                 limit?: number;
             };
@@ -4704,7 +4851,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": components["schemas"]["Undo"];
             };
@@ -4728,8 +4875,22 @@ export interface operations {
             query?: {
                 /** @description only what may be seen from this folder; without it everything */
                 cwd?: string;
+                /** @description only these kinds */
+                kind?: string[];
+                /** @description only from these sources, such as an imported file */
+                source?: string[];
+                /** @description only vouched for by these */
+                tier?: string[];
+                /** @description only these reasons: it contradicts another, an agent added it, it was imported, it was captured and not confirmed */
+                cause?: ("contradiction" | "agent" | "import" | "unconfirmed")[];
+                /** @description only of these projects or other scopes */
+                scope?: string[];
+                /** @description only with all of these words, in any order */
+                text?: string;
                 /** @description most entries */
                 limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -4744,6 +4905,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReviewQueue"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_review: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideAll"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Decided"];
                 };
             };
             "4XX": components["responses"]["Problem"];
