@@ -113,8 +113,9 @@ class Memories:
     ) -> Memory:
         """Store a new version of `memory` under its id; see `edited`."""
         changed = self.edited(
-            memory, content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pinned
-        )
+            memory, content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pinned,
+            sensitivity=sensitivity,
+        )  # fmt: skip
         self._parts.store.apply(
             [Edit(memory=changed)],
             vectors=self._parts.embedder.embed([changed.content]),
@@ -132,6 +133,7 @@ class Memories:
         scope: Scope | None,
         importance: float | None,
         pinned: bool | None,
+        sensitivity: Sensitivity | None = None,
     ) -> Memory:
         """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
 
