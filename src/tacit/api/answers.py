@@ -21,6 +21,7 @@ from tacit.app.desk.purging import Purged
 from tacit.app.desk.recalls import Handed, RecallRow, SessionRow, SessionView
 from tacit.app.desk.series import Series
 from tacit.app.desk.verdicts import Verdict
+from tacit.app.projects import Related
 from tacit.app.trial.report import Holdout
 from tacit.app.tuning import TuneReport
 from tacit.app.values import EngineStatus
@@ -347,6 +348,14 @@ class Projects(_Answer):
     """Projects by name."""
 
     projects: list[ProjectRow]
+
+
+class FolderProject(_Answer):
+    """The project of a folder, and what else may belong to it. `notice` is what the user has not answered yet, or empty."""
+
+    project: ProjectRecord
+    related: list[Related]
+    notice: str
 
 
 class KindRow(_Answer):

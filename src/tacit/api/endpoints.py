@@ -147,6 +147,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/review", ask.DecideAll, handlers.decide_all, "Decided"),
         _send("POST", "/v1/review/{id}", ask.Decide, handlers.decide, "Changed"),
         _get("/v1/projects", ask.NoBody, desk.projects, "Projects"),
+        _get("/v1/projects/here", ask.AtFolder, desk.membership, "FolderProject"),
+        _send("POST", "/v1/projects/join", ask.AtFolder, desk.join, "FolderProject"),
+        _send("POST", "/v1/projects/separate", ask.AtFolder, desk.separate, "FolderProject"),
         _get("/v1/kinds", ask.NoBody, desk.kinds, "Kinds"),
     ),
     *_group(

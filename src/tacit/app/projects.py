@@ -1,23 +1,67 @@
-"""Which project, languages and scopes belong to a folder; remembered for a minute. Runs no program."""
+"""Which project, languages and scopes belong to a folder; remembered for a minute. Runs no program.
+
+A git remote is only text in a folder's own files, and anybody can write it. So the first folder of a remote gets the
+project; another one with the same remote stays a project of its own until the user says that they share (`join`).
+"""
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
-from dataclasses import replace
-from threading import Lock
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock, RLock
 
 from tacit.app.tracked import tracked_files
+from tacit.errors import InvalidInput
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
 from tacit.reading.languages import language_of
-from tacit.session.projects import identify_project, relative_path
+from tacit.session.former_projects import former_id
+from tacit.session.projects import identify_project, project_id, relative_path
 
 CACHE_MS = 60_000
 REAL_MS = 2_000.0
 MAX_CACHED = 256
 LANGUAGE_SHARE = 0.1
+FORMER_SESSIONS = 1_000
+"""So many of the newest sessions are asked in which folders an earlier version worked."""
+SEVERAL = "several"
+"""Key of a project under whose id an earlier version kept what now are several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """Memories that a folder does not see and may belong to it.
+
+    Args:
+        project: whose they are.
+        former: True: an earlier version kept them for several projects under one name; False: the git remote is the same.
+        declined: the user said that they are not this folder's.
+        text: what the user is told, one or two sentences.
+    """
+
+    project: ProjectRecord
+    former: bool
+    declined: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """The project of a folder, and what else may belong to it. `folder` stands for the repository on this machine."""
+
+    project: ProjectRecord
+    folder: str
+    related: tuple[Related, ...] = ()
+
+    @property
+    def notice(self) -> str:
+        """What the user has not answered yet, or ""."""
+        return " ".join(each.text for each in self.related if not each.declined)
 
 
 class Projects:
@@ -27,7 +71,9 @@ class Projects:
         self._store = store
         self._clock = clock
         self._lock = Lock()
-        self._found: dict[str, tuple[int, ProjectRecord]] = {}
+        self._writing = RLock()
+        self._found: dict[str, tuple[float, Membership]] = {}
+        self._former_roots: dict[str, set[str]] | None = None
         self._real: dict[str, tuple[float, str]] = {}
         self._languages: dict[str, tuple[str, ...]] = {}
 
@@ -49,44 +95,189 @@ class Projects:
 
     def of(self, cwd: str) -> ProjectRecord | None:
         """The project around `cwd`; None for no folder at all."""
-        if not cwd:
-            return None
-        now = self._clock.now_ms()
+        return self.membership(cwd).project if cwd else None
+
+    def membership(self, cwd: str) -> Membership:
+        """The project around `cwd`, and what else may belong to it. `cwd` must not be empty."""
+        now = self._clock.monotonic_ms()
         with self._lock:
             known = self._found.get(cwd)
             if known and now - known[0] < CACHE_MS:
                 return known[1]
-        project = identify_project(cwd)
-        stored = next((p for p in self._store.projects() if p.id == project.id), None)
-        if stored is not None:
-            project = replace(project, first_seen_ms=stored.first_seen_ms, links=stored.links)
-        else:
-            project = self._with_earlier(project)
+        found = self._resolve(cwd)
         with self._lock:
             if len(self._found) >= MAX_CACHED:
                 self._found.clear()
-            self._found[cwd] = (now, project)
-        return project
+            self._found[cwd] = (now, found)
+        return found
+
+    def _resolve(self, cwd: str) -> Membership:
+        """The stored project whose folder it is, a project nobody works in yet, or one of its own."""
+        here = identify_project(cwd)
+        known = {project.id: project for project in self._store.projects()}
+        former = self._settle_former(here, known)
+        folder = here.folders[0]
+        same = [project for project in known.values() if here.remote and project.key == here.key]
+        elsewhere: list[ProjectRecord] = []
+        mine = next((project for project in same if folder in project.folders), None)
+        if (
+            mine is None and same
+        ):  # it names a repository that other folders have: known by its own folder alone
+            elsewhere = same
+            here = identify_project(here.root, by_remote=False)
+        if mine is None:
+            mine = next((p for p in known.values() if p.key == here.key or _is_unclaimed(p, here)), None)
+        if mine is None:
+            mine = replace(here, id=project_id(here.key, known), links=self._earlier(here, known))
+        project = replace(
+            mine,
+            name=here.name,
+            root=here.root,
+            remote=here.remote,
+            key=here.key,
+            folders=_with(mine.folders, folder),
+        )
+        former = [each for each in former if each.id not in (project.id, *project.links)]
+        related = [_related(other, folder, former=other in former) for other in (*elsewhere, *former)]
+        return Membership(project=project, folder=folder, related=tuple(related))
+
+    def _settle_former(self, here: ProjectRecord, known: dict[str, ProjectRecord]) -> list[ProjectRecord]:
+        """Give projects of an earlier version their key; return those that may hold memories of `here` and of others.
+
+        Where all folders known of such a project are one project today, it is that one and keeps its id.
+        """
+        waiting = [project for project in known.values() if project.key in ("", SEVERAL)]
+        if not waiting:
+            return []
+        ids = {here.id, identify_project(here.root, by_remote=False).id, former_id(Path(here.root))}
+        left: list[ProjectRecord] = []
+        for project in waiting:
+            if project.id not in ids:
+                continue
+            if project.root and not project.key:
+                known[project.id] = self._settled(project)
+            if known[project.id].key in ("", SEVERAL):
+                left.append(known[project.id])
+        return left
+
+    def _settled(self, project: ProjectRecord) -> ProjectRecord:
+        """`project` with the key that its folders have today, stored; as it was where none of them is left."""
+        found: dict[str, set[str]] = {}
+        remote = ""
+        for root in sorted({project.root, *self._roots_before().get(project.id, ())}):
+            if not Path(root).is_dir():
+                continue
+            today, own = identify_project(root), identify_project(root, by_remote=False)
+            if project.id == own.id:
+                today = own
+            elif project.id not in (today.id, former_id(Path(today.root))):
+                continue
+            found.setdefault(today.key, set()).update(today.folders)
+            remote = today.remote
+        if not found:
+            return project
+        folders = tuple(sorted(set[str]().union(*found.values())))
+        if len(found) == 1:
+            settled = replace(project, key=next(iter(found)), remote=remote, folders=folders)
+        else:
+            settled = replace(project, key=SEVERAL, folders=folders)
+        self._store.put_project(settled)
+        return settled
+
+    def _roots_before(self) -> dict[str, set[str]]:
+        """The folders in which sessions ran, by project."""
+        with self._lock:
+            if self._former_roots is None:
+                self._former_roots = {}
+                for state in self._store.list_sessions(limit=FORMER_SESSIONS):
+                    if state.project_root:
+                        self._former_roots.setdefault(state.project_id, set()).add(state.project_root)
+            return self._former_roots
+
+    def untold(self, cwd: str) -> str:
+        """What a session in `cwd` is to tell the user of memories that may belong here; "" = nothing that was not told yet."""
+        found = self.membership(cwd) if cwd else None
+        if found is None or not found.notice:
+            return ""
+        return "" if self._store.get_value(told_name(found.project.id)) == found.notice else found.notice
 
     def register(self, project: ProjectRecord) -> ProjectRecord:
-        """Make sure the store knows `project`."""
-        stored = next((p for p in self._store.projects() if p.id == project.id), None)
-        if stored is not None and stored.root == project.root:
+        """Make sure the store knows `project`; returns the one that its folder belongs to now."""
+        stored = self._stored(project.id)
+        if stored and stored.root == project.root and set(project.folders) <= set(stored.folders):
             return stored
-        first = stored.first_seen_ms if stored else self._clock.now_ms()
-        links = stored.links if stored else self._with_earlier(project).links
-        record = replace(project, first_seen_ms=first, links=links)
+        with self._writing:  # another folder may have become the first of this remote in the meantime
+            record = self._resolve(project.root).project if project.root else project
+            stored = self._stored(record.id)
+            return record if stored == record else self._put(record)
+
+    def _stored(self, project_id: str) -> ProjectRecord | None:
+        return next((known for known in self._store.projects() if known.id == project_id), None)
+
+    def join(self, cwd: str) -> Membership:
+        """Let the folder share the memories that may belong to it.
+
+        Raises:
+            InvalidInput: if there are none.
+        """
+        with self._writing:
+            found = self._resolve(cwd)
+            if not found.related:
+                raise InvalidInput(
+                    f"No other project is known that {found.project.root} could belong to.",
+                    hint="The setting `project.link` lets a project read any other.",
+                )
+            for each in found.related:
+                record = replace(each.project, apart=_without(each.project.apart, found.folder))
+                if not each.former:
+                    own = self._stored(found.project.id)
+                    links = _with(record.links, own.id) if own else record.links
+                    record = replace(record, folders=_with(record.folders, found.folder), links=links)
+                self._put(record)
+            for each in found.related:
+                if each.former:
+                    project = self._resolve(cwd).project
+                    self._put(replace(project, links=_with(project.links, each.project.id)))
+            return self._resolve(cwd)
+
+    def separate(self, cwd: str) -> Membership:
+        """Keep the folder apart from the projects it may belong to, or take it out of the one it shares.
+
+        Raises:
+            InvalidInput: if it shares nothing.
+        """
+        with self._writing:
+            found = self._resolve(cwd)
+            asked = [each for each in found.related if not each.declined]
+            for each in asked:
+                self._put(replace(each.project, apart=_with(each.project.apart, found.folder)))
+            shared = found.project
+            if not asked and shared.remote and len(shared.folders) > 1:
+                self._put(replace(
+                    shared,
+                    folders=_without(shared.folders, found.folder),
+                    apart=_with(shared.apart, found.folder),
+                ))  # fmt: skip
+            elif not asked:
+                raise InvalidInput(
+                    f"{shared.root} shares its project with no other folder.",
+                    hint="`tacit status` shows what a folder belongs to.",
+                )
+            return self._resolve(cwd)
+
+    def _put(self, record: ProjectRecord) -> ProjectRecord:
+        record = replace(record, first_seen_ms=record.first_seen_ms or self._clock.now_ms())
         self._store.put_project(record)
+        with self._lock:  # other folders may be judged differently now
+            self._found = {cwd: (-math.inf, found) for cwd, (_, found) in self._found.items()}
         return record
 
-    def _with_earlier(self, project: ProjectRecord) -> ProjectRecord:
-        """A project that got its first remote goes on reading what was learned in the same folder before."""
-        if not project.remote:
-            return project
-        before = identify_project(project.root, by_remote=False).id
-        if before in project.links or all(known.id != before for known in self._store.projects()):
-            return project
-        return replace(project, links=(*project.links, before))
+    def _earlier(self, here: ProjectRecord, known: Mapping[str, ProjectRecord]) -> tuple[str, ...]:
+        """What a project that got its first remote goes on reading: the one that the same folder was before."""
+        if not here.remote:
+            return ()
+        before = identify_project(here.root, by_remote=False).key
+        return tuple(project.id for project in known.values() if project.key == before)
 
     def languages(self, project: ProjectRecord) -> tuple[str, ...]:
         """Languages of a tenth or more of the project's tracked source files; () until `read_languages` ran."""
@@ -151,6 +342,8 @@ class Projects:
             scopes.append(project_scope(project.id))
             scopes += path_scopes(project.id, paths)
             scopes += [project_scope(link) for link in (*project.links, *links)]
+            for link in project.links:
+                scopes += path_scopes(link, paths)
         if agent:
             scopes.append(Scope(kind=ScopeKind.AGENT, key=agent))
         if session:
@@ -162,3 +355,41 @@ class Projects:
         if project is None:
             return paths
         return tuple(dict.fromkeys(relative_path(path, root=project.root, cwd=cwd) for path in paths))
+
+
+def announced_name(project_id: str) -> str:
+    """Name of the value that says when a project's first session was told of."""
+    return f"announced:{project_id}"
+
+
+def told_name(project_id: str) -> str:
+    """Name of the value that holds what the sessions of a project were told last of memories that may belong to it."""
+    return f"told:{project_id}"
+
+
+def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return names if name in names else tuple(sorted((*names, name)))
+
+
+def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(each for each in names if each != name)
+
+
+def _is_unclaimed(project: ProjectRecord, here: ProjectRecord) -> bool:
+    """Whether `project` was imported, nobody has worked in it yet, and it is the one that `here` is."""
+    if project.key or project.root:
+        return False
+    return project.id == here.id or bool(project.remote and project.remote == here.remote)
+
+
+def _related(project: ProjectRecord, folder: str, *, former: bool) -> Related:
+    others = [name for name in project.folders or (project.root,) if name not in ("", folder)]
+    where = (", ".join(others[:3]) + (" and others" if len(others) > 3 else "")) or project.name
+    if former:
+        text = f"An earlier version kept the memories of this folder and of {where} under one name; this folder does not see them."
+    else:
+        text = f"This folder has the same git remote as {where} ({project.remote}), whose memories it does not see."
+    text += (
+        " `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+    )
+    return Related(project=project, former=former, declined=folder in project.apart, text=text)

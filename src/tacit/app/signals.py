@@ -7,7 +7,7 @@ In: a signal and what its host can do. Out: a `Delivery`. One signal of a sessio
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from tacit.app.extras import (
     other_sessions,
     within_budget,
 )
-from tacit.app.projects import Projects
+from tacit.app.projects import Projects, announced_name, told_name
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Delivery
@@ -406,15 +406,22 @@ class SignalHandler:
             return ""
         name = announced_name(project.id if project else "")
         first = self._store.get_value(name) is None
-        if not first and not settings.statusline:
+        related = self._projects.untold(signal.cwd)
+        if not (first or related or settings.statusline):
             return ""
-        if first and not settings.privacy.incognito:
-            now = str(self._clock.now_ms())
-            self._sessions.later(signal.session, lambda: self._store.put_value(name, now))
+        if not settings.privacy.incognito:
+            told = {name: str(self._clock.now_ms())} if first else {}
+            told |= {told_name(project.id): related} if project and related else {}
+            self._sessions.later(signal.session, lambda: self._put_values(told))
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         known = self._store.count_active(scope=scope)
         noun = "memory" if known == 1 else "memories"
-        return f"Tacit on: {known} {noun}, {len(block.memory_ids)} in the start pack"
+        line = f"Tacit on: {known} {noun}, {len(block.memory_ids)} in the start pack"
+        return f"{line}. {related}" if related else line
+
+    def _put_values(self, values: Mapping[str, str]) -> None:
+        for name, value in values.items():
+            self._store.put_value(name, value)
 
     def _silent_trace(
         self, signal: Signal, state: SessionState, reason: str, settings: Settings
@@ -443,11 +450,6 @@ class SignalHandler:
 
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
-
-
-def announced_name(project_id: str) -> str:
-    """Name of the value that says when a project's first session was told of."""
-    return f"announced:{project_id}"
 
 
 def _silent() -> Delivery:

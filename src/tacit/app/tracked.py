@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tacit.session.projects import find_checkout, resolve_folder
+
 MAX_INDEX_BYTES = 64_000_000
 """A larger index is left alone: it would hold the learning thread for seconds."""
 _HEADER_BYTES = 12
@@ -20,26 +22,19 @@ _SHA256 = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
 
 def tracked_files(root: str | Path) -> tuple[str, ...]:
     """Paths of the index of the work tree `root`, relative to it; () where there is none or it cannot be read."""
+    folder = resolve_folder(root)
+    found = find_checkout(folder)
+    if found is None or found.root != folder or found.own is None or found.common is None:
+        return ()
+    index, settings = found.own / "index", found.common / "config"
     try:
-        folder = _git_folder(Path(root))
-        index = folder / "index"
         if index.stat().st_size > MAX_INDEX_BYTES:
             return ()
         data = index.read_bytes()
-        common = folder / "commondir"
-        shared = folder / common.read_text("utf-8").strip() if common.is_file() else folder
-        config = (shared / "config").read_bytes()[:MAX_INDEX_BYTES] if (shared / "config").is_file() else b""
+        config = settings.read_bytes()[:MAX_INDEX_BYTES] if settings.is_file() else b""
     except (OSError, ValueError):
         return ()
     return read_index(data, hash_bytes=32 if _SHA256.search(config) else 20)
-
-
-def _git_folder(root: Path) -> Path:
-    dot_git = root / ".git"
-    if not dot_git.is_file():
-        return dot_git
-    text = dot_git.read_text("utf-8").strip()
-    return root / text.removeprefix("gitdir:").strip()
 
 
 def read_index(data: bytes, *, hash_bytes: int = 20) -> tuple[str, ...]:

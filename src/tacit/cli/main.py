@@ -65,6 +65,8 @@ for _panel, _commands in (
             "install": setup.install,
             "uninstall": setup.uninstall,
             "init": setup.init,
+            "join": setup.join,
+            "separate": setup.separate,
             "doctor": doctor.doctor,
         },
     ),

@@ -1,4 +1,4 @@
-"""Commands that set Tacit up: install uninstall init.
+"""Commands that set Tacit up: install uninstall init join separate.
 
 In: arguments, the hosts on this machine. Out: files of hosts (planned, shown, agreed to, then written whole), imported
 rule files, learned transcripts. Never writes before it was agreed to.
@@ -208,6 +208,7 @@ def init(
     from tacit.cli.terminal.output import counted, print_json, print_line, print_rows, size
 
     folder = str(cwd.absolute())
+    notice = _settle_related(folder)
     imported = ask("POST", "/v1/projects/init", {"cwd": folder})
     past = ask("GET", "/v1/transcripts", {"cwd": folder})["transcripts"]
     if not as_json:
@@ -233,14 +234,63 @@ def init(
         if _wanted(question, backfill=backfill, yes=yes):
             report = _backfill(folder, past, quiet=as_json)
     if as_json:
-        print_json({**imported, "transcripts": past, "backfill": report})
+        print_json({**imported, "transcripts": past, "backfill": report, "notice": notice})
         return
     if report is not None:
         learned = f"{counted(report['added'] + report['superseded'])}, {report['merged']} known already"
         print_line(f"Learned {learned}." + (f" {report['failed']} failed." if report["failed"] else ""))
     elif past:
         print_line(f"{len(past)} past transcripts were left alone: `tacit init --backfill` learns from them.")
+    if notice:
+        print_line(f"! {notice}", style="yellow")
     print_line("`tacit list` shows what is known here, `tacit context` what a session starts with.")
+
+
+def _settle_related(folder: str) -> str:
+    """Ask whether the folder shares the memories that may belong to it; returns what stays unanswered."""
+    from tacit.cli.connection import ask
+    from tacit.cli.surroundings import current
+    from tacit.cli.terminal.asking import agreed
+    from tacit.cli.terminal.output import print_line
+
+    notice: str = ask("GET", "/v1/projects/here", {"cwd": folder})["notice"]
+    if not notice or not current().interactive:
+        return notice
+    print_line(notice)
+    joins = agreed("Share those memories with this folder?", yes=False, unattended=False, default=False)
+    ask("POST", f"/v1/projects/{'join' if joins else 'separate'}", {"cwd": folder})
+    return ""
+
+
+def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
+    """Share memories with another folder of the same git remote, or with what an earlier version kept of this one."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.asking import confirm
+    from tacit.cli.terminal.output import print_json, print_line
+
+    folder = str(cwd.absolute())
+    for each in ask("GET", "/v1/projects/here", {"cwd": folder})["related"]:
+        if not as_json:
+            print_line(each["text"].partition(" `tacit")[0])
+        confirm("Share those memories with this folder?", yes=yes, default=False)
+    joined = ask("POST", "/v1/projects/join", {"cwd": folder})
+    if as_json:
+        print_json(joined)
+        return
+    shared = ", ".join(joined["project"]["folders"])
+    print_line(f"{joined['project']['name']} now shares its memories: {shared}.")
+
+
+def separate(cwd: Here = Path(), as_json: AsJson = False) -> None:
+    """Keep this folder apart from others of the same git remote, or take it out of the project that it shares."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    separated = ask("POST", "/v1/projects/separate", {"cwd": str(cwd.absolute())})
+    if as_json:
+        print_json(separated)
+        return
+    print_line(f"{separated['project']['root']} is a project of its own. `tacit join` takes that back.")
 
 
 def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:

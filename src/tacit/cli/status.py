@@ -35,9 +35,11 @@ class Prompt(TypedDict):
 
 
 class Seen(TypedDict):
-    """What is seen from a folder, by kind; `more` = there is more than was counted."""
+    """What is seen from a folder, by kind; `more` = there is more than was counted. `folders` share the project."""
 
     cwd: str
+    project: str
+    folders: list[str]
     more: bool
     kinds: dict[str, int]
 
@@ -132,8 +134,15 @@ def _ask_daemon(cwd: Path, *, recent: int, told: Told) -> None:
         )
         kinds = Counter(memory["kind"] for memory in here["memories"])
         told["engine"] = engine
-        told["here"] = {"cwd": str(cwd), "more": here["next_offset"] is not None, "kinds": dict(kinds)}
-        told["warnings"] = list(engine["warnings"])
+        place = ask_running("GET", "/v1/projects/here", {"cwd": str(cwd)}, timeout_s=TIMEOUT_S)
+        told["here"] = {
+            "cwd": str(cwd),
+            "project": place["project"]["remote"] or place["project"]["root"],
+            "folders": place["project"]["folders"],
+            "more": here["next_offset"] is not None,
+            "kinds": dict(kinds),
+        }
+        told["warnings"] = [*engine["warnings"], *([place["notice"]] if place["notice"] else [])]
         if recent:
             traces = ask_running(
                 "GET", "/v1/traces", {"surface": "prompt", "limit": recent}, timeout_s=TIMEOUT_S
@@ -217,6 +226,10 @@ def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
     rows = [
         ("preset", engine["preset"] + switches),
         ("store", f"{counted(store['memories_active'])} of {projects}, {size(store['size_bytes'])}"),
+        (
+            "project",
+            here["project"] + (f", shared by {', '.join(here['folders'])}" if here["folders"][1:] else ""),
+        ),
         ("here", (f"{seen}+ memories" if here["more"] else counted(seen)) + (f": {kinds}" if kinds else "")),
         ("embedder", engine["embedder"]),
         ("tokens", "counted exactly" if engine["tokens_exact"] else "estimated from above"),

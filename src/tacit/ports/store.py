@@ -82,7 +82,17 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectRecord:
-    """A project the store has seen. `links` are projects whose memories it may read."""
+    """A project the store has seen.
+
+    Args:
+        id: its name in scopes; never changes.
+        root: where it was last worked in; "" = imported, nobody has worked in it here.
+        remote: the repository that its git remote names, or "".
+        links: projects whose memories it may read.
+        key: what it is known by, `remote:...` or `path:...`; "" = stored by an earlier version, or imported.
+        folders: repositories on this machine that share it: the main folder of each.
+        apart: folders of which the user said that they do not share it.
+    """
 
     id: str
     name: str
@@ -90,6 +100,9 @@ class ProjectRecord:
     remote: str = ""
     first_seen_ms: int = 0
     links: tuple[str, ...] = ()
+    key: str = ""
+    folders: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,109 +1,205 @@
 """Which project a folder belongs to. In: a folder. Out: a `ProjectRecord`. Reads `.git` files; never runs git.
 
-A project is its normalised git remote, else its root path. Worktrees share it (they share the repository's config),
-forks do not (their remote differs). Monorepo parts are paths below it.
+A project is the repository that its git remote names, else its folder. Worktrees and submodules count as git's own only
+where the repository points back to them; otherwise the folder is a project by itself. Whether a folder that names a known
+repository may share its memories is not decided here: `tacit.app.projects` asks the user.
 """
 
 from __future__ import annotations
 
-import configparser
 import hashlib
+import os
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.ports.store import ProjectRecord
+from tacit.session.remotes import name_remote
 
-_SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([^:/\s]+):(?!//)(.+)$")
-_URL_LIKE = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^@/\s]+@)?([^/:\s]+)(?::\d+)?/(.+)$", re.IGNORECASE)
 _MAX_CONFIG_BYTES = 1_000_000
+_USER_CONFIGS = ("~/.config/git/config", "~/.gitconfig")
+_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_SETTING = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=(.*))?$", re.DOTALL)
 
 
-def normalise_remote(url: str) -> str:
-    """Bring a git remote to `host/path`, lower case, without user, port, password or `.git`; "" if it is none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """A folder with a `.git`. `own` and `common` are its git folder and the one that worktrees share; None = not accepted."""
 
-    A local path stays a path: two clones of a local repository share it.
-    """
-    text = url.strip()
-    if not text:
-        return ""
-    match = _URL_LIKE.match(text) or _SCP_LIKE.match(text)
-    joined = f"{match.group(1)}/{match.group(2)}" if match else text
-    return joined.rstrip("/").removesuffix(".git").rstrip("/").lower()
+    root: Path
+    own: Path | None
+    common: Path | None
 
 
-def git_folders(start: Path) -> tuple[Path, Path] | None:
-    """Return (work tree root, folder that holds `config`) of the repository around `start`, or None."""
+def find_checkout(start: Path) -> Checkout | None:
+    """The checkout around `start`, a resolved path; None outside of any."""
     for folder in (start, *start.parents):
         dot_git = folder / ".git"
-        if dot_git.is_dir():
-            return folder, dot_git
-        if dot_git.is_file():
-            return folder, _common_folder(dot_git)
+        if os.path.lexists(dot_git):
+            own, common = _git_folders(dot_git)
+            return Checkout(root=folder, own=own, common=common)
     return None
 
 
-def _common_folder(dot_git: Path) -> Path:
-    """Follow a `.git` file of a worktree or submodule to the folder with the shared `config`."""
-    text = _read(dot_git)
-    if not text.startswith("gitdir:"):
-        return dot_git.parent
-    target = (dot_git.parent / text.removeprefix("gitdir:").strip()).resolve()
-    common = _read(target / "commondir").strip()
-    return (target / common).resolve() if common else target
+def _git_folders(dot_git: Path) -> tuple[Path, Path] | tuple[None, None]:
+    """The git folder and the shared one. A `.git` that leads out of its folder is accepted only if its target points back."""
+    if dot_git.is_dir() and not dot_git.is_symlink():
+        return dot_git, dot_git
+    folder = dot_git.parent
+    if dot_git.is_file():
+        text = _read(dot_git)
+        if not text.startswith("gitdir:"):
+            return None, None
+        target = _resolved(folder / text.removeprefix("gitdir:").strip())
+    else:
+        target = _resolved(dot_git)
+    if target is None or not target.is_dir():
+        return None, None
+    named = _read(target / "commondir").strip()
+    if named:  # a worktree: its administrative folder lies in the repository and names the worktree
+        common = _resolved(target / named)
+        back = _read(target / "gitdir").strip()
+        place = _resolved((target / back).parent) if back else None
+        if common is not None and target.parent == common / "worktrees" and place == folder:
+            return target, common
+        return None, None
+    if target.is_relative_to(folder) or _work_tree(target) == folder:
+        return target, target
+    return None, None
+
+
+def _resolved(path: Path) -> Path | None:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _work_tree(git_folder: Path) -> Path | None:
+    """The folder that a submodule's git folder says it belongs to."""
+    for name in ("config.worktree", "config"):
+        for section, _, key, value in _settings(_read(git_folder / name)):
+            if (section, key) == ("core", "worktree") and value:
+                return _resolved(git_folder / value)
+    return None
 
 
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(_MAX_CONFIG_BYTES).decode("utf-8", "replace")
-    except OSError:
+    except (OSError, ValueError):
         return ""
 
 
-def _remote_url(config_folder: Path) -> str:
-    parser = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
-    try:
-        parser.read_string(re.sub(r"(?m)^[ \t]+", "", _read(config_folder / "config")))
-    except configparser.Error:
+def _settings(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Section, subsection, key and value of every line. Source: git-config(1), "Syntax"."""
+    section = subsection = ""
+    for line in re.sub(r"\\\r?\n", "", text).splitlines():
+        rest = line
+        found = _SECTION.match(line)
+        if found:
+            section, dot, old_style = found.group(1).lower().partition(".")
+            quoted = found.group(2)
+            subsection = old_style if dot else re.sub(r"\\(.)", r"\1", quoted) if quoted else ""
+            rest = line[found.end() :]
+        setting = _SETTING.match(rest)
+        if setting:
+            yield section, subsection, setting.group(1).lower(), _value(setting.group(2) or "")
+
+
+def _value(text: str) -> str:
+    """A value without its quotes, escapes, and the comment behind it."""
+    out: list[str] = []
+    kept = 0  # so much of `out` is not white space at the end
+    quoted = False
+    letters = iter(text.strip())
+    for letter in letters:
+        if letter == "\\":
+            follows = next(letters, "")
+            out.append({"n": "\n", "t": "\t", "b": "\b"}.get(follows, follows))
+        elif letter == '"':
+            quoted = not quoted
+            kept = len(out)
+            continue
+        elif letter in "#;" and not quoted:
+            break
+        else:
+            out.append(letter)
+        if quoted or not letter.isspace():
+            kept = len(out)
+    return "".join(out[:kept])
+
+
+def _remote_url(common: Path) -> str:
+    """The url of `origin`, else of the first other remote, with the rewriting that git is told to do."""
+    settings = list(_settings(_read(common / "config")))
+    urls: dict[str, str] = {}
+    for section, name, key, value in settings:
+        if section == "remote" and key == "url" and value:
+            urls.setdefault(name, value)
+    if not urls:
         return ""
-    remotes = [name for name in parser.sections() if name.startswith('remote "')]
-    for name in sorted(remotes, key=lambda n: (n != 'remote "origin"', n)):
-        url = parser.get(name, "url", fallback="") or ""
-        if url:
-            return url
-    return ""
+    url = urls[min(urls, key=lambda name: (name != "origin", name))]
+    for name in _USER_CONFIGS:
+        settings += _settings(_read(Path(os.path.expanduser(name))))  # noqa: PTH111 - raises nothing without a home
+    rules = [
+        (value, base)
+        for section, base, key, value in settings
+        if section == "url" and key == "insteadof" and value and url.startswith(value)
+    ]
+    if not rules:
+        return url
+    prefix, base = max(rules, key=lambda rule: len(rule[0]))
+    return base + url.removeprefix(prefix)
+
+
+def project_id(key: str, taken: Iterable[str] = ()) -> str:
+    """The id of the project that `key` names: its last part for people, ten hexadecimal digits of SHA-256 for machines.
+
+    Args:
+        key: `remote:` or `path:` and the name.
+        taken: ids that other projects have.
+    """
+    name = key.partition(":")[2].rstrip("/").rsplit("/", 1)[-1] or "root"
+    slug = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "project"
+    others = set(taken)
+    source = key
+    while True:
+        digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+        if f"{slug}-{digest}" not in others:
+            return f"{slug}-{digest}"
+        source += "\n"
+
+
+def resolve_folder(cwd: str | Path) -> Path:
+    """`cwd`, an existing folder or not, as an absolute path without links."""
+    start = Path(os.path.expanduser(cwd))  # noqa: PTH111 - leaves an unknown user's `~` as it is
+    return _resolved(start) or start.absolute()  # a loop of links: keep the path as given
 
 
 def identify_project(cwd: str | Path, *, by_remote: bool = True) -> ProjectRecord:
-    """Identify the project around `cwd` (an existing folder or not).
+    """Identify the project around `cwd` (an existing folder or not), by what the folder says of itself.
 
-    The id is `name-hash`: the last part of remote or path for people, ten hexadecimal digits of SHA-256 for machines.
-    Without `by_remote` it is the one that the folder had before it got its first remote.
+    Without `by_remote` it is the project that the folder is without its remote. `folders` holds the one folder that stands
+    for the repository on this machine: its worktrees share it.
     """
-    start = Path(cwd).expanduser()
-    try:
-        start = start.resolve()
-    except (OSError, RuntimeError):  # a loop of links: keep the path as given
-        start = start.absolute()
-    found = git_folders(start)
-    root = found[0] if found else start
-    url = _remote_url(found[1]) if found and by_remote else ""
-    if found and url.startswith(
-        "."
-    ):  # a remote beside this folder: the same words elsewhere mean another repository
-        url = str((found[0] / url).resolve())
-    remote = normalise_remote(url)
-    if found and not remote:
-        # Worktrees of a repository without a remote share its main folder.
-        shared = found[1]
-        root_key = str(shared.parent if shared.name == ".git" else shared)
-    else:
-        root_key = str(root)
-    source = f"remote:{remote}" if remote else f"path:{root_key}"
-    name = (remote or root_key).rstrip("/").rsplit("/", 1)[-1] or "root"
-    slug = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "project"
-    digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    return ProjectRecord(id=f"{slug}-{digest}", name=name, root=str(root), remote=remote)
+    start = resolve_folder(cwd)
+    checkout = find_checkout(start)
+    root = checkout.root if checkout else start
+    main, remote = root, ""
+    if checkout and checkout.common is not None:
+        common = checkout.common
+        main = common.parent if common.name == ".git" else common
+        if by_remote:
+            linked = checkout.own != common
+            remote = name_remote(_remote_url(common), base=main if linked else root)
+    key = f"remote:{remote}" if remote else f"path:{main}"
+    name = key.partition(":")[2].rstrip("/").rsplit("/", 1)[-1] or "root"
+    return ProjectRecord(
+        id=project_id(key), name=name, root=str(root), remote=remote, key=key, folders=(str(main),)
+    )
 
 
 def relative_path(path: str, *, root: str, cwd: str = "") -> str:

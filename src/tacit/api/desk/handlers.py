@@ -8,8 +8,9 @@ from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
 from tacit.api.desk import requests as ask
 from tacit.api.encoding import change_json, encode, etag_of, memory_json
-from tacit.api.requests import NoBody, SessionName
+from tacit.api.requests import AtFolder, NoBody, SessionName
 from tacit.app.desk.series import BUCKETS_MS, DAY_MS
+from tacit.app.projects import Membership
 from tacit.model.memory import Memory
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
@@ -103,6 +104,25 @@ def projects(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noq
         for one in engine.desk.projects()
     ]
     return Answer(body={"projects": rows})
+
+
+def membership(engine: Service, at: Parameters, request: AtFolder) -> Answer:  # noqa: ARG001
+    """The project of a folder, and what else may belong to it."""
+    return Answer(body=_membership_json(engine.desk.membership(request.cwd)))
+
+
+def join(engine: Service, at: Parameters, request: AtFolder) -> Answer:  # noqa: ARG001
+    """Let a folder share the memories of the projects that it may belong to: the user's word, never an agent's."""
+    return Answer(body=_membership_json(engine.desk.join(request.cwd)))
+
+
+def separate(engine: Service, at: Parameters, request: AtFolder) -> Answer:  # noqa: ARG001
+    """Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares."""
+    return Answer(body=_membership_json(engine.desk.separate(request.cwd)))
+
+
+def _membership_json(found: Membership) -> dict[str, object]:
+    return {"project": encode(found.project), "related": encode(found.related), "notice": found.notice}
 
 
 def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001

@@ -43,12 +43,18 @@ class Writing:
             redactor=parts.redactor,
             kinds=parts.kinds,
             settings=parts.settings.current().capture,
+            identify=self._project_of,
             session_of=made_of.sessions.load,
             reader=_reader(parts),
         )
         self.memories = Memories(parts=parts, projects=made_of.projects, capture=self.capture)
         self.care = Care(parts, settle=made_of.settle)
         self.review = Review(parts, memories=self.memories, show=self._show, changed=made_of.changed)
+
+    def _project_of(self, cwd: str) -> ProjectRecord:
+        """The project that what is learned in `cwd` belongs to; known from now on, so that no other folder gets its name."""
+        projects = self._made_of.projects
+        return projects.register(projects.membership(cwd).project)
 
     def follow_settings(self) -> None:
         """Capture by the settings of now: a changed file holds without a restart."""

@@ -20,7 +20,7 @@ from tacit.app.desk.series import Charts
 from tacit.app.desk.verdicts import Verdict, Verdicts
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
-from tacit.app.projects import Projects
+from tacit.app.projects import Membership, Projects
 from tacit.model.changes import Change
 from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation
@@ -68,6 +68,7 @@ class Desk:
         self._parts = parts
         self.feed = feed
         self._store = parts.store
+        self._projects = projects
         self._memories = memories
         self._review = review
         self._settle = settle
@@ -143,6 +144,10 @@ class Desk:
         ]
         return tuple(sorted(found, key=lambda one: (one.project.name, one.project.id)))
 
+    def membership(self, cwd: str) -> Membership:
+        """The project of a folder, and what else may belong to it."""
+        return self._projects.membership(cwd)
+
     def stored(self) -> StoreStats:
         """Counts of what is stored; cheap."""
         return self._store.stats()
@@ -158,6 +163,18 @@ class Desk:
         return next((one.memory for one in versions if one.at_ms <= at_ms), None)
 
     # --- changing
+
+    def join(self, cwd: str) -> Membership:
+        """Let a folder share the memories that may belong to it; see `Projects.join`."""
+        joined = self._projects.join(cwd)
+        self._changed()
+        return joined
+
+    def separate(self, cwd: str) -> Membership:
+        """Keep a folder apart, or take it out of the project it shares; see `Projects.separate`."""
+        separated = self._projects.separate(cwd)
+        self._changed()
+        return separated
 
     def supersede(
         self, memory: Memory, content: str, *, kind: str | None, when: str | None, scope: Scope | None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.app.parts import Parts
-from tacit.app.signals import announced_name
+from tacit.app.projects import announced_name, told_name
 from tacit.app.transfer.cleared import without_records
 from tacit.app.transfer.versions import versions_of
 from tacit.app.trial.records import seen_name as errors_name
@@ -194,7 +194,12 @@ class Purging:
         return self._stored(name(key.host, key.session_id) for key in keys for name in _OF_SESSION)
 
     def _noted_of(self, project: ProjectRecord) -> list[str]:
-        names = [f"init:{project.id}", f"languages:{project.id}", announced_name(project.id)]
+        names = [
+            f"init:{project.id}",
+            f"languages:{project.id}",
+            announced_name(project.id),
+            told_name(project.id),
+        ]
         names += [errors_name(project.id), *followed_names(self._store, project.id)]
         for scope in self._scopes_of(project).scopes:
             names += [rejected_name(scope), pending_name(str(scope))]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tacit.late_pattern import late_pattern
-from tacit.session.projects import git_folders
+from tacit.session.projects import find_checkout
 
 MAX_COMMITS = 300
 MAX_OBJECT_BYTES = 200_000
@@ -46,11 +46,10 @@ class Commit:
 
 def head_of(root: Path) -> Head | None:
     """Where the work tree at `root` stands; None outside a repository or before its first commit."""
-    found = git_folders(root)
-    if found is None or found[0] != root:
+    found = find_checkout(root)
+    if found is None or found.root != root or found.own is None or found.common is None:
         return None
-    shared = found[1]
-    own = _own_folder(root / ".git")
+    own, shared = found.own, found.common
     try:
         text = (own / "HEAD").read_text("utf-8", "replace").strip()
         name = text.removeprefix("ref:").strip()
@@ -73,13 +72,6 @@ def walk(head: Head, *, most: int = MAX_COMMITS) -> Iterator[Commit]:
         if not commit.parents:
             return
         at = commit.parents[0]
-
-
-def _own_folder(dot_git: Path) -> Path:
-    if dot_git.is_dir():
-        return dot_git
-    text = dot_git.read_text("utf-8", "replace").strip()
-    return (dot_git.parent / text.removeprefix("gitdir:").strip()).resolve()
 
 
 def _resolve(shared: Path, own: Path, name: str) -> str:
