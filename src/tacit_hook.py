@@ -22,6 +22,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket
+    from collections.abc import Callable
     from typing import NoReturn
 
     Reply = tuple[int, dict[str, str], bytes]  # status, headers by lower-case name, body
@@ -79,28 +80,46 @@ class Home:
             os.makedirs(path, 0o700, exist_ok=True)
         return path
 
+    def owned(self) -> bool:
+        """Whether home and `run/` are ours, as far as they are there, and nobody else can put anything into them."""
+        return self._ours(self.root, os.stat) and self._ours(self.at("run"), os.lstat)
+
     def trusted(self) -> bool:
-        """Whether the socket's folder is ours alone; below /tmp another user could have made it."""
-        if not self.shared or not os.path.lexists(os.path.dirname(self.socket)):
+        """Whether whoever listens on the socket can only be ours; below /tmp another user could have made its folder."""
+        return self.owned() and (not self.shared or self._ours(os.path.dirname(self.socket), os.lstat, 0o077))
+
+    def _ours(self, folder: str, look: Callable[[str], os.stat_result], mask: int = 0o022) -> bool:
+        if not os.path.lexists(folder):
             return True
-        found = os.lstat(os.path.dirname(self.socket))
-        return found.st_mode & 0o170077 == 0o040000 and found.st_uid == os.getuid()
+        found = look(folder)  # the home may be a link: what counts is whose folder it leads to
+        return found.st_mode & (0o170000 | mask) == 0o040000 and found.st_uid == os.getuid()
 
 
 def note(home: Home, sign: str, text: str) -> None:
-    """Add a line to the hook's log and a character to its counter. Never fails, never quotes a payload."""
+    """Add a line to the hook's log and a character to its counter. Never fails or waits, never quotes a payload."""
     try:
+        if not home.owned():
+            return
         path = os.path.join(home.folder("log"), "hook.log")
         if os.path.exists(path) and os.stat(path).st_size > MAX_LOG_BYTES:
             os.replace(path, path + ".1")
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = f"{stamp} {os.getpid()} {text}\n".encode("utf-8", "replace")
         for name, data in ((path, line), (home.at("log", "hook.count"), sign.encode())):
-            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            handle = open_log(name, os.O_APPEND)
             os.write(handle, data)
             os.close(handle)
     except OSError:
         pass
+
+
+def open_log(path: str, how: int) -> int:
+    """Open a log file to write; raises OSError for anything that could wait for a reader, such as a FIFO."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | how, 0o600)
+    if os.fstat(handle).st_mode & 0o170000 == 0o100000:
+        return handle
+    os.close(handle)
+    raise OSError(f"{path} is no regular file")
 
 
 def write_all(data: bytes) -> None:
@@ -156,7 +175,7 @@ def exchange(home: Home, path: str, body: bytes, until: float, headers: tuple[st
     import _socket
 
     if not home.trusted():
-        raise Garbled("the socket's folder is open to others")
+        raise Garbled("the home or its socket's folder is another user's or open to others")
     lines = (f"POST {path} HTTP/1.1", "Host: tacit", f"Content-Length: {len(body)}", "Connection: close",
              f"X-Tacit-Version: {VERSION}", *headers, "", "")  # fmt: skip
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -240,11 +259,13 @@ def start_daemon(home: Home, *, succeed: bool = False) -> bool:
     Raises:
         OSError: if the home cannot be written.
     """
+    if not home.owned():
+        return False
     home.folder("log")
     run = home.folder("run")
     lock = os.open(os.path.join(run, "start.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     daemon = os.open(os.path.join(run, "daemon.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    young = time.time() - os.fstat(lock).st_mtime < BIRTH_PAUSE_S
+    young = 0 <= time.time() - os.fstat(lock).st_mtime < BIRTH_PAUSE_S  # below 0: the clock was set back
     try:
         if not take(lock) or not (succeed or take(daemon)):
             return True
@@ -300,7 +321,10 @@ def spawn(home: Home, python: str, lock: int) -> None:
             os._exit(0)
         out = home.at("log", "daemon.out")
         fresh = os.O_TRUNC if os.path.exists(out) and os.stat(out).st_size > MAX_LOG_BYTES else os.O_APPEND
-        log = os.open(out, os.O_WRONLY | os.O_CREAT | fresh, 0o600)
+        try:
+            log = open_log(out, fresh)
+        except OSError:
+            log = os.open(os.devnull, os.O_WRONLY)
         kept = os.dup2(lock, 20)  # above the handles that are moved next
         for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (log, 1), (log, 2), (kept, 3)):
             os.dup2(source, target)
@@ -317,9 +341,9 @@ def upgrade(home: Home, theirs: str) -> None:
     if not theirs or version_key(theirs) >= version_key(VERSION):
         return
     mark = home.at("run", "upgrade")
-    if os.path.exists(mark) and time.time() - os.stat(mark).st_mtime < UPGRADE_PAUSE_S:
+    if os.path.exists(mark) and 0 <= time.time() - os.stat(mark).st_mtime < UPGRADE_PAUSE_S:
         return
-    os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
+    os.close(open_log(mark, 0))
     os.utime(mark)
     try:
         exchange(home, "/stop", b"", time.monotonic() + 0.5)
@@ -332,6 +356,8 @@ def run_hook(home: Home, host: str, event: str) -> None:
     """Answer one event."""
     began = time.monotonic()
     arm(home, host, deadline_ms("start"))
+    if not home.owned():
+        return  # nothing is read from another user's folder or left in it, a line in the log neither
     payload = read_all(MAX_PAYLOAD)
     if payload is None:
         note(home, "i", f"{host}: silent, payload above {MAX_PAYLOAD} bytes")
@@ -371,8 +397,15 @@ def arm(home: Home, host: str, allowed_ms: int) -> None:
     signal = __import__("_signal")  # the module below `signal`, which would load `enum`
 
     def leave(*_: object) -> NoReturn:
-        note(home, "d", f"{host}: silent, stopped by the watchdog")
-        os._exit(0)
+        # A log can hang too. So this process leaves first, and a child of it, which holds nothing of the host's, writes.
+        try:
+            if os.fork() == 0:
+                os.closerange(0, 1024)
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.setitimer(signal.ITIMER_REAL, 1.0)
+                note(home, "d", f"{host}: silent, stopped by the watchdog")
+        finally:
+            os._exit(0)
 
     signal.signal(signal.SIGALRM, leave)
     signal.setitimer(signal.ITIMER_REAL, allowed_ms / 1000 + 0.25)

@@ -93,6 +93,7 @@ def gather(cwd: Path, *, recent: int) -> Facts:
     from tacit import __version__
     from tacit.cli.surroundings import current
     from tacit.config.layers import read_settings
+    from tacit.errors import StoreReadOnly
     from tacit.session.projects import identify_project
 
     place = current()
@@ -114,6 +115,10 @@ def gather(cwd: Path, *, recent: int) -> Facts:
         "warnings": told["warnings"],
     }
     read = read_settings(place.home, Path(identify_project(str(cwd.absolute())).root))
+    try:
+        place.home.check_owner()
+    except StoreReadOnly as error:
+        facts["warnings"].append(f"{error.message} {error.hint}")
     if place.home.root.exists() and not os.access(place.home.root, os.W_OK | os.X_OK):
         facts["warnings"].append(
             f"The home {place.home.root} cannot be written: `tacit doctor` says what to do."

@@ -6,6 +6,8 @@ Never opens the database, never follows a link into a folder of another user.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -13,11 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.errors import InvalidSetting, StoreReadOnly
+from tacit.errors import InvalidSetting, StoreFull, StoreReadOnly
 
 HOME_VARIABLE = "TACIT_HOME"
 MAX_SOCKET_BYTES = 100
 """macOS allows 104 bytes for a socket path and Linux 108, both with the closing NUL."""
+
+START_BYTES = 256 * 1024
+"""What a daemon writes until it answers: its facts, its log, the shared memory of the database."""
 
 _PRIVATE = 0o700
 
@@ -135,6 +140,7 @@ class Home:
         Raises:
             StoreReadOnly: naming the folder that cannot be made, written or trusted, and what to do.
         """
+        self.check_owner()
         for folder in self._folders():
             _make_private(folder)
         if not os.access(self.root, os.W_OK | os.X_OK):
@@ -148,21 +154,69 @@ class Home:
                 hint=f"Remove it, or set {HOME_VARIABLE} to a path shorter than 80 characters.",
             )
 
+    def check_owner(self) -> None:
+        """See that the home and `run/` are this user's, as far as they are there.
+
+        A home may be a link, but not into a folder of another user, who could put another daemon in its place and read what
+        hooks send. One of this user's that others may write to is closed by `ensure`.
+
+        Raises:
+            StoreReadOnly: naming the folder, and what to do.
+        """
+        for folder in (self.root, self.run_dir):
+            try:
+                found = folder.stat()
+            except OSError:
+                continue  # not there yet, or a dangling link, which nobody can fill without being met here again
+            if found.st_uid != os.getuid():
+                link = f" It is a link to {folder.resolve()}." if folder.is_symlink() else ""
+                raise StoreReadOnly(
+                    f"{folder} belongs to another user (uid {found.st_uid}).{link}",
+                    hint=f"Set {HOME_VARIABLE} to a folder of your own, or remove the link.",
+                )
+
     def socket_is_private(self) -> bool:
         """Whether the socket's folder is a real folder of this user that nobody else may enter."""
-        try:
-            found = self.socket.parent.lstat()
-        except OSError:
-            return False
-        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+        return _is_private(self.socket.parent)
 
     def socket_can_be_trusted(self) -> bool:
-        """Whether what listens on the socket can only be this user's: its folder is private, or there is none.
+        """Whether what listens on the socket can only be this user's: home, `run/` and the socket's folder are.
 
-        Below /tmp somebody else may have made the folder, to answer in the daemon's place.
+        Below /tmp somebody else may have made the folder, to answer in the daemon's place; so may the owner of another home.
         """
+        try:
+            self.check_owner()
+        except StoreReadOnly:
+            return False
         folder = self.socket.parent
-        return folder == self.run_dir or self.socket_is_private() or not os.path.lexists(folder)
+        if folder != self.run_dir and os.path.lexists(folder) and not _is_private(folder):
+            return False
+        return _is_closed(self.run_dir)
+
+    def check_space(self) -> None:
+        """See that a daemon has room to start, by writing a file and removing it.
+
+        Raises:
+            StoreFull: if there is none.
+        """
+        probe = self.run_dir / f".space-{os.getpid()}"
+        try:
+            handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                left = START_BYTES
+                while left > 0:
+                    left -= os.write(handle, bytes(min(left, 65_536)))
+            finally:
+                os.close(handle)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise StoreFull(
+                    f"No space is left for {self.root}; nothing was stored.",
+                    hint="Free some space, then try again.",
+                ) from error
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink()
 
     def environment(self) -> dict[str, str]:
         """The variables of this process with TACIT_HOME naming this home, for a program that is started on its behalf."""
@@ -171,6 +225,25 @@ class Home:
     def _folders(self) -> tuple[Path, ...]:
         below = (self.run_dir, self.index_dir, self.spool_dir, self.start_dir, self.bin_dir)
         return (self.root, *below, self.log_file.parent, self.quarantine_dir, self.socket.parent)
+
+
+def _is_closed(folder: Path) -> bool:
+    """Whether nobody else can put anything into `folder`, if there is one; a link is none."""
+    if not os.path.lexists(folder):
+        return True
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
+def _is_private(folder: Path) -> bool:
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
 def _make_private(folder: Path) -> None:
@@ -187,6 +260,10 @@ def _make_private(folder: Path) -> None:
             hint=f"Move the file away, or set {HOME_VARIABLE} to another folder.",
         ) from None
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreFull(
+                f"No space is left for {folder}.", hint="Free some space, then try again."
+            ) from error
         raise StoreReadOnly(
             f"The folder {folder} cannot be made: {error.strerror or error}.",
             hint=f"Make {folder.parent} writable, or set {HOME_VARIABLE} to a folder you own.",

@@ -223,6 +223,8 @@ def _write(home: Home, place: Place, text: str) -> tuple[SettingsWarning, ...]:
     part = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     part.parent.mkdir(parents=True, exist_ok=True)
     try:
+        if place.holder != "project_file":
+            part.touch(mode=0o600)
         part.write_text(HINT + text if new and place.holder != "project_file" else text, "utf-8")
         if place.holder == "project_file":
             notes = _notes_of_project(home, Path(place.name).expanduser(), part)
@@ -245,6 +247,7 @@ def _write(home: Home, place: Place, text: str) -> tuple[SettingsWarning, ...]:
 def _write_schema(file: Path) -> None:
     from tacit.config.reference import schema_text  # noqa: PLC0415 - made of every room here, and seldom needed
 
+    file.touch(mode=0o600)
     file.write_text(schema_text(), "utf-8")
 
 

@@ -76,6 +76,7 @@ class DaemonClient:
         return status, value
 
     def _check_folder(self) -> None:
+        self.home.check_owner()
         if not self.home.socket_can_be_trusted():
             raise DaemonUnavailable(
                 f"The socket folder {self.home.socket.parent} belongs to someone else or is open to others.",
@@ -104,6 +105,7 @@ class DaemonClient:
             self.stop(timeout_s=max(1.0, until - time.monotonic()))
         self.home.ensure()
         while time.monotonic() < until:
+            self.home.check_space()
             self._start()
             pause = time.monotonic() + 1.0
             while time.monotonic() < min(pause, until):

@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Semaphore, Thread
+from typing import Literal
 
 import httptools
 
@@ -39,7 +40,16 @@ HEALTH = b"GET /health"
 HEAD_S = 1.0
 """A client that connects and says nothing for so long is the ASGI server's."""
 
+AT_ONCE_S = 0.02
+"""So long a thread of the door waits for the rest of a request; a hook sends all of it before it is accepted."""
+REQUEST_S = 2.0
+"""What a request may take in all, once it has begun. No hook waits longer for its answer."""
+MOST_SLOW = 64
+"""So many clients may be slow at once; the door closes on the next."""
+
 READ_BYTES = 1 << 18
+
+State = Literal["complete", "foreign", "broken", "unfinished"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -69,6 +79,48 @@ class _Asked:
         self.complete = True
 
 
+class _Request:
+    """One connection, and what came of its request so far."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.head = b""
+        self.asked = _Asked()
+        self._parser = httptools.HttpRequestParser(self.asked)
+
+    def read(self, *, until: float) -> State:
+        """Read on until then (monotonic seconds).
+
+        Returns:
+            `complete`; `foreign`: it is the ASGI server's, and nothing was read; `broken`: the client left or speaks no
+            HTTP; `unfinished`: the time is over, and reading may go on.
+        """
+        try:
+            if not self.head:
+                self._wait(until)
+                head = self.connection.recv(len(HEAD), socket.MSG_PEEK)
+                if head not in (HEAD, HEALTH):
+                    return "foreign"
+                self.head = head
+            while not self.asked.complete:
+                self._wait(until)
+                data = self.connection.recv(READ_BYTES)
+                if not data:
+                    return "broken"
+                self._parser.feed_data(data)
+        except TimeoutError:
+            return "unfinished"
+        except (OSError, httptools.HttpParserError):
+            return "broken" if self.head else "foreign"
+        return "complete"
+
+    def _wait(self, until: float) -> None:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.connection.settimeout(left)
+
+
 class Door:
     """Threads that accept connections of one bound socket."""
 
@@ -87,6 +139,7 @@ class Door:
         self._over = Event()
         self._lock = Lock()
         self._busy = 0
+        self._slow = Semaphore(MOST_SLOW)
         self._threads = [
             Thread(target=self._run, name=f"tacit-hook-{number}", daemon=True) for number in range(threads)
         ]
@@ -131,19 +184,43 @@ class Door:
             self._busy += change
 
     def _serve(self, connection: socket.socket) -> None:
-        connection.settimeout(HEAD_S)
+        """Answer who has said all at once; whoever has not waits on a thread of its own, and keeps nobody else waiting."""
+        request = _Request(connection)
+        state = request.read(until=time.monotonic() + AT_ONCE_S)
+        if state == "unfinished" and self._slow.acquire(blocking=False):
+            self._count(1)
+            Thread(target=self._serve_slowly, args=(request,), name="tacit-hook-slow", daemon=True).start()
+        elif state == "unfinished" and request.head:
+            connection.close()
+        else:
+            self._finish(request, state)
+
+    def _serve_slowly(self, request: _Request) -> None:
         try:
-            head = connection.recv(len(HEAD), socket.MSG_PEEK)
-        except OSError:
-            head = b""
-        if head not in (HEAD, HEALTH):
+            state = request.read(until=time.monotonic() + HEAD_S) if not request.head else "unfinished"
+            if state == "unfinished" and request.head:
+                state = request.read(until=time.monotonic() + REQUEST_S)
+            self._finish(request, state)
+        # A boundary: see `_run`.
+        except Exception:  # noqa: BLE001
+            self._parts.counters.add("errors")
+            _LOG.exception("a slow connection failed")
+            request.connection.close()
+        finally:
+            self._slow.release()
+            self._count(-1)
+
+    def _finish(self, request: _Request, state: State) -> None:
+        connection = request.connection
+        if state == "foreign" or (state == "unfinished" and not request.head):
             self._hand_over(connection)
             return
         # The client waits for the end of the connection; what follows an answer begins after that.
         with answering(), connection, contextlib.suppress(OSError):
-            asked = _read(connection)
-            if asked is not None:
-                connection.sendall(self._health(asked) if head == HEALTH else self._reply(asked))
+            if state == "complete":
+                connection.settimeout(HEAD_S)
+                asked = request.asked
+                connection.sendall(self._health(asked) if request.head == HEALTH else self._reply(asked))
 
     def _health(self, asked: _Asked) -> bytes:
         self._parts.counters.add("requests")
@@ -172,21 +249,6 @@ class Door:
         counters.add("injections" if text else "silences")
         body = text.encode("utf-8", "replace")
         return _bytes(200, text_headers(body), body)
-
-
-def _read(connection: socket.socket) -> _Asked | None:
-    """The whole request; None when the client left or speaks no HTTP."""
-    asked = _Asked()
-    parser = httptools.HttpRequestParser(asked)
-    while not asked.complete:
-        data = connection.recv(READ_BYTES)
-        if not data:
-            return None
-        try:
-            parser.feed_data(data)
-        except httptools.HttpParserError:
-            return None
-    return asked
 
 
 def _bytes(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes:

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -39,7 +39,7 @@ class Place:
         self.path = folder / "d.sock"
         self.bound = socket.socket(socket.AF_UNIX)
         self.bound.bind(str(self.path))
-        self.bound.listen(8)
+        self.bound.listen(64)
         self.handed: list[socket.socket] = []
         engine = EngineDouble(answer)
         self.parts = DaemonParts(
@@ -196,3 +196,49 @@ def test_closing_waits_for_what_is_being_answered(tmp_path: Path) -> None:
         go.set()
         asking.join(30)
     assert replies == [b"done"]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"POST /hook/x HTTP/1.1\r\n", b"POST /hook/x HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"]
+)
+def test_many_slow_clients_keep_no_hook_waiting(tmp_path: Path, sent: bytes) -> None:
+    """A client that says half a request, or nothing, takes no thread away from the others."""
+    released = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        while not released.wait(0.3):
+            try:
+                connection.sendall(b"X" if sent else b"")
+            except OSError:
+                return
+
+    with place(tmp_path, lambda *_: "text") as made:
+        slow = [made.connect() for _ in range(40)]
+        threads = [threading.Thread(target=drip, args=(each,), daemon=True) for each in slow]
+        for each, thread in zip(slow, threads, strict=True):
+            each.sendall(sent)
+            thread.start()
+        order: list[str] = []
+        status, _, text = made.post("claude-code", b"{}")
+        order.append("hook")
+        assert (status, text) == (200, b"text")
+        if sent:  # and none of them is waited for without end
+            for each in slow:
+                with suppress(ConnectionError):
+                    assert each.recv(1) == b""
+            order.append("slow")
+        assert order[0] == "hook"
+        released.set()
+        for each in slow:
+            each.close()
+
+
+def test_a_request_that_comes_in_pieces_is_answered(tmp_path: Path) -> None:
+    with place(tmp_path, lambda *_: "text") as made, closing(made.connect()) as connection:
+        for piece in (b"POST /hook/x HTTP/1.1\r\n", b"Content-Length: 2\r\n\r\n", b"{", b"}"):
+            connection.sendall(piece)
+            time.sleep(0.1)
+        data = b""
+        while part := connection.recv(65536):
+            data += part
+        assert data.endswith(b"text")

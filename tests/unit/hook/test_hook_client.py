@@ -195,6 +195,28 @@ def test_a_daemon_that_dies_at_birth_gets_one_successor_and_then_a_pause(home, s
     assert born.read_text().split() == ["born"] * 4
 
 
+@pytest.mark.parametrize("died", [b"starting", b"starting again"])
+def test_a_clock_that_was_set_back_keeps_no_daemon_from_starting(home, stillborn, died):
+    hook, born = stillborn
+    lock = home / "run" / "start.lock"
+    lock.parent.mkdir(parents=True, mode=0o700)
+    lock.write_bytes(died)
+    os.utime(lock, (time.time() + 86_400, time.time() + 86_400))
+    run(home, PROMPT, hook=hook)
+    assert born.exists()
+    assert lock.stat().st_mtime < time.time() + 3_600, "from now on the pause is measured again"
+
+
+def test_an_upgrade_that_a_later_clock_noted_does_not_keep_an_old_daemon(home, serve):
+    daemon = serve(http(b"", headers="x-tacit-version: 0.0.1\r\n"))
+    mark = home / "run" / "upgrade"
+    mark.touch()
+    os.utime(mark, (time.time() + 86_400, time.time() + 86_400))
+    run(home, PROMPT)
+    assert any(asked.startswith(b"POST /stop") for asked in daemon.asked)
+    assert mark.stat().st_mtime < time.time() + 3_600
+
+
 def test_a_start_has_a_longer_deadline(home, serve):
     daemon = serve(http(b""))
     run(home, START)
@@ -463,6 +485,75 @@ def test_without_arguments_or_with_strange_ones_nothing_happens(home, serve):
     for argument in ("", "a/b", "../../x", "é", "x" * 100, "--help", ".", "-"):
         assert run(home, PROMPT, argument).stdout == b""
     assert daemon.asked == []
+
+
+@pytest.mark.parametrize(
+    "name", ["log/hook.log", "log/hook.count", "log/daemon.out", "run/upgrade", "run/start.lock"]
+)
+@pytest.mark.parametrize("payload", [START, PROMPT, STOP])
+def test_a_fifo_in_the_place_of_a_file_hangs_no_hook_and_no_host(home, stillborn, name, payload):
+    """Nobody reads it: opening it to write would wait for ever, in the hook or in what it leaves behind."""
+    hook, _ = stillborn
+    for folder in ("log", "run"):
+        (home / folder).mkdir(parents=True, mode=0o700)
+    os.mkfifo(home / name)
+    assert run(home, payload, hook=hook).stdout == b""
+
+
+@pytest.mark.parametrize("name", ["log/hook.log", "log/hook.count"])
+def test_the_watchdog_ends_a_hook_whose_log_nobody_reads(home, lonely, name):
+    (home / "log").mkdir(parents=True)
+    os.mkfifo(home / name)
+    command = [sys.executable, "-I", "-S", "-E", str(lonely), "claude-code"]
+    environ = {"PATH": "/nowhere", "TACIT_HOME": str(home), "TACIT_HOOK_DEADLINE_MS": "200"}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.read() == b"", "its input never ends, and nothing of it keeps its output open"
+        assert process.wait(timeout=50) == 0
+
+
+def other_users(folder: Path, uid: int = 65_534) -> Path:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, uid, uid, follow_symlinks=False)
+    return folder
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files to another user")
+@pytest.mark.parametrize("whose", ["home", "run"])
+@pytest.mark.parametrize("event", [START, PROMPT, STOP])
+def test_nothing_is_sent_to_or_taken_from_another_users_folder(tmp_path, home, whose, event):
+    real = tmp_path / "theirs"
+    daemon = FakeDaemon(real, http(b"PWNED"))
+    write_start(real, "/w/a/b", {"claude-code": "PWNED"})
+    other_users(real if whose == "home" else real / "run")
+    home.symlink_to(real)
+    try:
+        assert run(home, event).stdout == b""
+        assert daemon.asked == []
+        assert not (real / "log").exists()
+        assert not (real / "spool").exists()
+        assert daemons_of(home) == []
+    finally:
+        daemon.close()
+
+
+def test_a_home_that_everybody_may_change_is_not_trusted(home, serve):
+    daemon = serve(http(b"PWNED"))
+    for folder in (home, home / "run"):
+        folder.chmod(0o777)
+        assert run(home, PROMPT).stdout == b""
+        folder.chmod(0o700)
+    assert daemon.asked == []
+    assert run(home, PROMPT).stdout == b"PWNED"
+
+
+def test_a_home_that_is_a_link_to_a_folder_of_the_same_user_works(tmp_path, home):
+    real = tmp_path / "elsewhere"
+    daemon = FakeDaemon(real, http(b"mine"))
+    home.symlink_to(real)
+    assert run(home, PROMPT).stdout == b"mine"
+    daemon.close()
 
 
 def test_a_socket_folder_of_somebody_else_is_not_trusted(tmp_path, lonely):

@@ -243,6 +243,7 @@ def schema(
         return
     target = current().home.config_file.with_name(SCHEMA_FILE)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target.touch(mode=0o600)
     target.write_text(schema_text(), "utf-8")
     if as_json:
         print_json({"file": str(target)})

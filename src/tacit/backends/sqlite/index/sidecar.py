@@ -68,7 +68,8 @@ def write_sidecar(folder: Path, key: SidecarKey, data: Sidecar) -> bool:
     target = key.path(folder)
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with partial.open("wb") as file:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
             _write(file.fileno(), _header(key, data.change, arrays), arrays)
         partial.replace(target)
     except OSError:
