@@ -297,6 +297,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/here": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The project of a folder, and what else may belong to it. */
+        get: operations["get_projects_here"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a folder share the memories of the projects that it may belong to: the user's word, never an agent's. */
+        post: operations["post_projects_join"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/separate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares. */
+        post: operations["post_projects_separate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/kinds": {
         parameters: {
             query?: never;
@@ -1845,6 +1896,17 @@ export interface components {
             error: string;
         };
         /**
+         * FolderProject
+         * @description The project of a folder, and what else may belong to it. `notice` is what the user has not answered yet, or empty.
+         */
+        FolderProject: {
+            project: components["schemas"]["ProjectRecord"];
+            /** Related */
+            related: components["schemas"]["Related"][];
+            /** Notice */
+            notice: string;
+        };
+        /**
          * FoundMemory
          * @description A memory as an answer hands it over.
          */
@@ -2533,7 +2595,16 @@ export interface components {
         };
         /**
          * ProjectRecord
-         * @description A project the store has seen. `links` are projects whose memories it may read.
+         * @description A project the store has seen.
+         *
+         *     Args:
+         *         id: its name in scopes; never changes.
+         *         root: where it was last worked in; "" = imported, nobody has worked in it here.
+         *         remote: the repository that its git remote names, or "".
+         *         links: projects whose memories it may read.
+         *         key: what it is known by, `remote:...` or `path:...`; "" = stored by an earlier version, or imported.
+         *         folders: repositories on this machine that share it: the main folder of each.
+         *         apart: folders of which the user said that they do not share it.
          */
         ProjectRecord: {
             /** Id */
@@ -2557,6 +2628,21 @@ export interface components {
              * @default []
              */
             links: string[];
+            /**
+             * Key
+             * @default
+             */
+            key: string;
+            /**
+             * Folders
+             * @default []
+             */
+            folders: string[];
+            /**
+             * Apart
+             * @default []
+             */
+            apart: string[];
         };
         /**
          * ProjectRow
@@ -2874,6 +2960,25 @@ export interface components {
              * @default 0.8
              */
             older?: number;
+        };
+        /**
+         * Related
+         * @description Memories that a folder does not see and may belong to it.
+         *
+         *     Args:
+         *         project: whose they are.
+         *         former: True: an earlier version kept them for several projects under one name; False: the git remote is the same.
+         *         declined: the user said that they are not this folder's.
+         *         text: what the user is told, one or two sentences.
+         */
+        Related: {
+            project: components["schemas"]["ProjectRecord"];
+            /** Former */
+            former: boolean;
+            /** Declined */
+            declined: boolean;
+            /** Text */
+            text: string;
         };
         /**
          * Relation
@@ -4982,6 +5087,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Projects"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_projects_here: {
+        parameters: {
+            query: {
+                /** @description working folder */
+                cwd: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderProject"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_projects_join: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AtFolder"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderProject"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_projects_separate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AtFolder"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderProject"];
                 };
             };
             "4XX": components["responses"]["Problem"];
