@@ -32,7 +32,7 @@ PYTHON = ""  # the launcher's copy names the interpreter that has `tacit`; "" = 
 
 MAX_PAYLOAD, MAX_REPLY, MAX_LOG_BYTES = 8 << 20, 64 << 20, 512 << 10
 START_DEADLINE_MS, DEADLINE_MS = 1500, 800
-MCP_START_S, MCP_TIMEOUT_S, MCP_HOOK_TIMEOUT_S = 10.0, 60.0, 2.0
+MCP_START_S, MCP_TIMEOUT_S = 10.0, 60.0
 MCP_AT_ONCE = 16  # further calls wait for one another
 UPGRADE_PAUSE_S, BIRTH_PAUSE_S = 600.0, 5.0
 
@@ -564,7 +564,6 @@ class Pipe:
         """The line that answers `line`; b"" for notifications."""
         import json
 
-        hook = b'"hook"' in line and b'"tools/call"' in line
         answer: dict[str, object] = {"jsonrpc": "2.0", "id": None}
         try:
             message = json.loads(line)
@@ -573,12 +572,11 @@ class Pipe:
             answer["error"] = {"code": -32700, "message": "No JSON-RPC message."}
             return json.dumps(answer).encode()
         try:
-            return self.forward(line, method, MCP_HOOK_TIMEOUT_S if hook else MCP_TIMEOUT_S)
+            return self.forward(line, method, MCP_TIMEOUT_S)
         except (OSError, ValueError, KeyError, TypeError) as error:
             note(self.home, "m", f"mcp: {type(error).__name__}: {error}")
         lost = {"code": -32000, "message": "Tacit's memory cannot be reached; `tacit doctor` says why."}
-        silence = {"content": [{"type": "text", "text": "{}"}], "isError": False}
-        answer.update({"result": silence} if hook else {"error": lost})  # nobody sees an error for a hook
+        answer["error"] = lost
         return b"" if answer["id"] is None else json.dumps(answer).encode()
 
     def forward(self, line: bytes, method: str, timeout_s: float) -> bytes:

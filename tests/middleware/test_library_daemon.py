@@ -10,6 +10,7 @@ import pytest
 from tacit import InjectionResult, Tacit
 from tacit.daemon.client import DaemonClient
 from tacit.errors import NotFound
+from user_voice import user_token
 
 pytestmark = pytest.mark.slow
 RULE = "Run make lint before every commit."
@@ -26,7 +27,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_a_program_asks_the_daemon_and_goes_on_without_it(home: Path) -> None:
-    with Tacit.connect(home, cwd=home.parent) as memory:
+    with Tacit.connect(home, cwd=home.parent, token=user_token(home)) as memory:
         (stored,) = memory.remember(RULE, when="commit")  # starts the daemon
         assert stored.change == "add"
         found = memory.recall("make lint before commit")
@@ -55,7 +56,10 @@ def test_a_daemon_that_dies_takes_nothing_along_but_blocks(home: Path) -> None:
     from tacit.middleware import with_memory
 
     DaemonClient(home).ensure_running()
-    with Tacit.connect(home, cwd=home.parent, start=False) as memory, StubModel() as model:
+    with (
+        Tacit.connect(home, cwd=home.parent, start=False, token=user_token(home)) as memory,
+        StubModel() as model,
+    ):
         memory.remember(RULE, when="commit")
         bare = anthropic.Anthropic(api_key="k", base_url=model.url)
         ours = with_memory(bare, memory, session="dying", deadline_ms=10_000)

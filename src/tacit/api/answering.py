@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import DaemonUnavailable
+from tacit.model.memory import Speaker
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine as Service
@@ -26,9 +27,10 @@ def _no_recalls(engine: Service) -> AsyncIterator[bytes]:  # noqa: ARG001 - the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The path's parameters, by name, and what the process that serves knows: its numbers, its open streams."""
+    """The path's parameters, by name, who asks, and what the process that serves knows: its numbers, its open streams."""
 
     values: Mapping[str, str] = field(default_factory=dict[str, str])
+    speaker: Speaker = Speaker.AGENT
     counters: Callable[[], Mapping[str, float]] = _no_counters
     recalls: Callable[[Service], AsyncIterator[bytes]] = _no_recalls
 

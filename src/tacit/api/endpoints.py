@@ -41,6 +41,7 @@ class Endpoint:
         once: whether an `Idempotency-Key` is read.
         media_type: of the answer.
         ahead: whether somebody's turn waits for the answer, as for a hook's.
+        users: what the user alone may do here, in words; "" = everybody may ask.
     """
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -56,6 +57,7 @@ class Endpoint:
     once: bool = False
     media_type: str = "application/json"
     ahead: bool = False
+    users: str = ""
 
     @property
     def names_change(self) -> bool:
@@ -77,6 +79,8 @@ class Endpoint:
 _MEMORY = "/v1/memories/{id}"
 _TRACE = "/v1/traces/{id}"
 _SESSION = "/v1/sessions/{host}/{session_id}"
+_CHANGE = "change memories"
+_REVIEW = "decide what waits for review"
 
 
 def _group(name: str, *endpoints: Callable[[str], Endpoint]) -> tuple[Endpoint, ...]:
@@ -100,11 +104,11 @@ def _get(
 def _send(
     method: Literal["POST", "PUT", "PATCH"], path: str, request: type[BaseModel], handler: Handler, answers: str,
     *, statuses: tuple[int, ...] = (200,), matched: Literal["", "memory", "settings"] = "", must_match: bool = False,
-    once: bool = False, ahead: bool = False,
+    once: bool = False, ahead: bool = False, users: str = "",
 ) -> Callable[[str], Endpoint]:  # fmt: skip
     return lambda group: Endpoint(
         method=method, path=path, reads="body", request=request, handler=handler, answers=answers, group=group,
-        statuses=statuses, matched=matched, must_match=must_match, once=once, ahead=ahead,
+        statuses=statuses, matched=matched, must_match=must_match, once=once, ahead=ahead, users=users,
     )  # fmt: skip
 
 
@@ -129,23 +133,24 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/memories", ask.ListMemories, handlers.list_memories, "MemoryPage"),
         _get("/v1/search", asked.Search, desk.search, "Hits"),
         _get(_MEMORY, ask.AsOf, handlers.show, "OneMemory"),
-        _send("PUT", _MEMORY, asked.Replace, desk.replace, "OneMemory", matched="memory", must_match=True),
-        _send("PATCH", _MEMORY, ask.Edit, handlers.edit, "OneMemory", matched="memory"),
+        _send("PUT", _MEMORY, asked.Replace, desk.replace, "OneMemory", matched="memory", must_match=True,
+              users=_CHANGE),
+        _send("PATCH", _MEMORY, ask.Edit, handlers.edit, "OneMemory", matched="memory", users=_CHANGE),
         _delete(_MEMORY, ask.Forget, handlers.forget, "OneMemory", matched="memory"),
         _send("POST", f"{_MEMORY}/supersede", asked.Supersede, desk.supersede, "Changed", statuses=(201,),
-              matched="memory", once=True),
-        _send("POST", f"{_MEMORY}/merge", asked.MergeInto, desk.merge, "Changed", matched="memory"),
+              matched="memory", once=True, users=_CHANGE),
+        _send("POST", f"{_MEMORY}/merge", asked.MergeInto, desk.merge, "Changed", matched="memory", users=_CHANGE),
         _get(f"{_MEMORY}/history", ask.NoBody, handlers.history, "Versions"),
         _get(f"{_MEMORY}/relations", ask.NoBody, desk.relations, "Relations"),
         _get(f"{_MEMORY}/exposures", asked.Page, desk.exposures_of, "ExposurePage"),
         _send("POST", f"{_MEMORY}/feedback", ask.Feedback, handlers.feedback, "", statuses=(204,)),
         _get("/v1/graph", asked.AskGraph, desk.graph, "GraphView"),
         _get("/v1/changes", ask.ListChanges, handlers.changes, "ChangeLog"),
-        _send("POST", "/v1/purge", asked.Purge, purging.purge, "Purged"),
-        _send("POST", "/v1/undo", ask.Undo, handlers.undo, "Changed"),
+        _send("POST", "/v1/purge", asked.Purge, purging.purge, "Purged", users="remove memories for good"),
+        _send("POST", "/v1/undo", ask.Undo, handlers.undo, "Changed", users="take changes back"),
         _get("/v1/review", ask.ListReview, handlers.review_queue, "ReviewQueue"),
-        _send("POST", "/v1/review", ask.DecideAll, handlers.decide_all, "Decided"),
-        _send("POST", "/v1/review/{id}", ask.Decide, handlers.decide, "Changed"),
+        _send("POST", "/v1/review", ask.DecideAll, handlers.decide_all, "Decided", users=_REVIEW),
+        _send("POST", "/v1/review/{id}", ask.Decide, handlers.decide, "Changed", users=_REVIEW),
         _get("/v1/projects", ask.NoBody, desk.projects, "Projects"),
         _get("/v1/projects/here", ask.AtFolder, desk.membership, "FolderProject"),
         _send("POST", "/v1/projects/join", ask.AtFolder, desk.join, "FolderProject"),
@@ -179,7 +184,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Learning",
         _send("POST", "/v1/projects/init", ask.AtFolder, handlers.init_project, "Imported"),
         _get("/v1/transcripts", ask.FindTranscripts, handlers.transcripts, "Transcripts"),
-        _send("POST", "/v1/backfill", ask.Backfill, handlers.backfill, "CaptureReport"),
+        _send("POST", "/v1/backfill", ask.Backfill, handlers.backfill, "CaptureReport",
+              users="have past sessions learned from, since they count as your words"),
     ),
     *_group(
         "Settings",

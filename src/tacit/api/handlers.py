@@ -24,15 +24,19 @@ from tacit.model.scope import Scope
 from tacit.ports.store import MemoryFilter
 
 
-def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:  # noqa: ARG001 - one shape for all
-    """Store a statement: 201 with the changes, 200 when nothing was stored."""
+def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:
+    """Store a statement: 201 with the changes, 200 when nothing was stored.
+
+    It is the user's word with a personal token, from the page or a terminal; else an agent's, which waits unless `user_words` prove it.
+    """
     changes = engine.remember(
         request.content,
         kind=request.kind,
         scope=request.wanted_scope,
         when=request.when,
         cwd=request.cwd,
-        tier=request.trust,
+        speaker=at.speaker,
+        user_words=request.user_words,
         source=request.source,
         session=request.session.key if request.session is not None else None,
         pinned=request.pinned,
@@ -45,7 +49,7 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer: 
     )
 
 
-def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:  # noqa: ARG001
+def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:  # noqa: ARG001 - one shape for all
     """Ask the memory: the block, its memories, the trace. Silence is an empty block."""
     trial: dict[str, Any] = {}
     if request.threshold is not None or request.preset is not None:
@@ -145,7 +149,9 @@ def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer:
 
 def forget(engine: Service, at: Parameters, request: ask.Forget) -> Answer:
     """Retire a memory: it is never recalled again, its history stays."""
-    return Answer(body={"memory": memory_json(engine.forget(at["id"], reason=request.reason))})
+    return Answer(
+        body={"memory": memory_json(engine.forget(at["id"], reason=request.reason, speaker=at.speaker))}
+    )
 
 
 def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001

@@ -91,8 +91,10 @@ class Remember(Request):
     scope: ScopeText | None = Field(default=None, description="`universal`, `language:python`, `project:...`")
     when: str | None = Field(default=None, max_length=2000, description="when it applies, in words")
     cwd: Folder = Field(default="", description="working folder, for the project")
-    tier: Literal["user", "assistant", "tool", "import"] = Field(
-        default="user", description="who vouches for it"
+    user_words: str = Field(
+        default="",
+        max_length=4000,
+        description="for a caller without the user's authority: what they said of it, verbatim from one prompt",
     )
     source: str = Field(default="api", min_length=1, max_length=200, description="where it came from")
     session: SessionName | None = Field(default=None, description="the session it was said in")
@@ -106,11 +108,6 @@ class Remember(Request):
     def wanted_sensitivity(self) -> Sensitivity | None:
         """The level, or None for the default."""
         return Sensitivity.parse(self.sensitivity) if self.sensitivity else None
-
-    @property
-    def trust(self) -> TrustTier:
-        """The trust tier."""
-        return TrustTier[self.tier.upper()]
 
     @property
     def wanted_scope(self) -> Scope | None:

@@ -25,6 +25,8 @@ from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.problems import RequestRefused, problem, problem_of
 from tacit.api.stream import Streams
 from tacit.errors import InvalidInput, InvalidPayload, TacitError
+from tacit.model.memory import Speaker
+from tacit.safety.authority import require, speaker_of
 
 MAX_BODY_BYTES = 4_500_000
 """The longest content (1,000,000 characters) at four bytes each, and room for the rest."""
@@ -95,13 +97,19 @@ def _serve(
         asked = _checked(request, body, endpoint)
         values = {name: str(value) for name, value in request.path_params.items()}
         _check_path(values)
-        at = replace(process, values=values)
+        at = replace(process, values=values, speaker=admitted(request, asked))
         with matching(endpoint, engine, at, request.headers):
             if not endpoint.names_change:
                 return endpoint.handler(engine, at, asked)
             with engine.noting_changes() as written:
                 answer = endpoint.handler(engine, at, asked)
             return replace(answer, body={**answer.body, "change_id": written[-1] if written else None})
+
+    def admitted(request: Request, asked: BaseModel) -> Speaker:
+        speaker = speaker_of(request.scope)
+        trial = getattr(asked, "dry_run", False)
+        require(authorized=not endpoint.users or speaker is Speaker.USER or trial, what=endpoint.users)
+        return speaker
 
     async def serve(request: Request) -> Response:
         try:

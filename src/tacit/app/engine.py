@@ -32,7 +32,7 @@ from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.late_pattern import compile_waiting
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
-from tacit.model.memory import Memory, Sensitivity, TrustTier
+from tacit.model.memory import AGENT_SOURCES, BY_AGENT, Memory, Sensitivity, Speaker, TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -50,6 +50,7 @@ from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.recall.render import rendering
 from tacit.recall.replay import Replayed, replay
+from tacit.safety.authority import require
 
 if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.app.care.care import Care
@@ -281,7 +282,7 @@ class Engine:
         scope: Scope | None = None,
         when: str | Trigger | None = None,
         cwd: str = "",
-        tier: TrustTier = TrustTier.USER,
+        speaker: Speaker = Speaker.USER,
         source: str = "library",
         session: SessionKey | None = None,
         pinned: bool = False,
@@ -297,7 +298,7 @@ class Engine:
             scope: who may see it; None = the project around `cwd`, else universal.
             when: when it applies (`always`, `commit, path:src/**`, free words); None = read from the statement.
             cwd: folder whose project it belongs to.
-            tier: who vouches for it.
+            speaker: who states it, as the entry point knows it: the user's word is of the tier `user`, an agent's waits as `import`.
             source: where it came from, in one word.
             session: the session it was said in.
             pinned: packed first where a preset pins.
@@ -311,15 +312,19 @@ class Engine:
             RefusedByRedaction: if only a secret was left.
             RefusedByTrust: if an agent states something where incognito is on.
         """
-        if tier < TrustTier.USER and self._settings_at(cwd).privacy.incognito:
+        if speaker is Speaker.AGENT and self._settings_at(cwd).privacy.incognito:
             raise RefusedByTrust(
                 "Nothing is stored here: privacy.incognito is on.",
                 hint="Only the user's own commands store now.",
             )
         if sensitivity is Sensitivity.SESSION and session is None:
             session = self.agents.asking.only_session(cwd)
+        tier = TrustTier.USER
+        if speaker is Speaker.AGENT:
+            tier, pinned = TrustTier.IMPORT, False
+            source = source if source in AGENT_SOURCES else BY_AGENT
         quoted = (content, user_words, self._projects.of(cwd), session)
-        if user_words and tier < TrustTier.USER and self._writing().said_lately(*quoted):
+        if user_words and speaker is Speaker.AGENT and self._writing().said_lately(*quoted):
             tier = TrustTier.USER
             scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
             when = parse_when(when, maker="agent") if isinstance(when, str) and when.strip() else when
@@ -375,9 +380,21 @@ class Engine:
         self._starts.drop()
         return changed
 
-    def forget(self, id_or_prefix: str, *, reason: str = "forgotten") -> Memory:
-        """Stop recalling a memory and return what it was."""
-        forgotten = self._writing().memories.forget(self.show(id_or_prefix), reason=reason)
+    def forget(
+        self, id_or_prefix: str, *, reason: str = "forgotten", speaker: Speaker = Speaker.USER
+    ) -> Memory:
+        """Stop recalling a memory and return what it was.
+
+        Raises:
+            RefusedByTrust: if it is the user's and somebody else speaks.
+        """
+        memory = self.show(id_or_prefix)
+        users = memory.provenance.tier is TrustTier.USER
+        require(
+            authorized=speaker is Speaker.USER or not users,
+            what=f"end {memory.id}, which you said or confirmed",
+        )
+        forgotten = self._writing().memories.forget(memory, reason=reason)
         self._starts.drop()
         return forgotten
 

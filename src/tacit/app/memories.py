@@ -15,7 +15,7 @@ from tacit.capture.wording import kind_of
 from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.changes import Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import new_id
-from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
+from tacit.model.memory import AGENT_SOURCES, Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
@@ -90,6 +90,7 @@ class Memories:
             files=paths,
             pinned=pinned,
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
+            confirmed=tier is TrustTier.USER and source not in AGENT_SOURCES,
         )
         changes = self._capture.store_drafts([draft])
         refused = [c for c in changes if isinstance(c, Skip)]

@@ -19,6 +19,7 @@ from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.maker import LocalTriggers
+from tacit.safety.danger import danger_of
 from tacit.safety.lost_words import NOTHING_LOST, LostWords, lost_words
 from tacit.safety.redact import Redacts
 from tacit.safety.trust import may_store_as
@@ -26,6 +27,8 @@ from tacit.safety.trust import may_store_as
 MAX_CHARS = 2000
 """A statement of more characters is a document, not a memory."""
 _MAX_SPAN = 600
+_NO_ORDERS = frozenset({"digest", "todo", "error_pattern", "event", "outcome", "observation", "research"})
+"""Kinds that tell what was, and order nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +75,7 @@ class Preparer:
             importance=importance_of(draft, kind, self.judge),
             confidence=draft.confidence,
             trigger=self.maker.weighed(trigger, content, kind=kind.name),
-            status="quarantined" if self._doubted(draft) else ruling.status,
+            status="quarantined" if self._doubted(draft) or _must_wait(draft, content) else ruling.status,
             sensitivity=draft.sensitivity,
             entities=link_entities(content, files=files),
             files=files,
@@ -89,6 +92,15 @@ class Preparer:
     def redact(self, text: str, scope: Scope) -> str:
         """`text` without secrets and personal data, as the settings of `scope` say."""
         return self.redactor.at(scope).redact(text).text
+
+
+def _must_wait(draft: Draft, content: str) -> bool:
+    """Whether a statement waits for the user: they may not have said it themselves, or it would have agents do harm."""
+    if draft.doubtful:
+        return True
+    if draft.confirmed or draft.provenance.tier is not TrustTier.USER or draft.kind in _NO_ORDERS:
+        return False
+    return bool(danger_of(content))
 
 
 def checked_text(text: str, redactor: Redacts) -> str | Skip:

@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.late_pattern import late_pattern
+from tacit.model.ids import normalise_text
+from tacit.reading.prompts.voice import asks_about_text, other_language, own_text
 from tacit.reading.sentences import split_sentences
 
 _FENCE = late_pattern(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -83,13 +85,15 @@ PASTED_WORDS = 400
 class Sentence:
     """One sentence, `text` verbatim.
 
-    `lead` = it is the first one of the prompt; `item` = it stands in a list; `doubted` = a question about it follows.
+    `lead` = it is the first one of the prompt; `item` = it stands in a list; `doubted` = a question about it follows;
+    `own` = it is the user's own voice, not part of a text that they hand over.
     """
 
     text: str
     lead: bool = False
     item: bool = False
     doubted: bool = False
+    own: bool = True
 
 
 def pasted_document(text: str) -> bool:
@@ -105,6 +109,32 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def _sentences_of(text: str) -> tuple[Sentence, ...]:
+    said, places = _split(text)
+    kept = {sentence.text for sentence in _split(own_text(text))[0]}
+    marked = [replace(sentence, own=sentence.text in kept) for sentence in said]
+    return _with_doubts(_with_voices(marked, places, text), places)
+
+
+def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> list[Sentence]:
+    """Mark what may belong to a text that a sentence of the prompt asks about, or to one in another language's midst."""
+    marked = list(sentences)
+    # The whole prompt is looked at: a line in another language need not hold a sentence that was split off.
+    if any(other_language(line) for line in text.split("\n")) or any(
+        other_language(one.text) for one in marked
+    ):
+        return [replace(one, own=False) for one in marked]
+    for at, sentence in enumerate(sentences):
+        reach = asks_about_text(sentence.text)
+        if not reach:
+            continue
+        for other, place in enumerate(places):
+            if other != at and (reach == "all" or place > places[at]):
+                marked[other] = replace(marked[other], own=False)
+    return marked
+
+
+def _split(text: str) -> tuple[list[Sentence], list[int]]:
+    """Sentences, and the number of the paragraph that each stands in."""
     bare = _ELEMENT.sub("\n", _FENCE.sub("\n", text))
     found: list[Sentence] = []
     places: list[int] = []
@@ -119,12 +149,18 @@ def _sentences_of(text: str) -> tuple[Sentence, ...]:
             if sentence:
                 found.append(Sentence(text=sentence, lead=not found, item=item))
                 places.append(place)
-    return _with_doubts(found, places)
+    return found, places
 
 
 # Several extractors ask for the same prompts, each for all of a session's before the next one does.
 _sentences_of_short = lru_cache(maxsize=_PROMPTS)(_sentences_of)
 _sentences_of_long = lru_cache(maxsize=16)(_sentences_of)
+
+
+def in_own_voice(span: str, text: str) -> bool:
+    """Whether the words `span` of a prompt `text` are the user's own voice, not part of a text that they hand over."""
+    own = normalise_text(" ".join(one.text for one in spoken_sentences(text) if one.own and not one.doubted))
+    return normalise_text(span) in own
 
 
 def forget_sentences() -> None:

@@ -164,6 +164,7 @@ def statement_draft(found: Found, place: Place, situation: Situation | None = No
         at_ms=found.turn.at_ms,
         confidence=statement.confidence,
         explicit=found.explicit,
+        doubtful=statement.doubtful,
         trigger=make_trigger(statement.content, kind=statement.kind, situation=situation),
     )
 

@@ -90,7 +90,7 @@ _LEADING_LOOSE = late_pattern(
     re.IGNORECASE,
 )
 _CONJUNCTION_THAT = late_pattern(
-    r"\b(?:so|such|sure|ensure|know|means?|given|provided|now|code|\w+s|\w+n|\w+r|\w+e|\w+t)\s+that\s+(?=\w+\s+\w+)",
+    r"\b(?:so|such|sure|ensure|know|means?|given|provided|now|code|\w+s|\w+n|\w+r|\w+e|\w+t|\w+ed)\s+that\s+(?=\w+\s+\w+)",
     re.IGNORECASE,
 )
 

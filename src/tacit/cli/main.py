@@ -16,7 +16,7 @@ import typer
 
 from tacit import __version__
 from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
-from tacit.cli.care import digest, purge, review
+from tacit.cli.care import digest, purge, review, token
 from tacit.cli.numbers import stats
 from tacit.cli.page import ui
 from tacit.cli.settings import config
@@ -112,6 +112,7 @@ for _panel, _commands in (
 app.add_typer(past.app, rich_help_panel=MEMORIES)
 app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
 app.add_typer(config.app, name="config", rich_help_panel=RUNNING)
+app.add_typer(token.app, name="token", rich_help_panel=RUNNING)
 # What another package brings may take options that only it knows.
 app.command(
     evaluate.NAME,

@@ -23,6 +23,7 @@ from tacit.cli.terminal.arguments import (
     moment_of,
 )
 
+WAITS = "\n  waits for you: `tacit review` (nothing here proves that you said it; see `tacit token --help`)"
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 
 
@@ -34,10 +35,19 @@ def remember(
     file: Annotated[list[str] | None, typer.Option(help="A file it speaks of; may be repeated.")] = None,
     pin: Annotated[bool, typer.Option("--pin", help="Pack it first.")] = False,
     sensitivity: SensitivityText = "",
+    user_words: Annotated[
+        str,
+        typer.Option(
+            help="For an agent: what the user said of it, verbatim from a prompt.", show_default=False
+        ),
+    ] = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Store one statement: a rule, a decision, a fact, an error and its fix."""
+    """Store one statement: a rule, a decision, a fact, an error and its fix.
+
+    It is your word at an interactive terminal or with TACIT_TOKEN; elsewhere it is an agent's and waits in `tacit review`.
+    """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -53,6 +63,7 @@ def remember(
         cwd=str(cwd.absolute()),
         source="cli",
         sensitivity=_checked_level(sensitivity),
+        user_words=user_words,
     )
     answer = ask("POST", "/v1/remember", {**body, "pinned": pin})
     if as_json:
@@ -81,7 +92,7 @@ def describe_change(change: dict[str, Any]) -> str:
     stored = f"remembered {name} [{memory.get('kind', '')}] {what}" + (f"\n  when: {when}" if when else "")
     match change["change"]:
         case "add":
-            return stored
+            return stored + (WAITS if memory.get("status") == "quarantined" else "")
         case "merge":
             times = f" (stated {memory['frequency']} times)" if memory["frequency"] > 1 else ""
             pinned = " pinned" if memory["pinned"] else ""

@@ -243,6 +243,7 @@ def restore(
     from tacit.errors import DaemonError
 
     place = current()
+    place.require_user("put another store in the place of yours")
     file = source.expanduser().absolute()
     examine_backup(file)
     confirm(f"Make {file} the store of {place.home.root}? The present one is put aside.", yes=yes)

@@ -56,6 +56,8 @@ class Surroundings:
         search_path: PATH, for finding hosts.
         connect: makes a client for the daemon of a home.
         interactive: whether somebody can answer a question.
+        at_terminal: whether a person sits at standard input and output, in a shell that no agent opened.
+        token: the personal token a script was given, or "".
         read_key: waits for one key on the terminal, without Enter.
     """
 
@@ -64,7 +66,26 @@ class Surroundings:
     search_path: str
     connect: Callable[[Home], Daemon]
     interactive: bool
+    at_terminal: bool = False
+    token: str = ""
     read_key: Callable[[], str] = _getchar
+
+    def require_user(self, what: str) -> None:
+        """Go on only where the user speaks.
+
+        Raises:
+            RefusedByTrust: naming `what` only the user may do, and how.
+        """
+        from tacit.safety.authority import require
+
+        require(authorized=self.user_speaks, what=what)
+
+    @property
+    def user_speaks(self) -> bool:
+        """Whether what is done here is done by the user: at a terminal, or with a token of theirs."""
+        from tacit.safety.authority import Authority
+
+        return Authority(self.home).admits_token(self.token) if self.token else self.at_terminal
 
 
 _given: ContextVar[Surroundings | None] = ContextVar("tacit_surroundings", default=None)
@@ -82,14 +103,21 @@ def current() -> Surroundings:
 
 def _real() -> Surroundings:
     import sys
+    from functools import partial
 
     from tacit.config.environment import search_path
+    from tacit.config.home import in_agent_shell, personal_token
     from tacit.daemon.client import DaemonClient
+
+    token = personal_token()
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not in_agent_shell()
 
     return Surroundings(
         home=Home.find(),
         user_home=Path.home(),
         search_path=search_path(),
-        connect=DaemonClient,
+        connect=partial(DaemonClient, token=token, at_terminal=at_terminal),
         interactive=sys.stdin.isatty() and sys.stderr.isatty(),
+        at_terminal=at_terminal,
+        token=token,
     )

@@ -18,6 +18,9 @@ from pathlib import Path
 from tacit.errors import InvalidSetting, StoreFull, StoreReadOnly
 
 HOME_VARIABLE = "TACIT_HOME"
+TOKEN_VARIABLE = "TACIT_TOKEN"  # noqa: S105 - a name
+AGENT_SHELLS = ("CLAUDECODE", "OPENCODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "COPILOT_CLI")
+"""Variables that coding agents set for the commands they run: a terminal of theirs is not the user's."""
 MAX_SOCKET_BYTES = 100
 """macOS allows 104 bytes for a socket path and Linux 108, both with the closing NUL."""
 
@@ -103,6 +106,16 @@ class Home:
     def daemon_file(self) -> Path:
         """JSON facts of the running daemon: pid, version, started, http port, token."""
         return self.run_dir / "daemon.json"
+
+    @property
+    def tokens_file(self) -> Path:
+        """Hashes of the user's personal tokens; may be absent."""
+        return self.root / "tokens.json"
+
+    @property
+    def terminal_key_file(self) -> Path:
+        """What the command line shows to the daemon for a person at a terminal; may be absent."""
+        return self.run_dir / "terminal.key"
 
     @property
     def spool_dir(self) -> Path:
@@ -268,3 +281,14 @@ def _make_private(folder: Path) -> None:
             f"The folder {folder} cannot be made: {error.strerror or error}.",
             hint=f"Make {folder.parent} writable, or set {HOME_VARIABLE} to a folder you own.",
         ) from error
+
+
+def personal_token(environ: Mapping[str, str] | None = None) -> str:
+    """The personal token that the user gave to a script; "" when there is none."""
+    return (os.environ if environ is None else environ).get(TOKEN_VARIABLE, "").strip()
+
+
+def in_agent_shell(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a coding agent started this process."""
+    given = os.environ if environ is None else environ
+    return any(given.get(name, "") not in ("", "0") for name in AGENT_SHELLS)

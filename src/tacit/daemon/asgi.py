@@ -22,6 +22,7 @@ from tacit.daemon.lifecycle import DaemonFacts, write_facts
 from tacit.daemon.patience import PatientProtocol
 from tacit.daemon.server import build_app, guarded
 from tacit.errors import DaemonError
+from tacit.safety.authority import Authority
 
 GRACE_S = 8
 TICK_S = 1.0
@@ -111,7 +112,7 @@ class AsgiServer:
                     hint="Set daemon.http_port to another one, or to 0.",
                 ) from error
             bound.setblocking(False)
-            server = _server(guarded(self._app, self._facts.token, self._parts.page))
+            server = _server(guarded(self._app, self._facts.token, self._parts.page, Authority(self._home)))
             self._servers.append(server)
             self._begin(server, bound)
             self._facts = replace(self._facts, http_port=int(bound.getsockname()[1]))

@@ -24,6 +24,7 @@ from tacit.daemon.launcher import hook_source
 from tacit.daemon.lifecycle import ask_health, is_running, read_facts, version_key
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, error_of
 from tacit.providers.unix_http import ask, describe_failure
+from tacit.safety.authority import TERMINAL_HEADER, Authority
 
 LAST_MOMENTS_S = 5.0
 """How long a daemon that let its lock go is waited for: its number may be somebody else's, seen from a container."""
@@ -46,8 +47,17 @@ SIGNS: Mapping[str, str] = {
 class DaemonClient:
     """Talks to the daemon of one home."""
 
-    def __init__(self, home: Home | Path | None = None) -> None:
-        """Take the home, its folder, or None for the one that TACIT_HOME names."""
+    def __init__(
+        self, home: Home | Path | None = None, *, token: str = "", at_terminal: bool = False
+    ) -> None:
+        """Take the home, its folder, or None for the one that TACIT_HOME names.
+
+        Args:
+            home: whose daemon is asked.
+            token: the user's personal token, where a script has one.
+            at_terminal: whether a person sits at this process's terminal. Without either the daemon hears an agent.
+        """
+        self._token, self._at_terminal = token, at_terminal
         self.home = home if isinstance(home, Home) else Home(home) if home is not None else Home.find()
 
     def request(
@@ -60,7 +70,7 @@ class DaemonClient:
             TacitError: what the daemon says went wrong, as the class its code names.
         """
         self._check_folder()
-        headers = {"X-Tacit-Version": __version__}
+        headers = {"X-Tacit-Version": __version__, **self._authority()}
         try:
             status, data = ask(
                 self.home.socket, method, path, json_body, timeout_s=timeout_s, headers=headers
@@ -74,6 +84,12 @@ class DaemonClient:
         if status >= 400:
             raise error_of(value, status)
         return status, value
+
+    def _authority(self) -> dict[str, str]:
+        """What shows the daemon that the user speaks."""
+        if self._token:
+            return {"Authorization": f"Bearer {self._token}"}
+        return {TERMINAL_HEADER: Authority(self.home).terminal_key()} if self._at_terminal else {}
 
     def _check_folder(self) -> None:
         self.home.check_owner()

@@ -11,6 +11,7 @@ import asyncio
 import hmac
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from starlette.applications import Starlette
@@ -19,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tacit.config.home import Home
 from tacit.daemon.counters import Counters
 from tacit.daemon.hooks import (
     HOOK_PATH,
@@ -39,6 +41,8 @@ from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy
 from tacit.errors import TacitError
+from tacit.model.memory import Speaker
+from tacit.safety.authority import SPEAKER_KEY, Authority
 from tacit.session.answering import answering, give_way
 
 if TYPE_CHECKING:
@@ -72,11 +76,26 @@ def build_app(parts: DaemonParts) -> ASGIApp:
         *(Route(path, page) for path in ("/ui", "/ui/{rest:path}")),
         Route("/v1/{rest:path}", _Api(parts)),
     ]
-    return _counted(_hooks_first(Starlette(routes=routes), parts), parts.counters)
+    app = _with_speaker(Starlette(routes=routes), Authority(Home(Path(parts.home))))
+    return _counted(_hooks_first(app, parts), parts.counters)
 
 
-def guarded(app: ASGIApp, token: str, page: PageSessions) -> ASGIApp:
-    """Let requests through that name a loopback host and carry the token, or come from a signed-in page; for loopback TCP.
+def _with_speaker(app: ASGIApp, authority: Authority) -> ASGIApp:
+    """Say who speaks, for every request: the user by a token or at a terminal, else an agent. A page's word is known before."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if SPEAKER_KEY not in scope:
+            users = authority.admits(dict(scope["headers"]))
+            scope[SPEAKER_KEY] = Speaker.USER if users else Speaker.AGENT
+        await app(scope, receive, send)
+
+    return serve
+
+
+def guarded(app: ASGIApp, token: str, page: PageSessions, authority: Authority) -> ASGIApp:
+    """Let requests through that name a loopback host and carry a token, or come from a signed-in page; for loopback TCP.
+
+    The port's own token opens the port and no more; a personal token speaks as the user, too.
 
     The page's own files need neither: they hold nothing of the user's, and signing in begins with them.
     """
@@ -98,8 +117,15 @@ def guarded(app: ASGIApp, token: str, page: PageSessions) -> ASGIApp:
         if open_path and (
             _is_page(scope["path"])
             or hmac.compare_digest(headers.get(b"authorization", b""), expected)
-            or (scope["path"].startswith("/v1/") and page.admits(scope["method"], headers))
+            or authority.admits(headers)
         ):
+            await app(scope, receive, send)
+            return
+        speaker = (
+            page.admits(scope["method"], headers) if open_path and scope["path"].startswith("/v1/") else None
+        )
+        if speaker is not None:
+            scope[SPEAKER_KEY] = speaker
             await app(scope, receive, send)
             return
         await _barred("unauthorized")(scope, receive, send)

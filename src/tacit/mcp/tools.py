@@ -24,7 +24,7 @@ from tacit.mcp.texts import (
     trace_lines,
     with_more,
 )
-from tacit.model.memory import BY_TOOL, Sensitivity, TrustTier
+from tacit.model.memory import BY_TOOL, Sensitivity, Speaker
 from tacit.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def add(engine: Engine, caller: Caller, given: ask.AddOne) -> str:
         scope=Scope.parse("universal") if given.scope == "universal" else None,
         when=given.when or None,
         cwd=caller.cwd,
-        tier=TrustTier.IMPORT,
+        speaker=Speaker.AGENT,
         source=BY_TOOL,
         files=tuple(given.files or ()),
         user_words=given.user_words or "",

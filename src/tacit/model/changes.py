@@ -15,6 +15,8 @@ from tacit.model.trigger import Trigger
 class Draft:
     """A captured statement before reconciliation. `importance` None = the kind's base importance.
 
+    `confirmed` = the user put exactly this on record, at a terminal or on the page; what is heard in prompts is not.
+    `doubtful` = the words may belong to a text that the user only handed over, so that it waits for them.
     `at_ms` 0 = now; with `dated` False nobody knows when it was said, and it holds since ever as far as anyone knows.
     """
 
@@ -32,6 +34,8 @@ class Draft:
     error_signature: str = ""
     pinned: bool = False
     dated: bool = True
+    confirmed: bool = False
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Literal
 
 from tacit.errors import InvalidInput
@@ -23,6 +23,16 @@ class TrustTier(IntEnum):
 
 BY_TOOL = "mcp"
 """Source of what an agent states through a tool of ours."""
+BY_AGENT = "agent"
+"""Source of what an agent, or a program without the user's authority, states by another way in."""
+AGENT_SOURCES = frozenset({BY_TOOL, BY_AGENT})
+
+
+class Speaker(Enum):
+    """Who speaks, as the entry point knows it; no caller may say it of themselves. It decides the tier of what is stated."""
+
+    USER = "user"
+    AGENT = "agent"
 
 
 class Sensitivity(IntEnum):
@@ -82,9 +92,14 @@ class Provenance:
 
     @property
     def speaker(self) -> str:
-        """Who said it: the tier, but `agent` for what an agent stated through a tool, which is believed no more than an import."""
-        by_tool = self.tier is TrustTier.IMPORT and self.source == BY_TOOL
-        return "agent" if by_tool else self.tier.name.lower()
+        """Who said it: the tier, but `agent` for what an agent stated, which is believed no more than an import."""
+        by_agent = self.tier is TrustTier.IMPORT and self.source in AGENT_SOURCES
+        return "agent" if by_agent else self.tier.name.lower()
+
+    @property
+    def vouched(self) -> bool:
+        """Whether an agent stated it with words of the user's that say the same."""
+        return self.tier is TrustTier.USER and self.source in AGENT_SOURCES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
 from tacit.daemon.lifecycle import is_running
 from tacit.errors import TacitError
+from user_voice import as_user, user_token
 
 RULE = "Always run ruff before every commit"
 PATIENT_MS = "20000"
@@ -135,7 +136,7 @@ class Machine:
         done = subprocess.run(
             [sys.executable, "-m", "tacit.cli.main", *arguments],
             cwd=cwd or self.project,
-            env={**self.environ, **environ},
+            env=as_user({**self.environ, **environ}, self.home),
             capture_output=True,
             encoding="utf-8",
             errors="replace",
@@ -183,7 +184,7 @@ class Machine:
 
     def request(self, method: str, path: str, body: object = None) -> Any:
         """Ask the running daemon."""
-        return DaemonClient(self.home).request(method, path, body)[1]
+        return DaemonClient(self.home, token=user_token(self.home)).request(method, path, body)[1]
 
     def pid(self) -> int:
         """Process id of the running daemon."""

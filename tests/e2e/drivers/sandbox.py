@@ -17,6 +17,7 @@ from typing import Self
 from tacit.daemon import lifecycle
 from tacit.hosts.probe import process
 from tacit.hosts.probe.stub_model import StubModel
+from user_voice import as_user
 
 REPOSITORY = Path(__file__).parents[3]
 PATIENT = {"TACIT_RECALL__DEADLINE_MS": "4000"}
@@ -92,7 +93,7 @@ class Sandbox:
         finished = subprocess.run(
             [sys.executable, "-m", "tacit.cli.main", *args],
             cwd=cwd or self.project,
-            env=self.environment(),
+            env=as_user(self.environment(), self.tacit_home),
             capture_output=True,
             text=True,
             timeout=300,

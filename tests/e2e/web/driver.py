@@ -16,6 +16,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, Playwright, ViewportSize, sync_playwright
 
 from tacit.daemon.client import DaemonClient
+from user_voice import as_user, user_token
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -55,13 +56,13 @@ class Served:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `tacit` in this home."""
-        environ = {**os.environ, "TACIT_HOME": str(self.home), "NO_COLOR": "1"}
+        environ = as_user({**os.environ, "TACIT_HOME": str(self.home), "NO_COLOR": "1"}, self.home)
         command = [sys.executable, "-m", "tacit.cli.main", *arguments]
         return subprocess.run(command, capture_output=True, text=True, env=environ, timeout=240)
 
     def api(self, path: str, method: str = "GET", body: object = None) -> Any:
         """Ask the API over the socket."""
-        return DaemonClient(self.home).request(method, path, body)[1]
+        return DaemonClient(self.home, token=user_token(self.home)).request(method, path, body)[1]
 
     def hook(self, payload: str) -> None:
         """Tell an event as a program of one's own does."""

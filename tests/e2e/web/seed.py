@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, Relation, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, Relation, Speaker, TrustTier, Validity
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 
@@ -172,11 +172,11 @@ def _state(engine, clock, roots) -> None:
         engine.remember(text, kind=kind, when=when, scope=Scope.parse("universal"), source="cli")
     for number, (text, kind) in enumerate(DOUBTFUL):
         engine.remember(
-            text, kind=kind, cwd=str(roots["shop"]), tier=TrustTier.IMPORT, source="mcp",
+            text, kind=kind, cwd=str(roots["shop"]), speaker=Speaker.AGENT, source="mcp",
             session=SessionKey(host="claude-code", session_id=f"doubt{number}"),
         )  # fmt: skip
     _relate(engine, stored)
-    engine.remember("Prices are shown without VAT in API responses.", kind="decision", cwd=str(roots["shop"]), tier=TrustTier.ASSISTANT, source="session")  # fmt: skip
+    engine.remember("Prices are shown without VAT in API responses.", kind="decision", cwd=str(roots["shop"]), speaker=Speaker.AGENT, source="session")  # fmt: skip
     old = engine.remember("The release script is scripts/publish.sh.", kind="fact", cwd=str(roots["shop"]))
     for one in old:
         if hasattr(one, "memory"):

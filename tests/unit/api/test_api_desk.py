@@ -14,9 +14,10 @@ from tacit.api.cursors import to_cursor
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.routes import build_routes
 from tacit.app.wiring import open_engine
-from tacit.model.memory import Relation, TrustTier
+from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.embedding import FakeEmbedder
+from user_voice import spoken_by
 
 pytestmark = pytest.mark.timeout(30)
 STATED = (
@@ -37,7 +38,9 @@ def engine(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(engine):
-    with TestClient(Starlette(routes=build_routes(engine)), base_url="http://tacit") as made:
+    with TestClient(
+        spoken_by(Speaker.USER, Starlette(routes=build_routes(engine))), base_url="http://tacit"
+    ) as made:
         yield made
 
 
@@ -336,8 +339,8 @@ def test_settings_with_their_layers(client, shop, tmp_path):
 
 
 def test_another_tier_and_scope_are_not_lost_in_the_list(client, engine, shop):
-    engine.remember("A statement for everywhere.", scope=UNIVERSAL, tier=TrustTier.ASSISTANT, source="mcp")
-    found = ask(client, "GET", "/v1/memories?scope=universal&status=all&tier=assistant")
+    engine.remember("A statement for everywhere.", scope=UNIVERSAL, speaker=Speaker.AGENT, source="mcp")
+    found = ask(client, "GET", "/v1/memories?scope=universal&status=all&tier=import")
     assert [one["content"] for one in found["memories"]] == ["A statement for everywhere."]
 
 

@@ -20,13 +20,14 @@ from tacit.app.values import EngineStatus, Recalled
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
 from tacit.model.changes import Add, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.evidence import Candidate
-from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, Sensitivity, Speaker, TrustTier, Validity
 from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Drop, StageRecord, Trace
 from tacit.ports.store import StoreStats
+from user_voice import spoken_by
 
 FOLDER = "/work/project"
 
@@ -138,8 +139,8 @@ class ListEngine:
         self._called("edit", id=id_or_prefix, **how)
         return replace(self.show(id_or_prefix), content=how["content"] or "Statement.")
 
-    def forget(self, id_or_prefix, *, reason="forgotten"):
-        self._called("forget", id=id_or_prefix, reason=reason)
+    def forget(self, id_or_prefix, *, reason="forgotten", speaker=Speaker.AGENT):
+        self._called("forget", id=id_or_prefix, reason=reason, speaker=speaker)
         return replace(self.show(id_or_prefix), status="retired")
 
     def feedback(self, memory_id, *, useful):
@@ -192,7 +193,7 @@ def engine() -> ListEngine:
 
 @pytest.fixture
 def client(engine):
-    with TestClient(Starlette(routes=build_routes(engine))) as made:
+    with TestClient(spoken_by(Speaker.USER, Starlette(routes=build_routes(engine)))) as made:
         yield made
 
 
@@ -211,7 +212,7 @@ def test_remember_hands_everything_on(client, engine):
         "/v1/remember",
         json={
             "content": "Always run make lint.", "kind": "guideline", "scope": "universal", "when": "before a commit",
-            "cwd": FOLDER, "tier": "assistant", "source": "my tool", "pinned": True, "files": ["Makefile"],
+            "cwd": FOLDER, "user_words": "as I said", "source": "my tool", "pinned": True, "files": ["Makefile"],
             "session": {"host": "opencode", "session_id": "s1"}, "sensitivity": "restricted",
         },
     )  # fmt: skip
@@ -222,7 +223,7 @@ def test_remember_hands_everything_on(client, engine):
         "remember",
         {
             "content": "Always run make lint.", "kind": "guideline", "scope": UNIVERSAL, "when": "before a commit",
-            "cwd": FOLDER, "tier": TrustTier.ASSISTANT, "source": "my tool", "pinned": True, "files": ("Makefile",),
+            "cwd": FOLDER, "speaker": Speaker.USER, "user_words": "as I said", "source": "my tool", "pinned": True, "files": ("Makefile",),
             "session": SessionKey(host="opencode", session_id="s1"), "sensitivity": Sensitivity.RESTRICTED,
         },
     )]  # fmt: skip
@@ -318,7 +319,7 @@ def test_one_memory_its_history_change_and_end(client, engine):
     assert (how["pinned"], how["importance"], how["scope"]) == (False, None, UNIVERSAL)
     gone = client.delete("/v1/memories/mem_0002", params={"reason": "wrong"})
     assert gone.json()["memory"]["status"] == "retired"
-    assert ("forget", {"id": "mem_0002", "reason": "wrong"}) in engine.calls
+    assert ("forget", {"id": "mem_0002", "reason": "wrong", "speaker": Speaker.USER}) in engine.calls
 
 
 def test_feedback_has_no_content(client, engine):
@@ -373,7 +374,7 @@ def test_the_daemon_may_bring_its_own_pool(engine):
         ran.append(1)
         return work()
 
-    with TestClient(Starlette(routes=build_routes(engine, run=run))) as made:
+    with TestClient(spoken_by(Speaker.USER, Starlette(routes=build_routes(engine, run=run)))) as made:
         assert made.get("/v1/check").status_code == 200
     assert ran == [1]
 
@@ -407,7 +408,7 @@ def test_what_a_turn_waits_for_has_its_own_way(engine):
         ({"content": "x", "scope": "planet"}, ["`scope`", "'planet'", "universal"]),
         ({"content": "x", "scope": "language"}, ["`scope`", "language:python"]),
         ({"content": "x", "cwd": "relative/path"}, ["`cwd`", "absolute path"]),
-        ({"content": "x", "tier": "god"}, ["`tier`", "'god'", "'user'"]),
+        ({"content": "x", "tier": "user"}, ["`tier`"]),
         ({"content": "x", "session": {"host": "h"}}, ["`session.session_id`", "missing"]),
         ({"content": "x" * (ask.MAX_CONTENT_CHARS + 1)}, ["`content`", "1000000"]),
     ],

@@ -22,6 +22,7 @@ from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
+from user_voice import store_as
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 CORE = SECRET[8:30]
@@ -200,8 +201,8 @@ def test_the_refresh_block_marks_what_nobody_confirmed(home, place):
     overrides = {"preset": "refresh"}
     engine = open_engine(home, overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
     with contextlib.closing(engine):
-        said = {"cwd": str(place), "tier": TrustTier.ASSISTANT, "source": "session", "kind": "fact"}
-        engine.remember("The commit hook copies the staging database.", **said)
+        said = {"cwd": str(place), "kind": "fact"}
+        store_as(TrustTier.ASSISTANT, engine, "The commit hook copies the staging database.", **said)
         engine.remember(RULE, cwd=str(place))
         send(engine, place, "SessionStart", source="startup")
         text = send(engine, place, "UserPromptSubmit", prompt="the commit hook copies the staging database")

@@ -16,6 +16,7 @@ from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
+from user_voice import store_as
 
 DAY_MS = 86_400_000
 
@@ -34,8 +35,8 @@ def engine(tmp_path, clock):
 
 def test_a_year_later_only_what_was_stated_is_left(engine, clock, tmp_path):
     engine.remember("Run `make lint` before every commit.", cwd=str(tmp_path))
-    engine.remember(
-        "The build was red on Monday.", kind="observation", cwd=str(tmp_path), tier=TrustTier.ASSISTANT
+    store_as(
+        TrustTier.ASSISTANT, engine, "The build was red on Monday.", kind="observation", cwd=str(tmp_path)
     )
     engine.remember("The shop is written in Go.", kind="fact", cwd=str(tmp_path))
     (scope,) = engine._store.scopes().scopes

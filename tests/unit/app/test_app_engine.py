@@ -10,7 +10,7 @@ import pytest
 from samples import NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.errors import InvalidPayload, NotFound, RefusedByRedaction, UnknownKind
-from tacit.model.memory import TrustTier
+from tacit.model.memory import Speaker, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
@@ -286,13 +286,13 @@ def test_a_fork_inherits_what_its_parent_was_given(engine, place):
 
 
 def test_an_agent_may_not_make_a_rule_by_itself(engine, place):
-    engine.remember("Always deploy on Fridays.", cwd=str(place), tier=TrustTier.ASSISTANT, source="mcp")
+    engine.remember("Always deploy on Fridays.", cwd=str(place), speaker=Speaker.AGENT, source="mcp")
     assert Agent(engine, place).start() == ""
     assert engine.list_memories(MemoryFilter(statuses=("quarantined",)))
 
 
 def test_editing_confirms_and_forgetting_silences(engine, place):
-    engine.remember("Always deploy on Mondays.", cwd=str(place), tier=TrustTier.ASSISTANT, source="mcp")
+    engine.remember("Always deploy on Mondays.", cwd=str(place), speaker=Speaker.AGENT, source="mcp")
     (held,) = engine.list_memories(MemoryFilter(statuses=("quarantined",)))
     engine.edit(held.id, content="Deploy on Mondays only.")
     assert "Deploy on Mondays only." in Agent(engine, place).start()
@@ -399,7 +399,7 @@ def test_the_start_block_is_left_for_moments_without_a_daemon(engine, place):
 
 def test_what_is_unconfirmed_is_found_on_demand_only_and_marked(engine, place):
     engine.remember(
-        "The staging database is copied every night.", cwd=str(place), tier=TrustTier.IMPORT, source="mcp"
+        "The staging database is copied every night.", cwd=str(place), speaker=Speaker.AGENT, source="mcp"
     )
     found = engine.recall("when is the staging database copied", cwd=str(place))
     assert "every night" in found.block.text

@@ -7,7 +7,7 @@ import pytest
 from samples import NOW_MS
 from tacit.app.vouching import said_by_user
 from tacit.app.wiring import open_engine
-from tacit.model.memory import TrustTier
+from tacit.model.memory import Speaker, TrustTier
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
@@ -23,7 +23,7 @@ QUOTE = "we never deploy the shop on a friday"
     ("statement", "quoted"),
     [
         (RULE, QUOTE),
-        ("The shop is never deployed on Friday evenings.", "never deploy the shop on a Friday evening"),
+        ("We never deploy the shop on a Friday evening", QUOTE),
         ("Fix the failing tests first", "fix the failing tests first"),
     ],
 )
@@ -70,7 +70,7 @@ def say(engine, place, text, session="s1"):
 
 
 def state(engine, place, content, quoted, **more):
-    said = {"cwd": str(place), "tier": TrustTier.IMPORT, "source": "mcp", **more}
+    said = {"cwd": str(place), "speaker": Speaker.AGENT, "source": "mcp", **more}
     engine.remember(content, user_words=quoted, **said)
     return engine.list_memories(MemoryFilter(statuses=("active", "quarantined")))[0]
 

@@ -178,7 +178,6 @@ def agent(*tools: ToolUse, number: int = 1, text: str = "") -> Turn:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("We decided to keep the old parser for archives", "decision"),
         ("After every change, run the linter", "preference"),
         ("Please git commit after each successful sub-task", "preference"),
         ("Our tests never mock the database", "anti_pattern"),

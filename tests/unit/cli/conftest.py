@@ -16,11 +16,15 @@ from tacit.cli.main import run
 from tacit.cli.surroundings import Surroundings, use
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, error_of
+from tacit.model.memory import Speaker
 from tacit.providers.embedding import FakeEmbedder
+from user_voice import spoken_by
 
 
 class MemoryDaemon:
     """A daemon inside this process: starts when asked to, answers through the real routes."""
+
+    speaker = Speaker.USER
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -35,7 +39,7 @@ class MemoryDaemon:
     def request(self, method, path, json_body=None, *, timeout_s=30.0):
         if self.engine is None:
             raise DaemonUnavailable("No daemon runs.", hint="Start one.")
-        app = Starlette(routes=build_routes(self.engine))
+        app = spoken_by(self.speaker, Starlette(routes=build_routes(self.engine)))
         with TestClient(app, base_url="http://tacit") as client:
             reply = client.request(method, path, json=json_body)
         value = reply.json() if reply.content else None
@@ -103,7 +107,12 @@ def tacit(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(project)
     monkeypatch.setenv("HOME", str(user))  # past transcripts are looked for there
     place = Surroundings(
-        home=Home(user / ".tacit"), user_home=user, search_path="", connect=connect, interactive=False
+        home=Home(user / ".tacit"),
+        user_home=user,
+        search_path="",
+        connect=connect,
+        interactive=False,
+        at_terminal=True,
     )
     yield Shell(place=place, project=project, capsys=capsys, daemons=daemons)
     for daemon in daemons.values():

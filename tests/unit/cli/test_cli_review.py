@@ -19,10 +19,10 @@ def remembered(tacit, words):
 def stated_by_agent(tacit, words):
     """What an agent states contradicts the user's word and ends nothing."""
     engine = tacit.daemon.engine
-    from tacit.model.memory import TrustTier
+    from tacit.model.memory import Speaker
 
     (change,) = engine.remember(
-        words, cwd=str(tacit.project), tier=TrustTier.ASSISTANT, source="mcp", kind="fact"
+        words, cwd=str(tacit.project), speaker=Speaker.AGENT, source="mcp", kind="fact"
     )
     return change.memory.id
 
@@ -46,9 +46,9 @@ def test_a_contradiction_waits_and_says_why(tacit, pair):
     old, new = pair
     (entry,) = tacit("review", "--json").json["review"]
     assert (entry["memory"]["id"], entry["other"]["id"]) == (new, old)
-    assert "assistant never supersedes user" in entry["reason"]
+    assert "import never supersedes user" in entry["reason"]
     assert "8080 -> 9090" in tacit("review", "list", "--json").out
-    assert statuses(tacit) == {OLD: "active", NEW: "active"}
+    assert statuses(tacit) == {OLD: "active", NEW: "quarantined"}
 
 
 def test_accepting_ends_the_other_one(tacit, pair):
@@ -80,10 +80,10 @@ def test_what_was_rejected_is_not_learned_again_unless_the_user_says_so(tacit, p
     tacit("review", "reject", pair[1])
     assert statuses(tacit) == {OLD: "active", NEW: "retired"}
     from tacit.model.changes import Skip
-    from tacit.model.memory import TrustTier
+    from tacit.model.memory import Speaker
 
     again = tacit.daemon.engine.remember(
-        f"{NEW}.", cwd=str(tacit.project), tier=TrustTier.ASSISTANT, source="mcp", kind="fact"
+        f"{NEW}.", cwd=str(tacit.project), speaker=Speaker.AGENT, source="mcp", kind="fact"
     )
     assert isinstance(again[0], Skip)
     assert "rejected before" in again[0].reason
@@ -166,7 +166,7 @@ def test_leaving_decides_nothing(tacit, pair):
 
     place = replace(tacit.place, interactive=True, read_key=interrupted)
     assert tacit("review", place=place).code == 0
-    assert statuses(tacit) == {OLD: "active", NEW: "active"}
+    assert statuses(tacit) == {OLD: "active", NEW: "quarantined"}
 
 
 def test_the_past_answers_a_question(tacit):

@@ -35,6 +35,7 @@ def tacit(shop: Path, *arguments: str) -> int:
         search_path="",
         connect=DaemonClient,
         interactive=False,
+        at_terminal=True,
     )
     return run(arguments, surroundings=place)
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
+from pathlib import Path
 
 import httpx
 import pytest
 
 from tacit import __version__
+from tacit.config.home import Home
 from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
 from tacit.daemon.server import build_app, guarded
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, NotFound, StoreNewer
 from tacit.providers.clock import FakeClock
+from tacit.safety.authority import Authority
 from tacit.session.answering import give_way
 
 
@@ -247,7 +249,9 @@ def test_loopback_needs_the_token_and_a_local_name():
     parts = parts_of(EngineDouble(lambda *_: "text"))
 
     async def talk(_: httpx.AsyncClient) -> None:
-        transport = httpx.ASGITransport(app=guarded(build_app(parts), "secret", parts.page))
+        transport = httpx.ASGITransport(
+            app=guarded(build_app(parts), "secret", parts.page, Authority(Home(Path("/h"))))
+        )
         good = {"Authorization": "Bearer secret"}
         for base, headers, status in (
             ("http://127.0.0.1:8123", good, 200),
@@ -371,42 +375,3 @@ def test_an_injection_is_owed_like_a_hook_and_other_calls_are_not():
 
     ask(parts, talk)
     assert engine.seen == [("tacit-ahead", True), ("tacit-worker", False)]
-
-
-def test_a_hook_tool_call_over_mcp_goes_to_the_engine_and_shows_no_error():
-    engine = EngineDouble(lambda host, payload, _: json.dumps({"host": host, **payload}))
-    parts = parts_of(engine)
-
-    async def talk(client: httpx.AsyncClient) -> None:
-        def call(arguments: object) -> dict[str, object]:
-            return {
-                "jsonrpc": "2.0",
-                "id": 7,
-                "method": "tools/call",
-                "params": {"name": "hook", "arguments": arguments},
-            }
-
-        headers = {"X-Tacit-Host": "claude-code", "X-Tacit-Cwd": "/w%C3%A9/a"}
-        reply = await client.post(
-            "/mcp", json=call({"event": "UserPromptSubmit", "prompt": "hi"}), headers=headers
-        )
-        told = json.loads(reply.json()["result"]["content"][0]["text"])
-        assert told == {
-            "host": "claude-code",
-            "hook_event_name": "UserPromptSubmit",
-            "prompt": "hi",
-            "cwd": "/wé/a",
-        }
-        assert reply.json()["id"] == 7
-
-    ask(parts, talk)
-
-    def fail(*_: object) -> str:
-        raise InvalidPayload("no")
-
-    async def silent(client: httpx.AsyncClient) -> None:
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "hook"}}
-        reply = await client.post("/mcp", json=message)
-        assert reply.json()["result"] == {"content": [{"type": "text", "text": "{}"}], "isError": False}
-
-    ask(parts_of(EngineDouble(fail)), silent)

@@ -12,10 +12,13 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from tacit.config.home import Home
 from tacit.daemon.page.files import IMMUTABLE, REVALIDATE, find_files
 from tacit.daemon.page.mount import PageMount
 from tacit.daemon.page.signin import CODE_S, COOKIE, SESSION_S, PageSessions
 from tacit.daemon.server import guarded
+from tacit.model.memory import Speaker
+from tacit.safety.authority import Authority
 
 BASE = "http://127.0.0.1:8423"
 OWN = {"Origin": BASE, "Sec-Fetch-Site": "same-origin"}
@@ -50,7 +53,9 @@ def talk(folder: Path, sessions: PageSessions, work: Callable[[httpx.AsyncClient
     routes.append(Route("/v1/{rest:path}", lambda _: PlainTextResponse("memories"), methods=["GET", "POST"]))
 
     async def run() -> None:
-        transport = httpx.ASGITransport(app=guarded(Starlette(routes=routes), "token", sessions))
+        transport = httpx.ASGITransport(
+            app=guarded(Starlette(routes=routes), "token", sessions, Authority(Home(folder)))
+        )
         async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
             await work(client)
 
@@ -58,7 +63,7 @@ def talk(folder: Path, sessions: PageSessions, work: Callable[[httpx.AsyncClient
 
 
 async def sign_in(client: httpx.AsyncClient, sessions: PageSessions) -> dict[str, str]:
-    reply = await client.post("/ui/session", json={"code": sessions.issue_code()}, headers=OWN)
+    reply = await client.post("/ui/session", json={"code": sessions.issue_code(Speaker.USER)}, headers=OWN)
     assert reply.status_code == 201
     return {"X-Tacit-Key": reply.json()["key"]}
 
@@ -131,14 +136,14 @@ def test_a_code_works_once_and_not_for_long(built):
     sessions = PageSessions(now_s=clock)
 
     async def work(client):
-        code = sessions.issue_code()
+        code = sessions.issue_code(Speaker.USER)
         first = await client.post("/ui/session", json={"code": code}, headers=OWN)
         cookie = first.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
         assert first.json()["key"] not in cookie
         assert (await client.post("/ui/session", json={"code": code}, headers=OWN)).status_code == 401
-        late = sessions.issue_code()
+        late = sessions.issue_code(Speaker.USER)
         clock.now_s += CODE_S + 1
         assert (await client.post("/ui/session", json={"code": late}, headers=OWN)).status_code == 401
         for body in (b"", b"[]", b'{"code": 3}', b"\xff", b'{"code": "' + b"x" * 9000 + b'"}'):
@@ -186,7 +191,7 @@ def test_the_api_takes_cookie_and_key_together_and_from_our_own_page_alone(built
 def test_who_asks_nothing_for_long_is_signed_out():
     clock = Clock()
     sessions = PageSessions(now_s=clock)
-    made = sessions.exchange(sessions.issue_code())
+    made = sessions.exchange(sessions.issue_code(Speaker.USER))
     assert made is not None
     headers = {b"cookie": f"a=b; {COOKIE}={made.cookie}".encode(), b"x-tacit-key": made.key.encode()}
     clock.now_s += SESSION_S - 1

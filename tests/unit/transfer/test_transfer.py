@@ -21,7 +21,7 @@ from tacit.capture.importing.opening import lines_of
 from tacit.capture.importing.recognise import find_readers
 from tacit.capture.importing.statements import mem0, memory_service, sugar
 from tacit.errors import InvalidInput, NotFound
-from tacit.model.memory import TrustTier
+from tacit.model.memory import Speaker, TrustTier
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
@@ -79,7 +79,7 @@ def fill(place: Place) -> None:
     place.engine.forget(place.know("The old gateway is at pay.example.", "fact"))
     place.know("Answer in British English.", "preference")
     place.engine.remember(
-        "The cache may be warm.", kind="fact", cwd=str(place.project), tier=TrustTier.IMPORT
+        "The cache may be warm.", kind="fact", cwd=str(place.project), speaker=Speaker.AGENT
     )
 
 

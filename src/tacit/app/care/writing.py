@@ -6,6 +6,7 @@ In: the parts. Out: objects that share one capture. Loaded late (`LaterWriting`)
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.app.care.care import Care
@@ -100,7 +101,7 @@ class Writing:
         """Whether a recent prompt of `project` holds `words` and says the same as `content`."""
         self._sessions.flush()
         prompts = prompts_of(self._parts.store, project, session, now_ms=self._parts.clock.now_ms())
-        return said_by_user(content, words, prompts)
+        return said_by_user(content, words, prompts, project=Path(project.root).name if project else "")
 
 
 def _reader(parts: Parts) -> ModelReader | None:

@@ -37,11 +37,12 @@ class AsyncTacit:
         cwd: str | os.PathLike[str] | None = None,
         session: str = "",
         sensitivity: str = "",
+        user_words: str = "",
     ) -> tuple[Stored, ...]:
         """See `Tacit.remember`."""
         return await asyncio.to_thread(
             self._memory.remember, content, kind=kind, scope=scope, when=when, files=files, pinned=pinned, cwd=cwd,
-            session=session, sensitivity=sensitivity,
+            session=session, sensitivity=sensitivity, user_words=user_words,
         )  # fmt: skip
 
     async def recall(

@@ -47,6 +47,7 @@ class OverSocket:
         version: str,
         on_failure: Callable[[Exception], None],
         timeout_s: float = TIMEOUT_S,
+        token: str = "",
     ) -> None:
         """Ask the daemon of `home`, and start it where there is none if `start`.
 
@@ -57,6 +58,7 @@ class OverSocket:
         self._version = version
         self._on_failure = on_failure
         self._timeout_s = timeout_s
+        self._token = token
         self._rest_until = 0.0
         self._misses = 0
         self._started_at = -START_AGAIN_S
@@ -86,6 +88,7 @@ class OverSocket:
         body: dict[str, object] = {
             "content": statement.content, "kind": statement.kind, "scope": statement.scope, "when": statement.when,
             "cwd": statement.cwd, "pinned": statement.pinned, "files": list(statement.files), "source": HOST,
+            "user_words": statement.user_words,
         }  # fmt: skip
         if statement.sensitivity:
             body["sensitivity"] = statement.sensitivity
@@ -169,6 +172,8 @@ class OverSocket:
         if not self.home.socket_can_be_trusted():
             raise PermissionError(f"{self.home.socket.parent} is open to others")
         fixed = {"X-Tacit-Version": self._version}
+        if self._token:
+            fixed["Authorization"] = f"Bearer {self._token}"
         status, data = ask(
             self.home.socket, method, path, body, timeout_s=timeout_s, headers={**fixed, **headers}
         )

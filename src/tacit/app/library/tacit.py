@@ -51,20 +51,25 @@ class Tacit:
         *,
         cwd: str | os.PathLike[str] | None = None,
         settings: Mapping[str, object] | None = None,
+        token: str | None = None,
     ) -> Self:
         """Open the memory in this process: store, model and all.
+
+        A program speaks for its user in a home of its own, which it names here. In the home that the agents of this machine
+        use it needs a personal token (`tacit token create`); without one its statements wait like an agent's.
 
         Args:
             home: folder of the data; None = TACIT_HOME, else `~/.tacit`, the same that the agents on this machine use.
             cwd: folder whose project is meant where a call names none; None = the working folder, "" = no project.
             settings: nested settings of this program, above every file; see docs/reference/settings.md.
+            token: the user's personal token; None = TACIT_TOKEN.
 
         Raises:
             InvalidSetting, UnknownSetting: for wrong `settings`.
             StoreError: if the store cannot be opened; the message says what to do.
         """
         place = None if home is None else Path(home)
-        return cls(open_in_process(place, settings, no_answer), cwd=cwd)
+        return cls(open_in_process(place, settings, no_answer, token=token), cwd=cwd)
 
     @classmethod
     def connect(
@@ -74,6 +79,7 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         start: bool = True,
         timeout_s: float = 30.0,
+        token: str | None = None,
     ) -> Self:
         """Use the memory through the daemon that serves the agents of this machine. Loads no model into this process.
 
@@ -84,13 +90,17 @@ class Tacit:
             cwd: as for `open`.
             start: start the daemon where there is none.
             timeout_s: seconds that a call without a deadline of its own waits for an answer.
+            token: the user's personal token (`tacit token create`); None = TACIT_TOKEN. Without one what is stated waits.
         """
         from tacit.app.library.over_socket import OverSocket  # noqa: PLC0415 - only who asks for it pays for it
-        from tacit.config.home import Home  # noqa: PLC0415
+        from tacit.config.home import Home, personal_token  # noqa: PLC0415
 
         place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
         failed = Absence(place, starts=start)
-        way = OverSocket(place, start=start, version=__version__, on_failure=failed, timeout_s=timeout_s)
+        way = OverSocket(
+            place, start=start, version=__version__, on_failure=failed, timeout_s=timeout_s,
+            token=personal_token() if token is None else token,
+        )  # fmt: skip
         return cls(way, cwd=cwd)
 
     def remember(
@@ -105,8 +115,11 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         session: str = "",
         sensitivity: str = "",
+        user_words: str = "",
     ) -> tuple[Stored, ...]:
-        """Store one statement on the user's word; secrets are taken out first.
+        """Store one statement; secrets are taken out first.
+
+        It is the user's word where this program may speak for them (see `open` and `connect`), else it waits for them.
 
         Args:
             content: one self-contained statement.
@@ -119,6 +132,7 @@ class Tacit:
             session: id of the conversation it was said in.
             sensitivity: where it may appear: `public`, `project`, `session` (this conversation only) or `restricted`
                 (never put before a prompt); "" = `project`.
+            user_words: what the user said of it, verbatim from one prompt: a program without a token is believed with it.
 
         Returns:
             What became of it: added, merged with what is known, in place of what it contradicts, or skipped.
@@ -130,7 +144,7 @@ class Tacit:
         """
         statement = Statement(
             content=content, kind=kind, scope=scope, when=when, cwd=self._at(cwd), pinned=pinned,
-            files=tuple(files), session=session, sensitivity=sensitivity,
+            files=tuple(files), session=session, sensitivity=sensitivity, user_words=user_words,
         )  # fmt: skip
         return self._way.remember(statement)
 
@@ -215,6 +229,7 @@ class Tacit:
 
         Raises:
             NotFound: if there is none of this id.
+            RefusedByTrust: if the user said it, and this program may not speak for them.
         """
         self._way.forget(memory_id)
 

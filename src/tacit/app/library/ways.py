@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tacit.app.library.values import Found, Recollection, Stored
 from tacit.model.changes import Retire, Skip
+from tacit.model.memory import Speaker
 from tacit.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Statement:
     files: tuple[str, ...] = ()
     session: str = ""
     sensitivity: str = ""
+    user_words: str = ""
 
 
 class Way(Protocol):
@@ -81,10 +83,16 @@ class InProcess:
     """The way to an engine of this process."""
 
     def __init__(
-        self, engine: Engine, *, injection: Injection, on_failure: Callable[[Exception], None]
+        self,
+        engine: Engine,
+        *,
+        injection: Injection,
+        on_failure: Callable[[Exception], None],
+        speaker: Speaker = Speaker.AGENT,
     ) -> None:
-        """Ask `engine`; `on_failure` is told when an event could not be handled."""
+        """Ask `engine`; `on_failure` is told when an event could not be handled. The program speaks as `speaker`."""
         self.engine = engine
+        self._speaker = speaker
         self.injection = injection
         self._on_failure = on_failure
 
@@ -113,6 +121,9 @@ class InProcess:
             files=statement.files,
             session=session,
             sensitivity=Sensitivity.parse(statement.sensitivity) if statement.sensitivity else None,
+            source="library",
+            speaker=self._speaker,
+            user_words=statement.user_words,
         )
         return tuple(_stored(change) for change in changes)
 
@@ -135,7 +146,7 @@ class InProcess:
 
     def forget(self, memory_id: str) -> None:
         """Stop recalling a memory."""
-        self.engine.forget(memory_id)
+        self.engine.forget(memory_id, speaker=self._speaker)
 
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful."""
@@ -151,13 +162,26 @@ class InProcess:
 
 
 def open_in_process(
-    home: Path | None, settings: Mapping[str, object] | None, on_failure: Callable[[Exception], None]
+    home: Path | None,
+    settings: Mapping[str, object] | None,
+    on_failure: Callable[[Exception], None],
+    *,
+    token: str | None = None,
 ) -> InProcess:
-    """Open the engine over `home`; see `tacit.app.wiring.open_engine`."""
+    """Open the engine over `home`; see `tacit.app.wiring.open_engine` and `Tacit.open`."""
     from tacit.app.wiring import open_engine, open_injection  # noqa: PLC0415 - the model's libraries come with it
+    from tacit.config.home import personal_token  # noqa: PLC0415 - as late as the engine
+    from tacit.safety.authority import Authority, own_home  # noqa: PLC0415
 
     engine = open_engine(home, overrides=settings)
-    return InProcess(engine, injection=open_injection(engine), on_failure=on_failure)
+    given = personal_token() if token is None else token
+    users = own_home(home) or Authority(engine.home).admits_token(given)
+    return InProcess(
+        engine,
+        injection=open_injection(engine),
+        on_failure=on_failure,
+        speaker=Speaker.USER if users else Speaker.AGENT,
+    )
 
 
 def _stored(change: Change) -> Stored:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.capture.prose import Sentence, hide_quotes, pasted_document, show_quotes, spoken_sentences
 from tacit.capture.wording import (
@@ -96,7 +96,7 @@ _SUBJECT_ALWAYS = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _OURS = late_pattern(
-    r"^(?:(?:in|for|on) [^,]{2,60},\s*)?(?:here\s+)?(?:we|our \w+) (?:always |only |now )?(?:uses?|run|deploy|write|target|ship|build"
+    r"^(?:(?:in|for|on) (?:[^,]{2,60},|(?:this|our|the) [\w-]+)\s*)?(?:here\s+)?(?:we|our \w+) (?:always |only |now )?(?:uses?|run|deploy|write|target|ship|build"
     r"|test|log|name|prefer)\b.+?(?:,\s*(?:and )?(?:not|never)\b|\binstead of\b|\brather than\b|\bnot with\b).+$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -107,6 +107,11 @@ _USE_INSTEAD = late_pattern(
 _PREFER = late_pattern(
     r"^(?:(?:in|for|on|when) [^,]{2,60},\s*)?(?:i|we)(?:'d| would)?(?: strongly| really| generally| usually| always| much)* prefer\b.+$"
     r"|^i always want (?:to |you to )?\w+ .+$|^my preference is\b.+$|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_DECIDED = late_pattern(
+    r"^(?:(?:in|for|on) [^,]{2,60},\s*)?(?:(?:as|like) (?:i said|mentioned),?\s+)?(?:(?:the )?team(?: has)?|we(?:'ve| have)?)(?: just| now| all| also| finally)?\s+"
+    r"(?:decided|agreed|settled|chosen|chose|voted|standardi[sz]ed|committed)\s+(?:that|to|on|upon|against|not to)\s+.+$",
     re.IGNORECASE | re.DOTALL,
 )
 _STOP_DOING = late_pattern(
@@ -144,6 +149,7 @@ class Statement:
         confidence: 0-1, how sure we are that it is meant to last.
         cue: which pattern found it, for the trace.
         everywhere: it was said to hold in all projects.
+        doubtful: it may belong to a text that the user handed over, so that it waits for them.
     """
 
     content: str
@@ -152,6 +158,7 @@ class Statement:
     confidence: float
     cue: str
     everywhere: bool = False
+    doubtful: bool = False
 
 
 def find_explicit(text: str) -> tuple[Statement, ...]:
@@ -165,6 +172,8 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
         statement = _first(sentence, cues)
         if statement is None and wrong_before and not pasted:
             statement = _after_denial(sentence)
+        if statement is not None and not sentence.own:
+            statement = replace(statement, doubtful=True)
         wrong_before = position < 4 and bool(_DENIAL.fullmatch(sentence.text))
         if statement and all(statement.content != other.content for other in found):
             found.append(statement)
@@ -310,6 +319,12 @@ def _prefer(body: str) -> _Found | None:
     return body, "preference", 0.85, "prefer"
 
 
+def _decided(body: str) -> _Found | None:
+    if _question(body) or not _DECIDED.match(body) or loose_reference(body) or _SUPPOSED.search(body):
+        return None
+    return None if _ONE_OFF.search(body) else (body, "decision", 0.85, "we decided")
+
+
 def _stop_doing(body: str) -> _Found | None:
     if _question(body) or not _STOP_DOING.match(body) or loose_reference(body) or _ONE_OFF.search(body):
         return None
@@ -363,5 +378,6 @@ _CUES: tuple[_Cue, ...] = (
     _ours,
     _instead,
     _prefer,
+    _decided,
     _stop_doing,
 )

@@ -112,6 +112,7 @@ def find_statements(turns: Iterable[Turn]) -> tuple[Found, ...]:
             if sentence.doubted or sentence.text in spans:
                 continue
             if statement := _moderate(sentence.text):
+                statement = replace(statement, doubtful=not sentence.own)
                 found.setdefault(
                     statement.content.lower(), Found(statement=statement, turn=turn, explicit=False)
                 )

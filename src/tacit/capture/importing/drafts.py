@@ -40,6 +40,7 @@ def draft_of(item: Foreign, *, scope: Scope, vouched: bool, now_ms: int) -> Draf
         dated=bool(item.at_ms),
         importance=item.importance,
         explicit=vouched,
+        confirmed=vouched,
         trigger=trigger,
         files=item.files,
         sensitivity=item.sensitivity,

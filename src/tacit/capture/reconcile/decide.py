@@ -24,6 +24,8 @@ MERGE_IMPORTANCE = 0.1
 """A repeated statement gains importance; source: the typed seed, section 4.3 (+0.1 on the scale 0-1)."""
 A_MOMENT_MS = 60_000
 """The same words by the same hand within this are one saying: the answer to the first did not arrive, or the key was hit twice."""
+PROMOTED = "confirmed by the user's words:"
+"""How the reason of a change begins that made the user's word of what waited."""
 _HEARD = "session"
 """Source of what capture finds in sessions: the files it names are those of the moment."""
 
@@ -103,6 +105,8 @@ def _judged(
 def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     """Count the repetition; one that is no new statement changes nothing but what it adds to the words."""
     given = _with_what_is_given(memory, stored)
+    if _promotes(memory, stored):
+        return Merge(memory=_promoted(memory, given), reason=f"{PROMOTED} {stored.id}")
     known = _heard_before(memory, stored)
     if known and given == stored:
         return Skip(content=memory.content, reason=known, memory_id=stored.id)
@@ -131,6 +135,35 @@ def _merged_level(memory: Memory, stored: Memory) -> Sensitivity:
     if memory.provenance.tier < stored.provenance.tier:
         return stored.sensitivity
     return most_sensitive(stored.sensitivity, memory.sensitivity)
+
+
+def _promotes(memory: Memory, stored: Memory) -> bool:
+    """Whether the user now says what waited for them, or what somebody below them said."""
+    waited = stored.status == "quarantined" or stored.provenance.tier < TrustTier.USER
+    return waited and memory.status == "active" and memory.provenance.tier is TrustTier.USER
+
+
+def _promoted(memory: Memory, stored: Memory) -> Memory:
+    """`stored` with the user's own words: what somebody else wrote before them must not get their trust."""
+    theirs = stored.provenance
+    spans = (
+        (*stored.evidence, theirs.span)
+        if theirs.span not in ("", memory.provenance.span)
+        else stored.evidence
+    )
+    return replace(
+        memory,
+        id=stored.id,
+        created_at_ms=stored.created_at_ms,
+        validity=replace(stored.validity, valid_to_ms=None, superseded_by=None),
+        frequency=stored.frequency + 1,
+        use_count=stored.use_count,
+        importance=max(stored.importance, memory.importance),
+        sensitivity=_merged_level(stored, memory),
+        evidence=spans[-MAX_EVIDENCE:],
+        kind=stored.kind if stored.error_signature else memory.kind,
+        error_signature=stored.error_signature,
+    )
 
 
 def _heard_before(memory: Memory, stored: Memory) -> str:
@@ -228,6 +261,9 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
             contested.append((stored.id, f"{told}, but {against}"))
         else:
             ended.append((stored.id, told))
+    if contested and memory.provenance.vouched:
+        # An agent found words of the user's for it, but the user said the opposite themselves: both wait in review.
+        memory, ended, contested = replace(memory, status="quarantined"), [], [*ended, *contested]
     if ended:
         (old_id, reason), *more = ended
         return Supersede(
@@ -251,6 +287,8 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
 
 def _forbidden(memory: Memory, stored: Memory) -> str:
     """Why neither may end the other without a person's word; "" = one may."""
+    if memory.provenance.vouched and stored.provenance.tier is TrustTier.USER:
+        return "an agent quoted the user for it"
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
         return ruling.reason

@@ -88,7 +88,10 @@ def files(
         tool=tool, vouched=mine, universal=universal, any_project=any_project, again=again,
         forget_removed=forget_removed, dry_run=dry_run, project=_folder(project),
     )  # fmt: skip
-    engine = open_engine(current().home.root)
+    place = current()
+    if (mine or forget_removed) and not dry_run:
+        place.require_user("import statements as your own words")
+    engine = open_engine(place.home.root)
     reports: list[dict[str, object]] = []
     problem = False
     try:
@@ -123,9 +126,10 @@ def _folder(project: Path | None) -> str:
 
 
 def _take(engine: Engine, path: Path, cwd: str, wanted: Wanted, *, quiet: bool) -> ImportReport:
+    from tacit.cli.surroundings import current
     from tacit.cli.terminal.asking import Progress, agreed
 
-    if not wanted.vouched and engine.transfer.is_ours(path):
+    if not wanted.vouched and current().user_speaks and engine.transfer.is_ours(path):
         question = f"{path.name} speaks in your name. Do its statements count as your own words?"
         wanted = replace(wanted, vouched=agreed(question, yes=False, unattended=False))
     with Progress(f"reading {path.name}", quiet=quiet) as progress:

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from tacit.daemon.page.files import INDEX, NONCE_MARK, STATIC, PageFile, find_files
 from tacit.daemon.page.signin import COOKIE, READING, PageSessions, cookie_of, same_origin
+from tacit.safety.authority import speaker_of
 
 ROOT: Final = "/ui/"
 CODE_PATH: Final = "/ui/code"
@@ -71,7 +72,10 @@ class PageMount:
         if path == CODE_PATH:
             if request.method != "POST":
                 return _not_allowed("POST")
-            return JSONResponse({"code": self._sessions.issue_code()}, headers={"Cache-Control": "no-store"})
+            return JSONResponse(
+                {"code": self._sessions.issue_code(speaker_of(request.scope))},
+                headers={"Cache-Control": "no-store"},
+            )
         if path == SESSION_PATH:
             return await self._session(request)
         if request.method not in READING:

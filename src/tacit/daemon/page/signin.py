@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
+from tacit.model.memory import Speaker
+
 COOKIE: Final = "tacit_page"
 KEY_HEADER: Final = b"x-tacit-key"
 CODE_S: Final = 120.0
@@ -39,6 +41,7 @@ class SignedIn:
 class _Session:
     key: bytes
     until_s: float
+    speaker: Speaker
 
 
 class PageSessions:
@@ -47,14 +50,14 @@ class PageSessions:
     def __init__(self, *, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
         self._lock = Lock()
-        self._codes: dict[bytes, float] = {}
+        self._codes: dict[bytes, tuple[float, Speaker]] = {}
         self._sessions: dict[bytes, _Session] = {}
 
-    def issue_code(self) -> str:
-        """A new code; it works once, within `CODE_S` seconds."""
+    def issue_code(self, speaker: Speaker) -> str:
+        """A new code; it works once, within `CODE_S` seconds. The page that it opens speaks as whoever asked for the code."""
         code = secrets.token_urlsafe(24)
         with self._lock:
-            self._codes[_hash(code)] = self._now_s() + CODE_S
+            self._codes[_hash(code)] = (self._now_s() + CODE_S, speaker)
             while len(self._codes) > MOST_CODES:
                 del self._codes[next(iter(self._codes))]
         return code
@@ -62,12 +65,12 @@ class PageSessions:
     def exchange(self, code: str) -> SignedIn | None:
         """A session for `code`; None when it is unknown, used or too old."""
         with self._lock:
-            until_s = self._codes.pop(_hash(code), 0.0)
+            until_s, speaker = self._codes.pop(_hash(code), (0.0, Speaker.AGENT))
             if until_s < self._now_s():
                 return None
             made = SignedIn(cookie=secrets.token_urlsafe(32), key=secrets.token_urlsafe(32))
             self._sessions[_hash(made.cookie)] = _Session(
-                key=_hash(made.key), until_s=self._now_s() + SESSION_S
+                key=_hash(made.key), until_s=self._now_s() + SESSION_S, speaker=speaker
             )
             while len(self._sessions) > MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
@@ -78,23 +81,23 @@ class PageSessions:
         with self._lock:
             self._sessions.pop(_hash(cookie), None)
 
-    def admits(self, method: str, headers: Mapping[bytes, bytes]) -> bool:
-        """Whether a request with these headers (names in lower case) comes from a page that is signed in.
+    def admits(self, method: str, headers: Mapping[bytes, bytes]) -> Speaker | None:
+        """Who speaks in a request with these headers (names in lower case); None where no signed-in page asks.
 
         A request that changes something must name its origin, and any that names one must name ours.
         """
         if not same_origin(method, headers):
-            return False
+            return None
         with self._lock:
             name = _hash(cookie_of(headers))
             session = self._sessions.get(name)
             if session is None or session.until_s < self._now_s():
                 self._sessions.pop(name, None)
-                return False
+                return None
             if not hmac.compare_digest(session.key, _hash(headers.get(KEY_HEADER, b"").decode("latin-1"))):
-                return False
+                return None
             session.until_s = self._now_s() + SESSION_S
-        return True
+            return session.speaker
 
 
 def same_origin(method: str, headers: Mapping[bytes, bytes]) -> bool:

@@ -17,6 +17,7 @@ from tacit.capture.extract.by_model.unread import Waiting, read_unread, unread_n
 from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.explicit import tidy
 from tacit.capture.extract.passages.find import objects
+from tacit.capture.prose import in_own_voice
 from tacit.capture.turn import Turn
 from tacit.config.settings import ExtractorSettings
 from tacit.errors import ProviderError
@@ -183,12 +184,13 @@ class ModelReader:
         asked = next((each.text for each in waiting[found.number - 1 :: -1] if each.role == "user"), "")
         confidence = min(found.confidence, ASKING if "?" in span else MOST_CONFIDENCE)
         content = tidy(found.content)
+        users = one.role == "user" and in_own_voice(span, one.text)
         return Draft(
             content=content,
             kind=found.kind,
             scope=session.scope,
             provenance=Provenance(
-                tier=TrustTier.USER if one.role == "user" else TrustTier.ASSISTANT,
+                tier=TrustTier.USER if users else TrustTier.ASSISTANT,
                 source="session",
                 host=session.key.host,
                 session_id=session.key.session_id,

@@ -158,7 +158,7 @@ def _said(turn: Turn) -> list[str]:
         spoken = spoken_sentences(_own_words(turn.text))
         if len(spoken) > MOST_SPOKEN:
             return []
-        return [one.text for one in spoken if not one.doubted and not _PRINTED.search(one.text)]
+        return [one.text for one in spoken if one.own and not one.doubted and not _PRINTED.search(one.text)]
     return [one for one in split_sentences(_tail(turn.text)) if not _NO_PROSE.match(one)][-MOST_CUT:]
 
 

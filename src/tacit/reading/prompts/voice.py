@@ -1,0 +1,294 @@
+"""Which part of a prompt is the user's own voice. In: a prompt. Out: its text without what was pasted, and marks of sentences.
+
+People hand texts to an agent: to translate, to review, to answer, to fix what it describes. What stands in such a text is
+not said by them, whatever it orders. A text is known by its form (fences, quotations, elements, headers of mails, lines of a
+chat, titles of issues), by the line that announces it, by a request or a question about it, and by another language around
+it. On doubt the text is not the user's: they can say it again. Pure; never reads what a text means.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from tacit.late_pattern import late_pattern
+
+Reach = Literal["", "below", "all"]
+
+_FENCE = late_pattern(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_CLOSED = late_pattern(
+    r"<!--.*?(?:-->|\Z)|<([a-zA-Z][\w.-]*)\b[^>\n]*>.*?</\1\s*>|\[(quote|code|doc|text)\b[^\]\n]*\].*?\[/\2\]",
+    re.DOTALL | re.IGNORECASE,
+)
+_OPENED = late_pattern(
+    r"^[ \t]*(?:<(?!https?:)[a-zA-Z][\w.-]*\b[^>\n]*>|\[(?:quote|code|doc|text|file|mail|email)\b[^\]\n]*\])",
+    re.MULTILINE | re.IGNORECASE,
+)
+_INLINE_OPENED = late_pattern(
+    r"(?<!\S)<(?!/)(?:doc|document|documents|text|file|mail|email|message|quote|article|page|content|context|data|input|note|notes"
+    r"|issue|ticket|comment|paste|excerpt|user|system|assistant|human|instructions?|prompt|source|snippet|log|output"
+    r"|result|body|transcript|untrusted\w*|[a-z]+[-_][\w.-]+)\b[^>\n]*>",
+    re.IGNORECASE,
+)
+_QUOTED = late_pattern(
+    r"(?<![\w\"])\"\"\".*?(?:\"\"\"|\Z)|(?<![\w'])'''.*?(?:'''|\Z)"
+    r"|(?<![\w\"])\"(?=\S)[^\"]{12,}?(?:\"(?!\w)|\Z)|\u201c[^\u201d]{12,}?(?:\u201d|\Z)|\u201e[^\u201c\u201d]{12,}?(?:[\u201c\u201d]|\Z)"
+    r"|\u00ab[^\u00bb]{12,}?(?:\u00bb|\Z)|\u300c[^\u300d]{4,}?(?:\u300d|\Z)|\u300e[^\u300f]{4,}?(?:\u300f|\Z)",
+    re.DOTALL,
+)
+_SEPARATOR = late_pattern(
+    r"^\s*(?:[-=*_~#+>.<]{3,}|(?:[-=*_~#><]{2,})\s*[^-=*_~#><]{1,60}?\s*(?:[-=*_~#><]{2,}))\s*$"
+)
+_FIELD = late_pattern(r"^\s*[\w\u00c0-\u024f][\w\u00c0-\u024f -]{1,14}:\s+\S")
+_MAIL_FIELD = late_pattern(
+    r"^\s*(?:from|to|cc|bcc|subject|date|sent|reply-to|message-id|author|commit|merge|von|an|betreff|gesendet|datum|de|para|"
+    r"asunto|fecha|objet|envoy[e\u00e9]|da|oggetto|data|assunto|onderwerp|\u4e3b\u9898|\u53d1\u4ef6\u4eba|\u4ef6\u540d"
+    r"|\u0442\u0435\u043c\u0430|\u043e\u0442)\s*[:\uff1a]\s*\S",
+    re.IGNORECASE,
+)
+_ADDRESS = late_pattern(r"[\w.+-]+@[\w-]+\.\w+")
+_GREETING = late_pattern(
+    r"^\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|hallo|liebe[rs]?|bonjour|hola|ciao|ol[a\u00e1])\b[^.?!:;]{0,40}[,!\u2014-]?\s*$",
+    re.IGNORECASE,
+)
+_SIGNED = late_pattern(
+    r"^\s*(?:(?:best|kind|warm|many)?\s*(?:regards|wishes|thanks)|cheers|sincerely|yours\b.*|best|thanks|thank you|br|mfg"
+    r"|viele gr\u00fc\u00dfe|cordialement|saludos|- ?[A-Z]\w+)\s*[,!.]?\s*$",
+    re.IGNORECASE,
+)
+_TITLE = late_pattern(
+    r"^\s*(?:(?:[-*+\u2022]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?(?:(?:issue|pr|mr|pull request|merge request|ticket|bug|task|story|epic|todo"
+    r"|open|closed|merged|commit)\s*)?(?:[#!]\d+|[A-Z][A-Z0-9]{1,9}-\d+|(?:issue|pr|mr|ticket|bug) \d+|[0-9a-f]{7,40}(?=\s))",
+    re.IGNORECASE,
+)
+_CHAT = late_pattern(
+    r"^\s*(?:[-*>\u2022]\s+)?(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?[\])]?\s*)?(?:<@?[\w .-]{1,30}>\s*\S"
+    r"|(?:\*\*)?@?(?P<name>[^\W\d_][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?: \([^)]{1,30}\))?(?:\*\*)?\s*[:\uff1a](?:\*\*)?\s+\S)"
+)
+_OWN_LABELS_WORDS = (
+    "also and ps note notes reminder remember rule rules important convention conventions preference "
+    "preferences decision decisions policy requirement requirements ok okay so please btw fyi correction "
+    "update no yes actually next then first second third finally todo question general generally always never "
+    "style testing tests commits git python typescript javascript rust go java docs memory memo for going what"
+)
+_OWN_LABELS = frozenset(_OWN_LABELS_WORDS.split())
+_OWN_LEAD = late_pattern(
+    r"\b(?:remember|memory|memori[sz]e|from now on|going forward|in (?:the )?future|(?:keep|bear) in mind|note(?:s)? (?:to self|for)"
+    r"|reminders?|please note|^\W*note|^\W*for (?:this|our|my) (?:project|repo\w*|team|code ?base)|(?:my|our|some|project|team|house|ground|coding|the|these|following|new|standing) rules?|conventions?|guidelines"
+    r"|preferences?|requirements?|we (?:decided|agreed|use|prefer|always|never)|i (?:prefer|want|like|always)|always|never)\b",
+    re.IGNORECASE,
+)
+_WORK_LEAD = late_pattern(
+    r"^\W*(?:(?:please|can you|could you|now|ok(?:ay)?|next|then|let'?s|i need you to|we need to|you need to)[\s,]+)*"
+    r"(?:fix|do|add|implement|change|make|build|create|update|write|refactor|rename|remove|delete|move|test|tasks?|todos?|steps?"
+    r"|plan|changes?|goals?|needed)\b[^:]*[:\uff1a]\s*$",
+    re.IGNORECASE,
+)
+_COLON = late_pattern(r"[:\uff1a]\s*$")
+_BULLET = late_pattern(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+
+_ORDER = late_pattern(
+    r"^\W*(?:from now on|going forward|in future|always|never|remember|we (?:decided|agreed))\b",
+    re.IGNORECASE,
+)
+_DEICTIC = r"(?:this|that|these|those|the following|following|the below|the above|the attached|the pasted|the quoted|the next)"
+_TEXT = (
+    r"(?:texts?|messages?|e?mails?|paragraphs?|quotes?|notes?|excerpts?|passages?|sentences?|phrases?|wording|prompts?|instructions?"
+    r"|posts?|articles?|pages?|documents?|descriptions?|summar(?:y|ies)|letters?|repl(?:y|ies)|threads?|chats?|conversations?"
+    r"|transcripts?|lists?|titles?|headlines?|announcements?|feedback|drafts?|copy|translations?|answers?|statements?|advice|tips?"
+    r"|suggestions?|tweets?|memos?|commands?|scripts?|one-?liners?|snippets?|lines?|rules?|polic(?:y|ies)|quotation|wiki|newsletter"
+    r"|blurb|entry|entries|content|contents|words|string|strings|speech|response|review)"
+)
+_WORK = (
+    r"(?:issues?|tickets?|bugs?|reports?|stor(?:y|ies)|tasks?|prs?|pull requests?|commits?|commit messages?|comments?|logs?|outputs?|errors?"
+    r"|traces?|specs?|specifications?|rfcs?|proposals?|readme|docs?|changelogs?|diffs?|patch(?:es)?|code|files?|functions?|config|feature"
+    r" requests?|plans?|requirements?|requests?|items?)"
+)
+_ABOUT_TEXT = late_pattern(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_TEXT}\b", re.IGNORECASE)
+_ABOUT_WORK = late_pattern(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_WORK}\b", re.IGNORECASE)
+_FOLLOWING = late_pattern(
+    r"\b(?:the )?following\b|\bbelow\b|\bas follows\b|\bpasted\b|\battached\b|\bquoted?\b", re.IGNORECASE
+)
+_REWORDS = late_pattern(
+    r"\b(?:translat\w*|summari[sz]e\w*|summary of|proof-?read\w*|paraphras\w*|rephras\w*|reword\w*|tl;?dr|spell-?check\w*|transcrib\w*"
+    r"|(?:correct|check|fix|improve|polish)\s+(?:the |my |its )?(?:grammar|spelling|wording|style|tone|english|punctuation)"
+    r"|turn\s+(?:this|that|it|the following)\s+into|put\s+(?:this|that|it|the following)\s+into)"
+    r"(?!\s+(?:all|our|my|your|every|each|the (?!following|text|above|below))\b)",
+    re.IGNORECASE,
+)
+_READS = (
+    r"(?:review|check|explain|look at|look over|read|analy[sz]e|evaluate|assess|grade|judge|rate|comment on|respond to|reply to|answer"
+    r"|interpret|understand|classify|categori[sz]e|extract|convert|format|rewrite|shorten|expand|improve|polish|edit|correct|verify"
+    r"|quote|describe|discuss|compare|simplify|criti(?:que|ci[sz]e)|triage|sanity[- ]check)"
+)
+_DOES = (
+    r"(?:use|apply|implement|follow|process|handle|investigate|debug|fix|address|resolve|see|copy|paste|add|put|insert|include|append|post"
+    r"|send|commit|save|store|print|take|got|received|found|saw|have)"
+)
+_BARE = r"(?:this|that|these|those|the following|below|the above)(?=\s*(?:$|[.?!:,;\u2014-]|and\b|please\b|for me\b|carefully\b|to\b|in\b|as\b|then\b|out\b))"
+_READS_BARE = late_pattern(rf"\b{_READS}(?:\s+(?:me\s+)?{_BARE}|\s*[:\uff1a])", re.IGNORECASE)
+_POINTS_AT = late_pattern(
+    rf"\b{_READS}\s+(?:it|them|(?:to |on |about )?(?:this|that|these|those|the following|the attached)\s+\w+)",
+    re.IGNORECASE,
+)
+_DOES_BARE = late_pattern(rf"\b{_DOES}(?:\s+{_BARE}|\s*[:\uff1a])", re.IGNORECASE)
+_ASKS = late_pattern(
+    r"\bwhat(?:'s| is| are| does| do| did| would)\b[^?]{0,40}\b(?:this|that|these|those|the above|the following)\b(?:[^?]{0,20})\?"
+    r"|\bwhat (?:does|do|did|is) (?:it|they)\b[^?]{0,12}\b(?:mean|say|saying|about)\b"
+    r"|^\W*(?:(?:so|and|but|ok|hmm+|well|wait)\b[\s,]*)*(?:is|are|was|were|isn'?t|aren'?t|does|do|did|doesn'?t|would|should|could|can|sounds?|looks?|seems?)\s+"
+    r"(?:this|that|these|those|the above)\b"
+    r"|^\W*(?:is|are|was|does|would|sounds?|looks?)\s+(?:it|they)\b[^?]{0,12}\b(?:mean|say|safe|legit\w*|sane|correct|true|ok(?:ay)?|right|sense|good|wise|harmless"
+    r"|dangerous|malicious|risky|spam|phishing|real|allowed)\b"
+    r"|\bwhat do you (?:think|make of)\b(?!\s+(?:of|about)\s+(?!this|that|it\b|these|those))|\bwhat'?s your (?:take|opinion|view)\b|\b(?:any|your) (?:thoughts|opinions?)\b"
+    r"|^\W*(?:thoughts|opinions?|agree|right|correct|safe|legit|ok(?:ay)?|true|really|sane|makes? sense|good idea|sounds? (?:good|right|ok(?:ay)?))\s*\?"
+    r"|\bshould (?:i|we|you) (?:run|do|follow|trust|believe|merge|apply|accept|use|worry about|obey|comply|ignore|care about|take)\s+(?:this|that|it|these|those|them)\b"
+    r"|\bwho (?:wrote|said|sent|posted)\b|\bwhy (?:does|do|would|did|is|are) (?:this|that|it|he|she|they|someone|somebody|anyone)\b"
+    r"|\bhow (?:would|should|do|can) (?:you|i|we) (?:answer|phrase|reply|respond|translate|react|word)\b"
+    r"|\bis (?:it|this|that) (?:a )?(?:safe|good|bad|wise|ok|okay|sane|fine)\b",
+    re.IGNORECASE,
+)
+_HAVE_TEXT = late_pattern(
+    r"\b(?:here(?:'s| is| are| come(?:s)?)|this is|that'?s|these are)\s+(?:what\b|the\b|an?\b|my\b|our\b|his\b|her\b|their\b|some\b|one\b)"
+    r"|\b(?:got|received|found|saw|copied|pasted|read|came across|sent me|wrote(?: me)?|told me|asked me|posted|emailed me|forwarded)\s+"
+    r"(?:this|that|the following|me this|these)\b",
+    re.IGNORECASE,
+)
+_WORD = late_pattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_OTHER_SCRIPT = late_pattern(
+    r"[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u0590-\u05ff\u0600-\u06ff\u0900-\u0dff\u0e00-\u0eff\u10a0-\u10ff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+_ACCENTED = late_pattern(r"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\u00bf\u00a1]")
+_TRANSLATES = late_pattern(
+    r"(?<![a-z])(?:traduc|tradu[iz]|traduis|tradurr|\u00fcbersetz|uebersetz|vertal|\u00f6vers\u00e4tt|overs\u00e6t|oversett|przet\u0142|\u00e7evir|terjemah"
+    r"|d\u1ecbch|p\u0159elo\u017e|prelo\u017e|k\u00e4\u00e4nn|ford\u00edts|prevedi)",
+    re.IGNORECASE,
+)
+_ELSEWHERE_WORDS = (
+    "der das und ist nicht bitte ein eine einen einem diesen diese dieses dieser ins zu mit für auf den dem "
+    "von wie kannst ich wir folgende folgenden folgendes hier bedeutet prüfe erkläre korrigiere schreibe mir "
+    "meinen sicher le la les des une est et ce cette ces cela que pour dans avec sur vous moi du au il elle "
+    "suivant suivante texte merci s'il el los las una esto este esta por para favor del al con lo siguiente "
+    "texto qué significa revisa corrige seguro hola os uma isto isso não ao seguinte revise gli questo questa "
+    "che per di seguente testo cosa controlla het een dit dat naar voor van graag alsjeblieft deze betekent "
+    "tekst bericht wat proszę na ten jest co to znaczy bunu lütfen ve bir bu ne demek och det att på till "
+    "denna detta og til denne ini ke dalam tolong teks apa này hãy acest și prosím toto tämä suomeksi ezt "
+    "kérlek"
+)
+_ELSEWHERE = frozenset(_ELSEWHERE_WORDS.split())
+_ENGLISH_WORDS = (
+    "the a an of to and in is are it this that for with on you your my our we i be please can could would "
+    "should do does not don't from by at as or if when what how which use make add fix run write test check "
+    "now so have has was will need want all any into its but then also there here after before only never "
+    "always update remove change file code"
+)
+_ENGLISH = frozenset(_ENGLISH_WORDS.split())
+
+
+def asks_about_text(sentence: str) -> Reach:
+    """Whether a sentence is a request or question about a text in its prompt, and how far that text may reach.
+
+    Returns:
+        `all` = any other sentence of the prompt may be of that text; `below` = what stands on the lines after it; "" = no request.
+    """
+    if _ORDER.match(sentence):
+        return ""
+    if (
+        _REWORDS.search(sentence)
+        or _ABOUT_TEXT.search(sentence)
+        or _READS_BARE.search(sentence)
+        or _ASKS.search(sentence)
+    ):
+        return "all"
+    if _FOLLOWING.search(sentence):
+        return "all"
+    if (
+        _POINTS_AT.search(sentence)
+        or _ABOUT_WORK.search(sentence)
+        or _DOES_BARE.search(sentence)
+        or _HAVE_TEXT.search(sentence)
+    ):
+        return "below"
+    return ""
+
+
+def other_language(text: str) -> bool:
+    """Whether `text` is in another language than English, by its script, its marks and its short words."""
+    if len(_OTHER_SCRIPT.findall(text)) >= 2 or _TRANSLATES.search(text):
+        return True
+    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
+    if not words:
+        return False
+    other = sum(word in _ELSEWHERE for word in words) + sum(bool(_ACCENTED.search(word)) for word in words)
+    english = sum(word in _ENGLISH for word in words)
+    return other >= 1 and other > english
+
+
+def own_text(prompt: str) -> str:
+    """The lines of `prompt` that may be the user's own voice; what is pasted by its form, or announced, is left out."""
+    text = _QUOTED.sub(_without_quotation, _CLOSED.sub("\n\n", _FENCE.sub("\n\n", prompt)))
+    for opened in (_OPENED.search(text), _INLINE_OPENED.search(text)):
+        if opened is not None:
+            text = text[: min(len(text), opened.start())]
+    lines = text.split("\n")
+    lines = lines[: _end_of_own(lines)]
+    left_out = _letter(lines) | _announced(lines)
+    return "\n".join("" if number in left_out else line for number, line in enumerate(lines))
+
+
+def _without_quotation(found: re.Match[str]) -> str:
+    """Nothing for a quotation of several lines, or without an end; a short one belongs to the sentence around it."""
+    closed = len(found[0]) > 1 and found[0][-1] in "\"'\u201c\u201d\u00bb\u300d\u300f"
+    return found[0] if closed and "\n" not in found[0] else "\n\n"
+
+
+def _end_of_own(lines: list[str]) -> int:
+    """The first line of what is foreign to the end: headers of a mail, or what stands behind a separator."""
+    for number, line in enumerate(lines):
+        if _SEPARATOR.match(line):
+            return number
+        fields = _MAIL_FIELD.match(line)
+        beside = number + 1 < len(lines) and _FIELD.match(lines[number + 1])
+        if fields and (_ADDRESS.search(line) or beside or line.lstrip()[:8].lower().startswith("subject")):
+            return number
+    return len(lines)
+
+
+def _letter(lines: list[str]) -> set[int]:
+    """The lines of a letter, from its greeting to its signature."""
+    greeting = next((number for number, line in enumerate(lines) if _GREETING.match(line)), None)
+    if greeting is None:
+        return set()
+    signed = next((n for n, line in enumerate(lines) if n > greeting + 1 and _SIGNED.match(line)), None)
+    return set() if signed is None else set(range(greeting, len(lines)))
+
+
+def _announced(lines: list[str]) -> set[int]:
+    """Lines that a line before them announces as a text, titles, and lines of a chat."""
+    found: set[int] = set()
+    until: Literal["", "list", "block", "end"] = ""
+    for number, line in enumerate(lines):
+        blank, bullet = not line.strip(), _BULLET.match(line) is not None
+        if (until == "block" and blank) or (until == "list" and not blank and not bullet):
+            until = ""
+        if until:
+            found.add(number)
+            continue
+        if blank:
+            continue
+        chat = _CHAT.match(line)
+        label = (chat["name"] or "").split()[0].lower() if chat and chat["name"] else ""
+        if _TITLE.match(line):
+            found.add(number)
+        elif chat is not None and label not in _OWN_LABELS and not _WORK_LEAD.match(line):
+            found.add(number)
+            until = "block"
+        elif _COLON.search(line):
+            own = _OWN_LEAD.search(line) and asks_about_text(line) != "all"
+            if not own:
+                until = "list" if _WORK_LEAD.match(line) and _next_is_bullet(lines, number) else "end"
+    return found
+
+
+def _next_is_bullet(lines: list[str], number: int) -> bool:
+    following = next((line for line in lines[number + 1 :] if line.strip()), "")
+    return _BULLET.match(following) is not None

@@ -1,0 +1,196 @@
+"""Who speaks as the user: personal tokens, and the key that a terminal shows. In: a home. Out: yes or no.
+
+A program has the user's rights, but not the user's word. The word is theirs at an interactive terminal, on the signed-in page,
+and in a script to which they gave a token. Tokens are kept as hashes in a file that only the user can read; the key is a
+file like it, which the command line shows to the daemon when a person sits before it. Decides nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tacit.config.home import Home
+from tacit.errors import InvalidInput, NotFound, RefusedByTrust, StoreReadOnly
+from tacit.model.memory import Speaker
+
+TERMINAL_HEADER = "X-Tacit-Terminal"
+TOKEN_PREFIX = "tacit_"  # noqa: S105 - how each begins
+SPEAKER_KEY = "tacit.speaker"
+"""Where the server that let a request in says who speaks; nothing that a client sends gets there."""
+HOW_TO_SPEAK = (
+    "Do it in an interactive terminal or on the page (`tacit ui`); a script of yours needs TACIT_TOKEN "
+    "(`tacit token create`)."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenInfo:
+    """One personal token: its name and when it was made, never the token."""
+
+    name: str
+    created_at_ms: int
+
+
+class Authority:
+    """The tokens and the terminal key of one home. Safe from several threads."""
+
+    def __init__(self, home: Home) -> None:
+        """Look in `home`; nothing is read before it is asked for."""
+        self._home = home
+
+    # --- tokens
+
+    def create(self, name: str) -> str:
+        """Make a token called `name` and return it; it cannot be shown again.
+
+        Raises:
+            InvalidInput: if the name is empty or taken.
+            StoreReadOnly: if the file cannot be written.
+        """
+        name = name.strip()
+        entries = self._entries()
+        if not name or len(name) > 80 or not name.isprintable():
+            raise InvalidInput("A token needs a name of 1 to 80 printable characters.")
+        if any(entry["name"] == name for entry in entries):
+            raise InvalidInput(
+                f"There is a token called {name!r} already.",
+                hint=f"`tacit token rotate {name}` replaces it; `tacit token revoke {name}` ends it.",
+            )
+        token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        made = {"name": name, "sha256": _hash(token), "created_at_ms": time.time_ns() // 1_000_000}
+        self._write([*entries, made])
+        return token
+
+    def revoke(self, name: str) -> None:
+        """End the token called `name`.
+
+        Raises:
+            NotFound: if there is none.
+            StoreReadOnly: if the file cannot be written.
+        """
+        entries = self._entries()
+        kept = [entry for entry in entries if entry["name"] != name]
+        if len(kept) == len(entries):
+            raise NotFound(f"No token is called {name!r}.", hint="`tacit token list` shows them.")
+        self._write(kept)
+
+    def tokens(self) -> tuple[TokenInfo, ...]:
+        """The tokens that hold, oldest first."""
+        return tuple(
+            TokenInfo(name=entry["name"], created_at_ms=entry["created_at_ms"]) for entry in self._entries()
+        )
+
+    def admits_token(self, token: str) -> bool:
+        """Whether `token` is one of this home's."""
+        if not token.startswith(TOKEN_PREFIX):
+            return False
+        given = _hash(token)
+        return any(hmac.compare_digest(entry["sha256"], given) for entry in self._entries())
+
+    def _entries(self) -> list[dict[str, Any]]:
+        """What the file holds; nothing where it is absent, damaged or not the user's own."""
+        try:
+            if not _is_private(self._home.tokens_file):
+                return []
+            raw = cast("object", json.loads(self._home.tokens_file.read_bytes()))
+        except (OSError, ValueError):
+            return []
+        given = cast("dict[str, object]", raw).get("tokens") if isinstance(raw, dict) else None
+        found = cast("list[dict[str, Any]]", given if isinstance(given, list) else [])
+        known = ("name", "sha256", "created_at_ms")
+        return [entry for entry in found if all(key in entry for key in known)]
+
+    def _write(self, entries: list[dict[str, Any]]) -> None:
+        self._home.ensure()
+        _write_private(self._home.tokens_file, json.dumps({"tokens": entries}, indent=1).encode())
+
+    # --- the terminal
+
+    def terminal_key(self) -> str:
+        """The key that the command line shows for a person at a terminal; made when there is none.
+
+        Raises:
+            StoreReadOnly: if it cannot be written.
+        """
+        known = self._read_key()
+        if known:
+            return known
+        self._home.ensure()
+        _write_private(self._home.terminal_key_file, secrets.token_urlsafe(32).encode())
+        return self._read_key()
+
+    def _read_key(self) -> str:
+        try:
+            if not _is_private(self._home.terminal_key_file):
+                return ""
+            return self._home.terminal_key_file.read_text("ascii", "replace").strip()
+        except OSError:
+            return ""
+
+    def admits(self, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether a request with `headers` (names in lower case) carries the user's word: a token, or the terminal's key."""
+        kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        if kind.lower() == "bearer" and self.admits_token(token.strip()):
+            return True
+        shown = headers.get(TERMINAL_HEADER.lower().encode(), b"").decode("latin-1")
+        key = self._read_key()
+        return bool(shown and key) and hmac.compare_digest(shown.encode(), key.encode())
+
+
+def own_home(named: Path | None) -> bool:
+    """Whether a program that opens the home it `named` owns it: it is neither the user's default home nor has tokens of theirs."""
+    if named is None:
+        return False
+    place = Home(named.expanduser().absolute())
+    usual = {Home.find().root.resolve(), Home.find({}).root.resolve()}
+    return place.root.resolve() not in usual and not place.tokens_file.exists()
+
+
+def speaker_of(scope: Mapping[str, Any]) -> Speaker:
+    """Who speaks in a request, by its ASGI scope; an agent where the server does not say."""
+    return scope.get(SPEAKER_KEY, Speaker.AGENT)
+
+
+def require(*, authorized: bool, what: str) -> None:
+    """Go on only where the user speaks.
+
+    Raises:
+        RefusedByTrust: naming `what` only the user may do, and how.
+    """
+    if not authorized:
+        raise RefusedByTrust(
+            f"Only you can {what}, and nothing here proves that it is you.", hint=HOW_TO_SPEAK
+        )
+
+
+def _hash(token: str) -> str:
+    # The token is random, 256 bits: a slow hash would protect nothing more.
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def _is_private(path: Path) -> bool:
+    """Whether `path` is this user's own file, with no rights for others."""
+    found = path.stat(follow_symlinks=False)
+    return found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    try:
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(data)
+        unfinished.replace(path)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{path} cannot be written: {error.strerror or error}.", hint=f"Make {path.parent} writable."
+        ) from error
