@@ -3045,12 +3045,11 @@ export interface components {
              */
             cwd?: string;
             /**
-             * Tier
-             * @description who vouches for it
-             * @default user
-             * @enum {string}
+             * User Words
+             * @description for a caller without the user's authority: what they said of it, verbatim from one prompt
+             * @default
              */
-            tier?: "user" | "assistant" | "tool" | "import";
+            user_words?: string;
             /**
              * Source
              * @description where it came from
