@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tacit.app.asking.agents import Agents
 from tacit.app.asking.answers import Answer
 from tacit.app.care.later import LaterWriting, MadeOf
+from tacit.app.desk.recalls import with_words
 from tacit.app.learning import Learning
 from tacit.app.parts import Parts
 from tacit.app.prerender import StartBlocks
@@ -50,6 +51,7 @@ from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.recall.render import rendering
 from tacit.recall.replay import Replayed, replay
+from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
 
 if TYPE_CHECKING:  # see `LaterWriting`
@@ -198,8 +200,10 @@ class Engine:
             store_trace: keep the trace for `why`.
             adjust: changes the settings for this question alone.
         """
+        log = StageLog()
         settings = self._settings_at(cwd)
         settings = adjust(settings) if adjust else settings
+        log.note("signal", notes=(surface.value,))
         situation = self._pipeline.read(text) if text.strip() else Situation()
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
         query = Query(
@@ -220,6 +224,7 @@ class Engine:
             root=project.root if project else "",
             render=rendering(self._parts.kinds, clean, settings.recall.render),
             notes=situation.why,
+            log=log,
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
@@ -256,7 +261,7 @@ class Engine:
     ) -> tuple[Trace, ...]:
         """The newest traces: what was injected and what was not, and why."""
         self._sessions.flush()
-        return self._store.list_traces(session=session, surface=surface, limit=limit)
+        return with_words(self._store, self._store.list_traces(session=session, surface=surface, limit=limit))
 
     def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
         """`traces` decided again with `threshold`: what would be handed over."""

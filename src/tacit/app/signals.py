@@ -44,7 +44,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.model.situation import Situation
-from tacit.model.trace import StageRecord, Trace
+from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
@@ -55,6 +55,7 @@ from tacit.recall.query import build_query
 from tacit.recall.refresh import LowInformation, RefreshBlock
 from tacit.recall.render import rendering
 from tacit.recall.signal import surface_for
+from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.family import AGENT_MARK
 from tacit.session.transitions import advanced, arrived, opened, seen
@@ -73,6 +74,7 @@ class _Known(TypedDict):
     project: ProjectRecord | None
     files: tuple[str, ...]
     remaining: Callable[[], float]
+    log: StageLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,7 @@ class SignalHandler:
         When its session is busy beyond the deadline it gets silence, and is handled later without injection, so that no
         turn, failure or statement is lost.
         """
+        log = StageLog(timer=self._clock.monotonic_ms)
         signal = _of_its_agent(self._at_its_real_folder(signal))
         ends = self._clock.monotonic_ms() + deadline_ms
 
@@ -128,7 +131,7 @@ class SignalHandler:
             if not mine:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
-            handled = self._handle(signal, capabilities, settings, remaining)
+            handled = self._handle(signal, capabilities, settings, remaining, log)
         if not handled.repeated:
             self._after(signal, handled)
         return handled.delivery
@@ -137,7 +140,8 @@ class SignalHandler:
         """Update the record for a signal whose host waits no longer."""
         try:
             with self._sessions.turn(signal.session, timeout_s=LATE_S) as mine:
-                handled = self._handle(signal, capabilities, settings, lambda: 0.0) if mine else None
+                log = StageLog(timer=self._clock.monotonic_ms)
+                handled = self._handle(signal, capabilities, settings, lambda: 0.0, log) if mine else None
             if handled is not None and not handled.repeated:
                 self._after(signal, handled)
         except Exception:  # noqa: BLE001 - a background job's boundary: the answer is out already
@@ -153,6 +157,7 @@ class SignalHandler:
         capabilities: HostCapabilities,
         settings: Settings,
         remaining: Callable[[], float],
+        log: StageLog,
     ) -> Handled:
         state = self._record_of(signal)
         project = self._projects.of(signal.cwd or state.cwd)
@@ -178,6 +183,7 @@ class SignalHandler:
             project=project,
             files=files,
             remaining=remaining,
+            log=log,
         )
         self._sessions.save(state, trace=delivery.trace)
         return Handled(delivery=delivery, state=state, project=project, repeated=repeated)
@@ -193,7 +199,7 @@ class SignalHandler:
             reason = f"recall failed: {type(error).__name__}"
             return Delivery(
                 block=Block(surface=Surface.PROMPT),
-                trace=self._silent_trace(signal, state, reason, known["settings"]),
+                trace=self._silent_trace(signal, state, reason, known["settings"], known["log"]),
                 failure=failure_of_error(error),
             ), state
 
@@ -286,6 +292,7 @@ class SignalHandler:
         project: ProjectRecord | None,
         files: tuple[str, ...],
         remaining: Callable[[], float],
+        log: StageLog,
     ) -> tuple[Delivery, SessionState]:
         # A host that keeps what it was given never asks for the bytes again.
         message_id = "" if capabilities.stored else _message_id(signal)
@@ -296,18 +303,20 @@ class SignalHandler:
         if remaining() <= 0 and not isinstance(surface, Silence):
             surface = Silence(reason="the session was busy beyond the deadline")
         if isinstance(surface, Silence):
-            trace = self._silent_trace(signal, state, surface.reason, settings)
+            trace = self._silent_trace(signal, state, surface.reason, settings, log)
             failure = failure_of_trace(trace, settings.recall) if trace else None
             return Delivery(block=Block(surface=Surface.PROMPT), trace=trace, failure=failure), state
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
+        log.note("signal", notes=(surface.value,))
         asked = self._asked(signal, state, surface, settings, project, files)
         # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
         refreshed = surface in _SYSTEM_SURFACES and (
             capabilities.system_prompt or surface is not Surface.PROMPT
         )
         if settings.recall.placement == "system_every_call" and refreshed:
-            return self._refresh(asked.kept, state, settings, capabilities)
+            log.note("query", notes=asked.notes)
+            return self._refresh(asked.kept, state, settings, capabilities, log)
         may_refuse = settings.recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         rebuilt = settings.recall.placement == "system_every_call"
@@ -326,6 +335,7 @@ class SignalHandler:
             root=project.root if project else "",
             render=rendering(self._kinds, self._redactors.cleaner(settings), settings.recall.render),
             notes=asked.notes,
+            log=log,
             first=ledger.dropped_by_compaction(state) if surface is Surface.COMPACTION else (),
             window=ledger.held(state, reinject_after=again),
             sessions=other_sessions(self._store, state, settings.recall),
@@ -384,7 +394,12 @@ class SignalHandler:
         return replace(asked, kept=within_budget(said, signal, state, settings.recall))
 
     def _refresh(
-        self, query: Query, state: SessionState, settings: Settings, capabilities: HostCapabilities
+        self,
+        query: Query,
+        state: SessionState,
+        settings: Settings,
+        capabilities: HostCapabilities,
+        log: StageLog,
     ) -> tuple[Delivery, SessionState]:
         """The `[MEMORY]` block of the refresh cadence, for the system prompt of every call."""
         refresh = RefreshBlock(
@@ -393,6 +408,7 @@ class SignalHandler:
             new_id=self._trace_id,
             clean=self._redactors.cleaner(settings),
             current=lambda ids: current_hashes(self._store, ids, query.scope),
+            log=log,
         )
         low = LowInformation(nothing_coming=query.situation.nothing_coming, words=len(query.raw_text.split()))
         block, trace, state = refresh.advance(
@@ -424,11 +440,12 @@ class SignalHandler:
             self._store.put_value(name, value)
 
     def _silent_trace(
-        self, signal: Signal, state: SessionState, reason: str, settings: Settings
+        self, signal: Signal, state: SessionState, reason: str, settings: Settings, log: StageLog
     ) -> Trace | None:
         """A trace of why a prompt got nothing; other silent signals ask for nothing and leave none."""
         if not isinstance(signal, PromptSubmitted):
             return None
+        log.note("query" if log.has("signal") else "signal", notes=(reason,))
         return Trace(
             id=self._trace_id(),
             session=str(state.key),
@@ -439,8 +456,9 @@ class SignalHandler:
             preset=settings.preset,
             text=signal.text[:240],
             situation=Situation(),
-            stages=(StageRecord(stage="signal", took_ms=0.0, notes=(reason,)),),
+            stages=tuple(log.records),
             silence=reason,
+            took_ms=log.took_ms(),
         )
 
     def _at_its_real_folder(self, signal: Signal) -> Signal:

@@ -55,18 +55,21 @@ def deliver(
 def traced(
     scored: Sequence[Candidate], block: Block, *, most: int = TRACED_CANDIDATES
 ) -> tuple[TracedCandidate, ...]:
-    """The `most` best candidates and everything that was injected, as the trace keeps them."""
+    """All candidates as the trace keeps them: the `most` best and what was injected whole, the others by their numbers."""
     chosen = set(block.memory_ids)
-    listed = [c for i, c in enumerate(scored) if i < most or c.memory.id in chosen]
-    return tuple(
-        TracedCandidate(
-            memory_id=c.memory.id,
-            kind=c.memory.kind,
-            content=c.memory.content[:TRACED_CHARS],
-            scores=c.scores,
-            fused=round(c.fused, 5),
-            relevance=c.relevance,
-            reasons=c.reasons,
+    found: list[TracedCandidate] = []
+    for place, candidate in enumerate(scored):
+        memory = candidate.memory
+        whole = place < most or memory.id in chosen
+        found.append(
+            TracedCandidate(
+                memory_id=memory.id,
+                kind=memory.kind,
+                content=memory.content[:TRACED_CHARS] if whole else "",
+                scores=candidate.scores if whole else (),
+                fused=round(candidate.fused, 5),
+                relevance=candidate.relevance,
+                reasons=candidate.reasons if whole else (),
+            )
         )
-        for c in listed
-    )
+    return tuple(found)

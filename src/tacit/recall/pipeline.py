@@ -12,7 +12,6 @@ from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from time import perf_counter
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
@@ -22,7 +21,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.session import SessionState
-from tacit.model.trace import Drop, StageRecord, Trace
+from tacit.model.trace import Drop, Trace
 from tacit.ports.models import Embedder, Reranker, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.reading.classifier.matching import shipped_match
@@ -51,6 +50,7 @@ from tacit.recall.sections.counting import surely
 from tacit.recall.sections.packing import SECTIONED, Around, pack_sections, sections_costs, shifts
 from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
 from tacit.recall.spaces import graph, semantic
+from tacit.recall.stage_log import StageLog
 from tacit.recall.unconfirmed import unconfirmed
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import Ruling, may_see
@@ -72,7 +72,8 @@ class Context:
         turn, epoch: of the session, for the trace.
         preset: name of the preset, for the trace.
         render: from pack to text; the default block unless a preset brings its own.
-        notes: what the signal and query stages noted.
+        notes: how the query was read.
+        log: the stages before this one, with the time since the signal arrived; None = the time starts here.
         first: ids of memories that a compaction took out of the context; they come before all others.
         window: ids of memories that the context holds, for similarity with what may come.
         root: the project's root, for the freshness of files; "" = not looked at.
@@ -88,35 +89,12 @@ class Context:
     preset: str = "focused"
     render: Callable[[Pack], str] | None = None
     notes: tuple[str, ...] = ()
+    log: StageLog | None = None
     first: tuple[str, ...] = ()
     window: tuple[str, ...] = ()
     root: str = ""
     sessions: tuple[SessionState, ...] = ()
     traced: int = TRACED_CANDIDATES
-
-
-@dataclass(slots=True, kw_only=True)
-class _Stages:
-    """Collects what every stage kept and dropped, with its time."""
-
-    records: list[StageRecord] = field(default_factory=list[StageRecord])
-    answered: tuple[str, ...] = ()
-    among: int = 0
-    nearness: float | None = None
-    withheld: list[Drop] = field(default_factory=list[Drop])
-    since: float = field(default_factory=perf_counter)
-
-    def note(
-        self, stage: str, *, kept: Sequence[str] = (), drops: Sequence[Drop] = (), notes: Sequence[str] = ()
-    ) -> None:
-        now = perf_counter()
-        took = (now - self.since) * 1000
-        self.records.append(
-            StageRecord(
-                stage=stage, took_ms=round(took, 3), kept=tuple(kept), drops=tuple(drops), notes=tuple(notes)
-            )
-        )
-        self.since = now
 
 
 class RecallPipeline:
@@ -160,12 +138,13 @@ class RecallPipeline:
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str
     ) -> tuple[Delivered, Trace]:
         """Answer `query`: the block (empty = silence), what it holds, and the trace."""
-        stages = _Stages()
-        started = perf_counter()
+        stages = context.log or StageLog()
         settings = self._with_fitted_thresholds(settings)
         settings = at_surface(settings, query.surface)
-        stages.note("signal", notes=(query.surface.value,))
-        stages.note("query", notes=context.notes)
+        if not stages.has("signal"):
+            stages.note("signal", notes=(query.surface.value,))
+        if not stages.has("query"):
+            stages.note("query", notes=context.notes)
         from_start = query.surface in (Surface.START, Surface.COMPACTION)
         if from_start:
             candidates = self._start_pool(query, context, settings, stages)
@@ -221,14 +200,14 @@ class RecallPipeline:
             text=query.raw_text[:READ_CHARS],  # cut to its stored length once secrets are out
             situation=query.situation,
             stages=tuple(stages.records),
-            candidates=traced(scored, delivered.block, most=context.traced),
+            candidates=traced(_with_pinned(scored, guarded.kept), delivered.block, most=context.traced),
             injected=delivered.block.memory_ids,
             silence=silence,
             threshold=threshold_for(settings.thresholds, query.surface),
             block=delivered.block.text,
             tokens=delivered.block.tokens,
             budget_tokens=query.budget_tokens,
-            took_ms=round((perf_counter() - started) * 1000, 3),
+            took_ms=stages.took_ms(),
         )
         return delivered, trace
 
@@ -238,7 +217,7 @@ class RecallPipeline:
         scored: Sequence[Candidate],
         settings: RecallSettings,
         context: Context,
-        stages: _Stages,
+        stages: StageLog,
     ) -> Outcome[tuple[Candidate, ...]]:
         """What floors, the second-stage model and the guard let through, pinned memories first."""
         floored = reach_floors(scored, query=query, settings=settings)
@@ -284,7 +263,7 @@ class RecallPipeline:
         return delivered, ""
 
     def _search(
-        self, query: Query, settings: RecallSettings, context: Context, stages: _Stages
+        self, query: Query, settings: RecallSettings, context: Context, stages: StageLog
     ) -> tuple[Candidate, ...]:
         spaces = spaces_at(settings, query.surface)
         vector: Outcome[Vectors | None] = Outcome(kept=None)
@@ -312,7 +291,7 @@ class RecallPipeline:
         query: Query,
         settings: RecallSettings,
         context: Context,
-        stages: _Stages,
+        stages: StageLog,
         *,
         spaces: Sequence[str],
         vector: Outcome[Vectors | None],
@@ -403,7 +382,7 @@ class RecallPipeline:
         return probed
 
     def _start_pool(
-        self, query: Query, context: Context, settings: RecallSettings, stages: _Stages
+        self, query: Query, context: Context, settings: RecallSettings, stages: StageLog
     ) -> tuple[Candidate, ...]:
         """Memories that may stand in a start pack, ordered by expected need; after a compaction what it dropped first."""
         pool = self._start_pools.of(query.scope, at_ms=query.at_ms, settings=settings)
@@ -425,7 +404,7 @@ class RecallPipeline:
         settings: RecallSettings,
         *,
         from_start: bool,
-        stages: _Stages,
+        stages: StageLog,
     ) -> tuple[Candidate, ...]:
         if from_start and settings.start_pool != "score":
             return tuple(candidates)
@@ -442,7 +421,7 @@ class RecallPipeline:
         return tuple(scored)
 
     def _judged(
-        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, stages: _Stages
+        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, stages: StageLog
     ) -> Sequence[tuple[float, tuple[str, ...]]]:
         """Relevance and reasons of each candidate: by the fitted gate where it covers the surface, else by the formula."""
         if settings.score == "situation" and candidates and self._gate.covers(query.surface):
@@ -514,6 +493,12 @@ def _seen_by(query: Query, memory: Memory) -> Ruling:
 
 def _ids(candidates: Sequence[Candidate]) -> tuple[str, ...]:
     return tuple(candidate.memory.id for candidate in candidates)
+
+
+def _with_pinned(scored: Sequence[Candidate], passed: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """`scored`, and what came from elsewhere: memories that are pinned need not be found."""
+    known = {candidate.memory.id for candidate in scored}
+    return (*scored, *(candidate for candidate in passed if candidate.memory.id not in known))
 
 
 def _pack_ids(pack: Pack) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from tacit.recall.deliver import Delivered
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.render.block import cleaned
 from tacit.recall.render.memory_sections import CLOSE, OPEN, memory_text, relevant_text, sections_text
+from tacit.recall.stage_log import StageLog
 from tacit.session import ledger
 
 _LOG = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class RefreshBlock:
         new_id: Callable[[], str],
         clean: Callable[[str], str],
         current: Callable[[tuple[str, ...]], Mapping[str, str]] | None = None,
+        log: StageLog | None = None,
     ) -> None:
         """Ask `pipeline` under `settings`.
 
@@ -68,7 +70,9 @@ class RefreshBlock:
             new_id: makes ids of traces.
             clean: takes secrets out of every text that is rendered.
             current: content hash by id of those memories that are still active; without it nothing is looked up.
+            log: the stages before recall; None = the time starts here.
         """
+        self._log = log
         self._current = current
         self._pipeline = pipeline
         self._settings = settings
@@ -160,6 +164,7 @@ class RefreshBlock:
             turn=state.turn,
             epoch=state.epoch,
             preset=preset,
+            log=self._log.again() if self._log else None,
             render=lambda pack: sections_text(cleaned(pack, self._clean).items),
         )
         return self._pipeline.run(start, settings=self._settings, context=context, trace_id=self._new_id())
@@ -183,7 +188,12 @@ class RefreshBlock:
             return relevant_text(cleaned(pack, self._clean).items)
 
         context = Context(
-            in_context=in_sections, turn=state.turn, epoch=state.epoch, preset=preset, render=render
+            in_context=in_sections,
+            turn=state.turn,
+            epoch=state.epoch,
+            preset=preset,
+            log=self._log.again() if self._log else None,
+            render=render,
         )
         return self._pipeline.run(query, settings=settings, context=context, trace_id=self._new_id())
 

@@ -114,6 +114,20 @@ def test_the_review_queue_is_worked_through_with_keys(go, web_home):
     assert len(web_home.api("/v1/review")["review"]) == len(left)
 
 
+def test_every_row_of_a_start_pack_has_its_words_and_leads_to_the_memory(go, web_home):
+    rows = web_home.api("/v1/timeline?surface=start&limit=50")["recalls"]
+    trace = max(rows, key=lambda row: row["candidates"])
+    page = go(f"/ui/traces/{trace['id']}")
+    lanes = page.locator(".lane")
+    expect(lanes).to_have_count(trace["candidates"])
+    assert trace["candidates"] > 24  # more than a trace keeps whole
+    assert page.locator(".lane-text .mono").count() == 0
+    assert all(text.strip() for text in page.locator(".relevance-number").all_inner_texts())
+    last = lanes.last
+    last.locator(".lane-open").click()
+    last.get_by_role("link", name="open the memory").wait_for()
+
+
 def test_a_trace_is_replayed_at_another_threshold_and_judged(go, web_home):
     rows = web_home.api("/v1/timeline?outcome=injected&surface=prompt&limit=50")["recalls"]
     trace = next(row for row in rows if row["text"] == "commit this please" or row["injected"])

@@ -31,7 +31,7 @@ export function CandidateRow(props: Props) {
           <button type="button" className="lane-open" aria-expanded={open} onClick={toggle}>
             <IconChevronRight size={14} className="chevron" aria-hidden />
             {candidate !== undefined && <Kind name={candidate.kind} />}
-            <span className="lane-text">{candidate?.content ?? <span className="mono faint">{track.id}</span>}</span>
+            <span className="lane-text">{candidate?.content || <span className="mono faint">{track.id}, no longer stored</span>}</span>
           </button>
           <Why track={track} />
         </div>
@@ -136,7 +136,7 @@ function Details({ track, best, spaces }: Props) {
     return (
       <div className="lane-details">
         <p className="faint">
-          The trace keeps the best candidates only; of this one it kept why it went: {track.reason}. <Link to={`/memories/${track.id}`}>Open the memory</Link>
+          Of this memory the trace kept only why it went: {track.reason}. <Link to={`/memories/${track.id}`}>Open the memory</Link>
         </p>
       </div>
     );
@@ -144,7 +144,7 @@ function Details({ track, best, spaces }: Props) {
   return (
     <div className="lane-details">
       <div>
-        <p className="lane-whole">{candidate.content}</p>
+        <p className="lane-whole">{candidate.content || "This memory is no longer stored; its numbers are."}</p>
         <div className="chips">
           {candidate.reasons.map((reason) => (
             <span className="chip" key={reason}>{reason}</span>

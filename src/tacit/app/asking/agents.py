@@ -14,6 +14,7 @@ from threading import Lock
 
 from tacit.app.asking.answers import Answer, Asking, allowed_tokens, narrowed
 from tacit.app.care.later import LaterWriting
+from tacit.app.desk.recalls import with_words
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
@@ -250,7 +251,7 @@ class Agents:
         hidden = {memory.id for memory in known} - allowed
         return tuple(
             replace(trace, candidates=tuple(one for one in trace.candidates if one.memory_id not in hidden))
-            for trace in shown
+            for trace in with_words(self._store, shown)
         )
 
     def stats(self, caller: Caller) -> AgentStats:

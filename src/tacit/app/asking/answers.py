@@ -30,6 +30,7 @@ from tacit.reading.entities import find_entities
 from tacit.recall.deliver import Delivered
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.render import rendering
+from tacit.recall.stage_log import StageLog
 from tacit.session import ledger
 from tacit.session.answering import give_way
 
@@ -259,6 +260,8 @@ class Asking:
         waits: bool,
     ) -> tuple[Delivered, Trace]:
         """The answer for whoever asks; it depends on nothing of the session that does but its name."""
+        log = StageLog()
+        log.note("signal", notes=((Surface.ON_DEMAND if text else Surface.START).value,))
         recall = settings.recall
         situation = self._pipeline.read(text) if text else Situation()
         asked = Query(
@@ -279,6 +282,7 @@ class Asking:
             preset=settings.preset,
             render=rendering(self._parts.kinds, clean, recall.render),
             notes=situation.why,
+            log=log,
             in_context=wanted,
             remaining_ms=_after_hooks if waits else _at_once,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.capture.usage import read_usage, usage_name
 from tacit.errors import NotFound
@@ -12,6 +12,7 @@ from tacit.model.pack import Surface
 from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import Store, TraceFilter
+from tacit.recall.deliver import TRACED_CHARS
 
 TRACES_OF_A_SESSION = 500
 EXPOSURES_OF_A_SESSION = 2000
@@ -60,6 +61,24 @@ def row_of(trace: Trace) -> RecallRow:
         took_ms=trace.took_ms,
         threshold=trace.threshold,
         best_relevance=max((one.relevance for one in trace.candidates), default=None),
+    )
+
+
+def with_words(store: Store, traces: Sequence[Trace]) -> tuple[Trace, ...]:
+    """`traces` with the words of those candidates of which a trace keeps the numbers alone, as the store has them now."""
+    wanted = {one.memory_id for trace in traces for one in trace.candidates if not one.content}
+    if not wanted:
+        return tuple(traces)
+    words = {memory.id: memory.content for memory in store.get(sorted(wanted), scope=store.scopes())}
+    return tuple(
+        replace(
+            trace,
+            candidates=tuple(
+                one if one.content else replace(one, content=words.get(one.memory_id, "")[:TRACED_CHARS])
+                for one in trace.candidates
+            ),
+        )
+        for trace in traces
     )
 
 
@@ -180,7 +199,8 @@ class Recalls:
             NotFound: if it is unknown.
         """
         self._settle()
-        return self._store.get_trace(trace_id)
+        (trace,) = with_words(self._store, [self._store.get_trace(trace_id)])
+        return trace
 
     def handed(
         self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0

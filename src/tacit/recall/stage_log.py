@@ -1,0 +1,72 @@
+"""What every stage of one recall kept and dropped, and how long it took. In: notes from stages. Out: records for the trace.
+
+The clock starts when the log is made, which is when the signal arrives: each stage's time ends where the next one's begins,
+so that the times add up to the whole. Never decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from tacit.model.trace import Drop, StageRecord
+
+
+def process_ms() -> float:
+    """Milliseconds of the clock that measures stages."""
+    return perf_counter() * 1000
+
+
+@dataclass(slots=True, kw_only=True)
+class StageLog:
+    """Collects the stages of one recall.
+
+    Attributes:
+        timer: monotonic milliseconds.
+        records: the stages so far.
+        answered: the spaces that answered; `among`: how many memories they looked at; `nearness`: see the gate.
+        withheld: what may not appear here at all, told at the guard.
+    """
+
+    timer: Callable[[], float] = process_ms
+    records: list[StageRecord] = field(default_factory=list[StageRecord])
+    answered: tuple[str, ...] = ()
+    among: int = 0
+    nearness: float | None = None
+    withheld: list[Drop] = field(default_factory=list[Drop])
+    _began_ms: float = field(init=False)
+    _since_ms: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began_ms = self._since_ms = self.timer()
+
+    def note(
+        self, stage: str, *, kept: Sequence[str] = (), drops: Sequence[Drop] = (), notes: Sequence[str] = ()
+    ) -> None:
+        """End `stage`: its time began where the stage before ended."""
+        now_ms = self.timer()
+        self.records.append(
+            StageRecord(
+                stage=stage,
+                took_ms=round(now_ms - self._since_ms, 3),
+                kept=tuple(kept),
+                drops=tuple(drops),
+                notes=tuple(notes),
+            )
+        )
+        self._since_ms = now_ms
+
+    def again(self) -> StageLog:
+        """A log for a further recall of the same signal: the same first stages, and the time from here on."""
+        log = StageLog(timer=self.timer, records=list(self.records))
+        log._began_ms -= sum(record.took_ms for record in self.records)
+        return log
+
+    def has(self, stage: str) -> bool:
+        """Whether `stage` has ended."""
+        return any(record.stage == stage for record in self.records)
+
+    def took_ms(self) -> float:
+        """Milliseconds from the beginning to the end of the last stage."""
+        return round(self._since_ms - self._began_ms, 3)
