@@ -3934,14 +3934,14 @@ export interface components {
          *         text: the redacted, shortened words asked with.
          *         situation: what was read.
          *         stages: in order, up to where it stopped.
-         *         candidates: best first, capped.
+         *         candidates: all of them, best first.
          *         injected: memory ids in the block, in order; empty = silence.
          *         silence: why nothing was injected, or empty.
          *         threshold: the gate's threshold on relevance for this surface.
          *         block: the exact text handed over.
          *         tokens: size of the block.
          *         budget_tokens: most it might have had.
-         *         took_ms: whole time.
+         *         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
          *         project_id: where it was asked; empty = in no project, or stored before this was kept.
          */
         Trace: {
@@ -4029,6 +4029,8 @@ export interface components {
         /**
          * TracedCandidate
          * @description A candidate as the trace keeps it, with a redacted, shortened `content`.
+         *
+         *     Of those far from the best only the numbers are kept: `content` is empty, and read from the store when a trace is shown.
          */
         TracedCandidate: {
             /** Memory Id */
