@@ -611,7 +611,9 @@ def main(arguments: list[str]) -> NoReturn:
         else:
             note(home, "i", "called without a host")
     except BaseException as error:
-        if home is not None:
+        # Hosts end the MCP pipe with SIGINT when a session ends: that is no failure.
+        ended = isinstance(error, KeyboardInterrupt) and arguments[:1] == ["mcp"]
+        if home is not None and not ended:
             note(home, "x", f"{type(error).__name__} in {' '.join(arguments[:1])}")
     os._exit(0)
 

@@ -478,6 +478,7 @@ class Engine:
 
     def status(self) -> EngineStatus:
         """What `tacit status` shows."""
+        self._sessions.flush()  # the counts include the session that just asked
         return status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
 
     def check(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionState
 from tacit.model.signal import PromptSubmitted, Signal
-from tacit.model.trace import Trace
+from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store
 from tacit.reading.entities import find_entities
 from tacit.recall.budget import adjusted_budget
@@ -25,9 +25,8 @@ from tacit.session import ledger
 SESSIONS_READ = 20
 CHARS_PER_TOKEN = 4
 """Good enough to tell a long prompt from a short one."""
-NOTHING_FOUND = ("no candidate was found", "no candidate passed the gate")
+NOTHING_FOUND = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
 MISSED = "missed the deadline"
-BUSY = "the session was busy beyond the deadline"
 
 
 def failure_of_error(error: Exception) -> Failure:
@@ -42,7 +41,7 @@ def failure_of_error(error: Exception) -> Failure:
 def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
     """The timeout that a trace tells of, with the spaces that came too late; None when all came in time."""
     late = tuple(note for stage in trace.stages for note in stage.notes if note.endswith(MISSED))
-    if not late and trace.silence != BUSY:
+    if not late and trace.cause is not SilenceCause.LATE:
         return None
     message = f"Context injection timed out after {settings.deadline_ms}ms"
     return Failure(reason="timeout", message=message, detail="; ".join(late) or trace.silence)
@@ -58,7 +57,7 @@ def announced(
         or state.announced_empty
         or trace.surface is not Surface.PROMPT
         or not block.empty
-        or trace.silence not in NOTHING_FOUND
+        or trace.cause not in NOTHING_FOUND
         or failure_of_trace(trace, settings)
     ):
         return block, state

@@ -44,7 +44,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.model.situation import Situation
-from tacit.model.trace import Trace
+from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
@@ -196,10 +196,10 @@ class SignalHandler:
             return self._deliver(signal, state, **known)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
             _LOG.exception("recall failed")
-            reason = f"recall failed: {type(error).__name__}"
+            failed = Silence(cause=SilenceCause.FAILED, reason=f"recall failed: {type(error).__name__}")
             return Delivery(
                 block=Block(surface=Surface.PROMPT),
-                trace=self._silent_trace(signal, state, reason, known["settings"], known["log"]),
+                trace=self._silent_trace(signal, state, failed, known["settings"], known["log"]),
                 failure=failure_of_error(error),
             ), state
 
@@ -301,11 +301,14 @@ class SignalHandler:
         if kept is not None and not isinstance(surface, Silence):
             return Delivery(block=Block(surface=Surface.START, text=kept)), state
         if remaining() <= 0 and not isinstance(surface, Silence):
-            surface = Silence(reason="the session was busy beyond the deadline")
+            surface = Silence(cause=SilenceCause.LATE, reason="the session was busy beyond the deadline")
         if isinstance(surface, Silence):
-            trace = self._silent_trace(signal, state, surface.reason, settings, log)
+            trace = self._silent_trace(signal, state, surface, settings, log)
             failure = failure_of_trace(trace, settings.recall) if trace else None
-            return Delivery(block=Block(surface=Surface.PROMPT), trace=trace, failure=failure), state
+            empty = Block(surface=Surface.PROMPT)
+            off = surface.cause is SilenceCause.OFF_IN_PRESET
+            notice = self._notice(signal, None, project, settings) if off else ""
+            return Delivery(block=empty, notice=notice, trace=trace, failure=failure), state
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
         log.note("signal", notes=(surface.value,))
@@ -416,8 +419,13 @@ class SignalHandler:
         )
         return Delivery(block=block, trace=trace), state
 
-    def _notice(self, signal: Signal, block: Block, project: ProjectRecord | None, settings: Settings) -> str:
-        """The one line of a project's first session; of every session with `statusline` on."""
+    def _notice(
+        self, signal: Signal, block: Block | None, project: ProjectRecord | None, settings: Settings
+    ) -> str:
+        """The one line of a project's first session; of every session with `statusline` on.
+
+        `block` is None where the settings have no start pack.
+        """
         if not isinstance(signal, SessionStarted) or signal.source == "compact":
             return ""
         name = announced_name(project.id if project else "")
@@ -432,7 +440,11 @@ class SignalHandler:
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         known = self._store.count_active(scope=scope)
         noun = "memory" if known == 1 else "memories"
-        line = f"Tacit on: {known} {noun}, {len(block.memory_ids)} in the start pack"
+        if block is None:
+            pack = f"; the preset {settings.preset} has no start pack"
+        else:
+            pack = f", {len(block.memory_ids)} in the start pack"
+        line = f"Tacit on: {known} {noun}{pack}"
         return f"{line}. {related}" if related else line
 
     def _put_values(self, values: Mapping[str, str]) -> None:
@@ -440,7 +452,7 @@ class SignalHandler:
             self._store.put_value(name, value)
 
     def _silent_trace(
-        self, signal: Signal, state: SessionState, reason: str, settings: Settings, log: StageLog
+        self, signal: Signal, state: SessionState, silence: Silence, settings: Settings, log: StageLog
     ) -> Trace | None:
         """A trace of why a prompt got nothing; other silent signals ask for nothing and leave none."""
         if not isinstance(signal, PromptSubmitted):
@@ -457,7 +469,8 @@ class SignalHandler:
             text=signal.text[:240],
             situation=Situation(),
             stages=tuple(log.records),
-            silence=reason,
+            silence=silence.reason,
+            cause=silence.cause,
             took_ms=log.took_ms(),
         )
 

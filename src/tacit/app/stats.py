@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from tacit import __version__
 from tacit.app.parts import Parts
-from tacit.app.values import EngineStatus, ExtractorStatus
+from tacit.app.values import EngineStatus, ExtractorStatus, SilenceCount
 from tacit.capture.extract.by_model.spending import NAME, read_spending
 from tacit.config.settings import Settings
-from tacit.model.trace import Trace
+from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter
 
 
@@ -86,8 +86,10 @@ RECENT_TRACES = 200
 
 def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> EngineStatus:
     """What `tacit status` shows."""
-    traces = parts.store.list_traces(limit=RECENT_TRACES)
-    silences = Counter(trace.silence for trace in traces if trace.silence)
+    listed = parts.store.list_traces(limit=RECENT_TRACES)
+    # What the preset switches off was not asked: it is no recall, and its silence says nothing of the memory.
+    traces = [trace for trace in listed if trace.cause is not SilenceCause.OFF_IN_PRESET]
+    silences = Counter((trace.surface, trace.cause) for trace in traces if trace.silence)
     return EngineStatus(
         version=__version__,
         home=str(parts.home.root),
@@ -96,7 +98,10 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
         embedder=str(parts.embedder.identity),
         tokens_exact=parts.tokens.exact,
         warnings=warnings_of(parts),
-        silence=tuple(silences.most_common()),
+        silences=tuple(
+            SilenceCount(surface=surface, cause=cause, count=count)
+            for (surface, cause), count in silences.most_common()
+        ),
         injections=sum(1 for trace in traces if trace.injected),
         recent=len(traces),
         sessions_cached=sessions_cached,

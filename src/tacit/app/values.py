@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.model.pack import Block, Pack
-from tacit.model.trace import Trace
+from tacit.model.pack import Block, Pack, Surface
+from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import StoreStats
 
 
@@ -70,6 +70,15 @@ class ExtractorStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SilenceCount:
+    """How often a surface got nothing for one cause; None = recorded before causes were kept."""
+
+    surface: Surface
+    cause: SilenceCause | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus:
     """What `status` shows.
 
@@ -81,7 +90,7 @@ class EngineStatus:
         embedder: identity of the embedder in force.
         tokens_exact: whether token counts are exact.
         warnings: problems in plain sentences, each with what to do.
-        silence: why recent prompts got nothing: (reason, count), most frequent first.
+        silences: why recent recalls got nothing, by surface and cause, most frequent first.
         injections: traces among the recent ones that injected something.
         recent: how many traces that looks at.
         sessions_cached: live session records in memory.
@@ -96,7 +105,7 @@ class EngineStatus:
     embedder: str
     tokens_exact: bool
     warnings: tuple[str, ...] = ()
-    silence: tuple[tuple[str, int], ...] = ()
+    silences: tuple[SilenceCount, ...] = ()
     injections: int = 0
     recent: int = 0
     sessions_cached: int = 0

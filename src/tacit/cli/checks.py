@@ -6,6 +6,7 @@ Expected failures are findings: a check that cannot be made says so and never en
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import stat
@@ -17,13 +18,16 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 from tacit import __version__
 from tacit.cli.surroundings import Daemon, Surroundings
 from tacit.config.home import Home
 from tacit.errors import StoreError, TacitError
+
+if TYPE_CHECKING:
+    from tacit.cli.terminal.shapes import EngineFacts
 
 State = Literal["ok", "warn", "fail", "skip"]
 LAUNCHER_DEADLINE_MS = 1500.0
@@ -159,7 +163,7 @@ def check_daemon(place: Surroundings) -> Iterator[Finding]:
             advice="Set recall.enabled: true and recall.shadow: false.",
         )  # fmt: skip
     yield _notes_of_hooks(health.get("hook_failures") or {}, place.home)
-    yield _silences(engine)
+    yield _recalls(engine)
 
 
 def _store(problems: list[str], engine: dict[str, Any]) -> Finding:
@@ -189,26 +193,38 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
     )  # fmt: skip
 
 
-def _silences(engine: dict[str, Any]) -> Finding:
+def _recalls(engine: EngineFacts) -> Finding:
+    from tacit.cli.status import recalls_line, silence_lines
+
     if not engine["recent"]:
         return Finding(
-            name="silence", state="warn", detail="No session has asked the memory yet.",
+            name="recalls", state="warn", detail="No session has asked the memory yet.",
             advice="Start one after `tacit install`; it says in one line that Tacit is on.",
         )  # fmt: skip
-    reasons = "; ".join(f"{count} x {reason}" for reason, count in engine["silence"][:3])
-    said = f"{engine['injections']} of the last {engine['recent']} recalls handed something over"
-    return Finding(name="silence", state="ok", detail=said + (f"; else {reasons}" if reasons else ""))
+    said = "; ".join((recalls_line(engine), *silence_lines(engine)))
+    return Finding(name="recalls", state="ok", detail=said)
+
+
+def _copy_embedder(source: Home, target: Home) -> None:
+    """Give the trial home the user's embedder and nothing else.
+
+    The trial proves the path from a hook to the model. What the user's preset hands over at which moment is another
+    question: some presets have no start pack, and the path is sound all the same.
+    """
+    from tacit.config.layers import read_settings
+
+    embedder = read_settings(source).settings.embedder
+    target.config_file.write_text(json.dumps({"embedder": embedder.model_dump()}), encoding="utf-8")
 
 
 @contextmanager
 def trial(place: Surroundings, folder: Path) -> Generator[Trial]:
-    """Make a trial home in `folder` with the user's embedder, start its daemon, and end it after use.
+    """Make a trial home in `folder` with the user's embedder and the default preset, start its daemon, and end it after use.
 
     Raises:
         TacitError: if the store, the embedder or the daemon cannot be had.
     """
     import secrets
-    import shutil
 
     from tacit.app.wiring import open_engine
     from tacit.daemon.lifecycle import end_daemon
@@ -216,8 +232,7 @@ def trial(place: Surroundings, folder: Path) -> Generator[Trial]:
 
     home = Home(folder / "home")
     home.ensure()
-    if place.home.config_file.is_file():
-        shutil.copyfile(place.home.config_file, home.config_file)
+    _copy_embedder(place.home, home)
     nonce = f"tacit{secrets.token_hex(8)}"
     engine = open_engine(home.root)
     try:
@@ -255,7 +270,7 @@ def check_models(found: Trial) -> Iterator[Finding]:
         state="ok",
         detail="counted exactly"
         if found.tokens_exact
-        else "estimated from above; `tacit[tokens]` counts exactly",
+        else "estimated, rather too high than too low; `tacit[tokens]` counts exactly",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
@@ -19,7 +20,27 @@ if TYPE_CHECKING:
     from tacit.cli.terminal.shapes import EngineFacts, Extractor, Trace
 
 HARMLESS = "an earlier start block stood in"
+CAUSES: Mapping[str | None, str] = {
+    "off": "recall is switched off",
+    "shadow": "shadow mode: decided, not handed over",
+    "muted": "the session is muted",
+    "opted_out": "the prompt opted out",
+    "comparison": "the session is in the group without memory (holdout)",
+    "not_asked": "nothing to look up: an empty, very short or machine-made prompt",
+    "context_full": "the session holds as many memories as the settings allow",
+    "nothing_coming": "the prompt asks for no work, such as thanks or a greeting",
+    "nothing_found": "no memory was found for it",
+    "not_relevant": "no memory was relevant enough",
+    "in_context": "the session already holds what is relevant",
+    "no_room": "nothing relevant fits the budget",
+    "late": "the session was busy beyond the deadline",
+    "failed": "recall failed; `tacit logs` says why",
+    None: "recorded by an earlier version, which did not keep the cause",
+}
+"""`tacit.model.trace.SilenceCause` in words. `off_in_preset` is not among them: what is off is not asked."""
 MOST_COUNTED = 500
+MOST_CAUSES = 4
+"""So many causes are shown for each surface; --json tells all."""
 TIMEOUT_S = 10.0
 
 
@@ -62,11 +83,18 @@ class Told(TypedDict):
 
 
 class Facts(Told):
-    """Everything `status` shows. Without a daemon `daemon` is None, else what its health says."""
+    """Everything `status` shows. Without a daemon `daemon` is None, else what its health says.
+
+    `preset`, `recall_enabled`, `shadow` and `off` (the surfaces without tokens) are what holds in this folder.
+    """
 
     version: str
     home: str
     daemon: dict[str, object] | None
+    preset: str
+    off: list[str]
+    recall_enabled: bool
+    shadow: bool
     store_bytes: int
     waiting: int
     hook_failures: dict[str, int]
@@ -94,10 +122,15 @@ def gather(cwd: Path, *, recent: int) -> Facts:
     from tacit.cli.surroundings import current
     from tacit.config.layers import read_settings
     from tacit.errors import StoreReadOnly
+    from tacit.model.pack import Surface
+    from tacit.recall.signal import is_off
     from tacit.session.projects import identify_project
 
     place = current()
     health = place.connect(place.home).status()
+    project = Path(identify_project(str(cwd.absolute())).root)
+    read = read_settings(place.home, project)
+    recall = read.settings.recall
     told: Told = {"engine": None, "here": None, "prompts": None, "warnings": []}
     if health["running"]:
         _ask_daemon(cwd.absolute(), recent=recent, told=told)
@@ -108,13 +141,16 @@ def gather(cwd: Path, *, recent: int) -> Facts:
         "engine": told["engine"],
         "here": told["here"],
         "prompts": told["prompts"],
+        "preset": read.settings.preset,
+        "off": [each.value for each in Surface if each is not Surface.HOST and is_off(each, recall)],
+        "recall_enabled": recall.enabled,
+        "shadow": recall.shadow,
         "store_bytes": _size_of(place.home.database),
         "waiting": int(health["spooled"]),
         "hook_failures": dict(health["hook_failures"]),
-        "hosts": _hosts(),
+        "hosts": _hosts(project),
         "warnings": told["warnings"],
     }
-    read = read_settings(place.home, Path(identify_project(str(cwd.absolute())).root))
     try:
         place.home.check_owner()
     except StoreReadOnly as error:
@@ -168,13 +204,34 @@ def _prompt(trace: Trace) -> Prompt:
     }
 
 
-def _hosts() -> list[HostFacts]:
+def _hosts(project: Path) -> list[HostFacts]:
+    """The state of every host: `absent` = its program is not on this machine, `not connected` = it is."""
     from tacit.cli.surroundings import current
-    from tacit.hosts.install import HOSTS, installed
+    from tacit.hosts.install import HOSTS, find_executable, installed
 
     place = current()
-    found = [installed(host, user_home=place.user_home, home=place.home) for host in HOSTS]
-    return [{"host": each.host, "state": each.state, "problems": list(each.problems)} for each in found]
+    facts: list[HostFacts] = []
+    for host in HOSTS:
+        found = installed(host, user_home=place.user_home, home=place.home)
+        if found.state == "absent":
+            found = installed(host, user_home=place.user_home, project_root=project, home=place.home)
+        state: str = found.state
+        if state == "absent" and find_executable(host, place.user_home, place.search_path):
+            state = "not connected"
+        facts.append({"host": host, "state": state, "problems": list(found.problems)})
+    return facts
+
+
+def _host_line(facts: HostFacts) -> str:
+    match facts["state"]:
+        case "absent":
+            return "absent: its program is not on this machine"
+        case "not connected":
+            return f"not connected; `tacit install {facts['host']}` connects it"
+        case "installed":
+            return "connected"
+        case other:
+            return other
 
 
 def _size_of(path: Path) -> int:
@@ -187,10 +244,15 @@ def _size_of(path: Path) -> int:
 def _print(facts: Facts) -> None:
     from tacit.cli.terminal.output import print_line, print_rows
 
-    rows = [("home", facts["home"]), ("daemon", _daemon_line(facts["daemon"])), *_engine_rows(facts)]
+    rows = [
+        ("home", facts["home"]),
+        ("daemon", _daemon_line(facts["daemon"])),
+        ("preset", _preset_line(facts)),
+        *_engine_rows(facts),
+    ]
     if facts["waiting"]:
         rows.append(("waiting", f"{facts['waiting']} events of hooks, for the next daemon"))
-    rows += [("host", f"{each['host']}: {each['state']}") for each in facts["hosts"]]
+    rows += [("host", f"{each['host']}: {_host_line(each)}") for each in facts["hosts"]]
     print_rows("", ("tacit", facts["version"]), rows, empty="")
     if facts["prompts"]:
         print_line("\nLast prompts (`tacit why` explains each)", style="bold")
@@ -225,11 +287,8 @@ def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
     store = engine["store"]
     seen = sum(here["kinds"].values())
     kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(here["kinds"].items(), key=lambda k: (-k[1], k[0])))
-    switches = "" if engine["recall_enabled"] else ", recall is off"
-    switches += ", shadow: decides but hands nothing over" if engine["shadow"] else ""
     projects = counted(store["projects"], "project", "projects")
     rows = [
-        ("preset", engine["preset"] + switches),
         ("store", f"{counted(store['memories_active'])} of {projects}, {size(store['size_bytes'])}"),
         (
             "project",
@@ -237,15 +296,46 @@ def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
         ),
         ("here", (f"{seen}+ memories" if here["more"] else counted(seen)) + (f": {kinds}" if kinds else "")),
         ("embedder", engine["embedder"]),
-        ("tokens", "counted exactly" if engine["tokens_exact"] else "estimated from above"),
-        ("recalls", f"{engine['injections']} of the last {engine['recent']} handed something over"),
+        (
+            "tokens",
+            "counted exactly" if engine["tokens_exact"] else "estimated, rather too high than too low",
+        ),
+        ("recalls", recalls_line(engine)),
+        *(("silent", line) for line in silence_lines(engine)),
     ]
-    rows += [("silence", f"{count} x {reason}") for reason, count in engine["silence"][:5]]
     if engine["extractor"]:
         rows.append(("extractor", _extractor_line(engine["extractor"])))
     if store["handovers_pending"]:
         rows.append(("learning", f"{store['handovers_pending']} transcripts wait"))
     return rows
+
+
+def _preset_line(facts: Facts) -> str:
+    """The preset that holds in this folder, and what is off."""
+    line = facts["preset"]
+    if facts["off"]:
+        line += f"; off here: {', '.join(facts['off'])}"
+    if not facts["recall_enabled"]:
+        line += "; recall is switched off (recall.enabled)"
+    if facts["shadow"]:
+        line += "; shadow mode: decides, but hands nothing over (recall.shadow)"
+    return line
+
+
+def recalls_line(engine: EngineFacts) -> str:
+    """How many of the recent recalls brought a memory."""
+    if not engine["recent"]:
+        return "none yet: no session has asked the memory"
+    return f"{engine['injections']} of the last {engine['recent']} brought memories into a session"
+
+
+def silence_lines(engine: EngineFacts) -> list[str]:
+    """Why the others brought none: one line per surface, the most frequent causes first."""
+    lines: dict[str, list[str]] = {}
+    for each in engine["silences"]:
+        reason = CAUSES.get(each["cause"], each["cause"] or "")
+        lines.setdefault(each["surface"], []).append(f"{each['count']} x {reason}")
+    return [f"{surface}: {'; '.join(reasons[:MOST_CAUSES])}" for surface, reasons in lines.items()]
 
 
 def _extractor_line(told: Extractor) -> str:

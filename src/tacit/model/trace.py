@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
@@ -10,6 +11,26 @@ from tacit.model.situation import Situation
 STAGES: tuple[str, ...] = (
     "signal", "query", "retrieve", "fuse", "score", "guard", "dedupe", "budget", "render", "deliver",
 )  # fmt: skip
+
+
+class SilenceCause(StrEnum):
+    """Why a recall handed nothing over: what statistics count. `Trace.silence` says the same in words."""
+
+    OFF = "off"
+    OFF_IN_PRESET = "off_in_preset"
+    SHADOW = "shadow"
+    MUTED = "muted"
+    OPTED_OUT = "opted_out"
+    COMPARISON = "comparison"
+    NOT_ASKED = "not_asked"
+    CONTEXT_FULL = "context_full"
+    NOTHING_COMING = "nothing_coming"
+    NOTHING_FOUND = "nothing_found"
+    NOT_RELEVANT = "not_relevant"
+    IN_CONTEXT = "in_context"
+    NO_ROOM = "no_room"
+    LATE = "late"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +91,7 @@ class Trace:
         budget_tokens: most it might have had.
         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
         project_id: where it was asked; empty = in no project, or stored before this was kept.
+        cause: why nothing was injected, of a closed set; None = something was, or stored before this was kept.
     """
 
     id: str
@@ -91,3 +113,4 @@ class Trace:
     budget_tokens: int = 0
     took_ms: float = 0.0
     project_id: str = ""
+    cause: SilenceCause | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tacit.model.trace import Drop
+from tacit.model.trace import Drop, SilenceCause
 
 T = TypeVar("T")
 PINNED = "pinned"
@@ -25,4 +25,5 @@ class Outcome(Generic[T]):
 class Silence:
     """The whole signal gets nothing, and why."""
 
+    cause: SilenceCause
     reason: str

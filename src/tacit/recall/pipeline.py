@@ -21,7 +21,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.session import SessionState
-from tacit.model.trace import Drop, Trace
+from tacit.model.trace import Drop, SilenceCause, Trace
 from tacit.ports.models import Embedder, Reranker, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.reading.classifier.matching import shipped_match
@@ -36,7 +36,7 @@ from tacit.recall.guard import guard, threshold_for
 from tacit.recall.measure import measure_spaces, read_shortlist
 from tacit.recall.need import NeedModel
 from tacit.recall.on_demand import WIDE, answer, asks_twice, in_order
-from tacit.recall.outcome import PINNED, Outcome
+from tacit.recall.outcome import PINNED, Outcome, Silence
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.pools.similar import dissimilar
 from tacit.recall.pools.start import StartPools
@@ -57,6 +57,10 @@ from tacit.safety.trust import Ruling, may_see
 
 _LOG = logging.getLogger(__name__)
 _NO_SHARES: Mapping[str, float] = {}
+NO_CANDIDATE = "no candidate was found"
+NONE_PASSED = "no candidate passed the gate"
+ALL_IN_CONTEXT = "everything that passed is in context already"
+NONE_FITS = "nothing that passed fits the budget"
 KEPT_LINES = 8192
 """Lines whose size is remembered; every session of a project costs the same ones."""
 
@@ -185,9 +189,12 @@ class RecallPipeline:
             block = replace(block, tokens=min(block.tokens, self._line_tokens(block.text)))
             done = replace(done, kept=replace(done.kept, block=block))
         stages.note("render", kept=_pack_ids(done.kept.pack))
-        delivered, silence = self._silence(done, guarded, scored, settings)
+        delivered, silence = self._silence(done, guarded, fresh, scored, settings)
         stages.note(
-            "deliver", kept=delivered.block.memory_ids, drops=done.drops, notes=(silence,) if silence else ()
+            "deliver",
+            kept=delivered.block.memory_ids,
+            drops=done.drops,
+            notes=(silence.reason,) if silence else (),
         )
         trace = Trace(
             id=trace_id,
@@ -202,7 +209,8 @@ class RecallPipeline:
             stages=tuple(stages.records),
             candidates=traced(_with_pinned(scored, guarded.kept), delivered.block, most=context.traced),
             injected=delivered.block.memory_ids,
-            silence=silence,
+            silence=silence.reason if silence else "",
+            cause=silence.cause if silence else None,
             threshold=threshold_for(settings.thresholds, query.surface),
             block=delivered.block.text,
             tokens=delivered.block.tokens,
@@ -243,24 +251,28 @@ class RecallPipeline:
         self,
         done: Outcome[Delivered],
         guarded: Outcome[tuple[Candidate, ...]],
+        fresh: Outcome[tuple[Candidate, ...]],
         scored: Sequence[Candidate],
         settings: RecallSettings,
-    ) -> tuple[Delivered, str]:
-        """The delivery to use, and why it is silent ("" when it is not)."""
+    ) -> tuple[Delivered, Silence | None]:
+        """The delivery to use, and why it is silent (None when it is not)."""
         delivered = done.kept
         if delivered.block.empty:
             whole = next((d.reason for d in guarded.drops if not d.memory_id), "")
-            if whole or not scored:
-                return delivered, whole or "no candidate was found"
+            if whole:
+                return delivered, Silence(cause=SilenceCause.NOTHING_COMING, reason=whole)
+            if not scored:
+                return delivered, Silence(cause=SilenceCause.NOTHING_FOUND, reason=NO_CANDIDATE)
             if not guarded.kept:
-                return delivered, "no candidate passed the gate"
-            return delivered, "everything that passed is in context already or does not fit"
+                return delivered, Silence(cause=SilenceCause.NOT_RELEVANT, reason=NONE_PASSED)
+            if not fresh.kept:
+                return delivered, Silence(cause=SilenceCause.IN_CONTEXT, reason=ALL_IN_CONTEXT)
+            return delivered, Silence(cause=SilenceCause.NO_ROOM, reason=NONE_FITS)
         if settings.shadow:
+            silence = Silence(cause=SilenceCause.SHADOW, reason="shadow mode: scored, not injected")
             empty = Block(surface=delivered.block.surface)
-            return replace(
-                delivered, pack=replace(delivered.pack, items=()), block=empty
-            ), "shadow mode: scored, not injected"
-        return delivered, ""
+            return replace(delivered, pack=replace(delivered.pack, items=()), block=empty), silence
+        return delivered, None
 
     def _search(
         self, query: Query, settings: RecallSettings, context: Context, stages: StageLog

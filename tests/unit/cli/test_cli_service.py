@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -49,11 +50,46 @@ def test_status_tells_counts_here_and_why_it_was_silent(tacit):
     said = tacit("status")
     assert said.code == 0
     assert "1 memory: 1 preference" in said.out
-    assert "no action is coming" in said.out
+    assert "prompt: 1 x the prompt asks for no work" in said.out
     facts = tacit("status", "--json").json
     assert facts["here"]["kinds"] == {"preference": 1}
     assert facts["prompts"][0]["silence"] == "no action is coming"
     assert facts["prompts"][0]["session"] == "claude-code/s1"
+
+
+def test_status_counts_silences_by_surface_and_cause(tacit):
+    tacit("remember", RULE, "--when", "edit_code")
+    for number, prompt in enumerate(("thanks!", "hello", "#notacit change the parser")):
+        session(tacit, name=f"s{number}", prompt=prompt)
+    silences = tacit("status", "--json").json["engine"]["silences"]
+    prompts = {each["cause"]: each["count"] for each in silences if each["surface"] == "prompt"}
+    assert prompts == {"nothing_coming": 2, "opted_out": 1}
+
+
+def test_status_says_in_words_that_nothing_was_asked_yet(tacit):
+    tacit.daemon.ensure_running()
+    said = tacit("status")
+    assert "no session has asked the memory" in said.out
+    assert "0 of the last 0" not in said.out
+    assert "from above" not in said.out
+
+
+def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tacit):
+    programs = tacit.place.user_home / "bin"
+    programs.mkdir()
+    (programs / "opencode").write_text("#!/bin/sh\n")
+    (programs / "opencode").chmod(0o755)
+    place = replace(tacit.place, search_path=str(programs))
+    states = {each["host"]: each["state"] for each in tacit("status", "--json", place=place).json["hosts"]}
+    assert states == {"claude-code": "absent", "opencode": "not connected"}
+    assert "tacit install opencode" in tacit("status", place=place).out
+
+
+def test_every_cause_of_silence_has_words():
+    from tacit.cli.status import CAUSES
+    from tacit.model.trace import SilenceCause
+
+    assert {*CAUSES, SilenceCause.OFF_IN_PRESET} == {*SilenceCause, None}
 
 
 def test_stop_says_whether_one_ran(tacit):

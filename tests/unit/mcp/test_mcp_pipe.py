@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -204,6 +205,37 @@ def test_the_pipe_answers_errors_and_nothing_else(tmp_path):
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == [None, None, 1, "a"]
     assert [answer.get("error", {}).get("code") for answer in answers] == [-32700, -32700, -32000, -32000]
+
+
+@pytest.mark.parametrize("wait_for_answer", [True, False])
+def test_a_session_that_ends_the_pipe_with_sigint_is_no_failure(tmp_path, wait_for_answer):
+    home = Home(tmp_path / "h")
+    home.ensure()
+    write_launcher(home, python=str(tmp_path / "gone"))
+    pipe = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-E", home.bin_dir / "tacit_hook.py", "mcp"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={"TACIT_HOME": str(home.root), "PATH": "/nowhere"},
+    )  # fmt: skip
+    pipe.stdin.write(b"[]\n")
+    pipe.stdin.flush()
+    assert pipe.stdout.readline()  # it runs
+    if not wait_for_answer:
+        pipe.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize"}\n')
+        pipe.stdin.flush()
+    pipe.send_signal(signal.SIGINT)
+    assert pipe.wait(30) == 0
+    assert pipe.stderr.read() == b""
+    for stream in (pipe.stdin, pipe.stdout, pipe.stderr):
+        stream.close()
+    assert "x" not in _counted(home)
+
+
+def _counted(home):
+    try:
+        return (home.root / "log" / "hook.count").read_text()
+    except FileNotFoundError:
+        return ""
 
 
 def test_other_calls_overtake_a_slow_one(tmp_path):

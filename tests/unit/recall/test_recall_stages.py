@@ -9,20 +9,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import DAY_MS, NOW_MS, candidate, query
-from tacit.config.settings import Thresholds
+from tacit.config.settings import RecallSettings, Thresholds
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Sensitivity, TrustTier, Validity
 from tacit.model.pack import Pack, Surface
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.signal import (
+    PromptSubmitted,
+    SessionStarted,
+    SubagentStarted,
+    ToolCall,
+    ToolFailed,
+    ToolStarting,
+)
 from tacit.model.situation import Situation
+from tacit.model.trace import SilenceCause
 from tacit.recall.budget import Allowance, diversified, pack
 from tacit.recall.dedupe import PAIRS_UP_TO, copies_among, dedupe, near_identical
 from tacit.recall.deliver import deliver
 from tacit.recall.guard import guard
 from tacit.recall.render import line_text, render_block
+from tacit.recall.signal import surface_for
 from tacit.recall.spaces.character import closeness
 from tacit.recall.spaces.recent import freshness
 
 KINDS = KindRegistry()
+KEY = SessionKey(host="claude-code", session_id="s1")
+CALL = ToolCall(tool="bash", command="git commit -m x")
 OPEN = Thresholds(prompt=0.5)
 
 
@@ -259,3 +272,23 @@ def test_a_short_list_has_the_copies_that_a_long_one_has(texts: list[str]) -> No
     others = [f"another{n} matter{n}" for n in range(PAIRS_UP_TO)]
     found = copies_among((*texts, *others))
     assert copies_among(tuple(texts)) == found[: len(texts)]
+
+
+@pytest.mark.parametrize("surface", ["start", "prompt", "action", "failure", "subagent", "compaction"])
+def test_a_surface_without_tokens_is_off(surface):
+    common = {"session": KEY, "key": "k", "at_ms": 1, "cwd": "/p"}
+    signals = {
+        "start": SessionStarted(**common, source="startup"),
+        "compaction": SessionStarted(**common, source="compact"),
+        "prompt": PromptSubmitted(**common, text="change the parser"),
+        "failure": ToolFailed(**common, call=CALL, error="boom"),
+        "action": ToolStarting(**common, call=CALL),
+        "subagent": SubagentStarted(**common, task="look"),
+    }
+    state = SessionState(key=KEY)
+    with_tokens = RecallSettings()
+    without = RecallSettings(budgets=with_tokens.budgets.model_copy(update={surface: 0}))
+    assert surface_for(signals[surface], state, with_tokens) == surface
+    silence = surface_for(signals[surface], state, without)
+    assert silence.cause is SilenceCause.OFF_IN_PRESET
+    assert "off in this preset" in silence.reason

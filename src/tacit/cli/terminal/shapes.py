@@ -92,6 +92,14 @@ class Extractor(TypedDict):
     error: str
 
 
+class SilenceCount(TypedDict):
+    """How often a surface got nothing for one cause; None = recorded before causes were kept."""
+
+    surface: str
+    cause: str | None
+    count: int
+
+
 class EngineFacts(TypedDict):
     """What the engine says of itself."""
 
@@ -100,7 +108,7 @@ class EngineFacts(TypedDict):
     embedder: str
     tokens_exact: bool
     warnings: list[str]
-    silence: list[tuple[str, int]]
+    silences: list[SilenceCount]
     injections: int
     recent: int
     recall_enabled: bool

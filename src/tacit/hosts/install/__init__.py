@@ -1,6 +1,6 @@
 """What is written into a host's own files: planned as values, shown, carried out whole, and taken back."""
 
-from tacit.hosts.install.detect import DetectedHost, detect
+from tacit.hosts.install.detect import DetectedHost, detect, find_executable
 from tacit.hosts.install.files import FileEdit, InstallPlan, apply
 from tacit.hosts.install.planning import HOSTS, HostStatus, installed, plan, uninstall
 
@@ -12,6 +12,7 @@ __all__ = [
     "InstallPlan",
     "apply",
     "detect",
+    "find_executable",
     "installed",
     "plan",
     "uninstall",

@@ -71,6 +71,12 @@ def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
     return tuple(found)
 
 
+def find_executable(host: str, user_home: Path, path_env: str) -> Path | None:
+    """The host's program, found as `detect` finds it but without asking for its version; None = not on this machine."""
+    known = next((each for each in _KNOWN if each.name == host), None)
+    return _executable(known, user_home, path_env) if known else None
+
+
 def _executable(known: _Known, user_home: Path, path_env: str) -> Path | None:
     on_path = shutil.which(known.binary, path=path_env) if path_env else None
     if on_path:
