@@ -457,7 +457,7 @@ class SignalHandler:
         """A trace of why a prompt got nothing; other silent signals ask for nothing and leave none."""
         if not isinstance(signal, PromptSubmitted):
             return None
-        log.note("query" if log.has("signal") else "signal", notes=(reason,))
+        log.note("query" if log.has("signal") else "signal", notes=(silence.reason,))
         return Trace(
             id=self._trace_id(),
             session=str(state.key),
