@@ -1696,7 +1696,7 @@ export interface components {
          *         embedder: identity of the embedder in force.
          *         tokens_exact: whether token counts are exact.
          *         warnings: problems in plain sentences, each with what to do.
-         *         silence: why recent prompts got nothing: (reason, count), most frequent first.
+         *         silences: why recent recalls got nothing, by surface and cause, most frequent first.
          *         injections: traces among the recent ones that injected something.
          *         recent: how many traces that looks at.
          *         sessions_cached: live session records in memory.
@@ -1721,13 +1721,10 @@ export interface components {
              */
             warnings: string[];
             /**
-             * Silence
+             * Silences
              * @default []
              */
-            silence: [
-                string,
-                number
-            ][];
+            silences: components["schemas"]["SilenceCount"][];
             /**
              * Injections
              * @default 0
@@ -3609,6 +3606,22 @@ export interface components {
             projects: components["schemas"]["ProjectSettingsRow"][];
         };
         /**
+         * SilenceCause
+         * @description Why a recall handed nothing over: what statistics count. `Trace.silence` says the same in words.
+         * @enum {string}
+         */
+        SilenceCause: "off" | "off_in_preset" | "shadow" | "muted" | "opted_out" | "comparison" | "not_asked" | "context_full" | "nothing_coming" | "nothing_found" | "not_relevant" | "in_context" | "no_room" | "late" | "failed";
+        /**
+         * SilenceCount
+         * @description How often a surface got nothing for one cause; None = recorded before causes were kept.
+         */
+        SilenceCount: {
+            surface: components["schemas"]["Surface"];
+            cause: components["schemas"]["SilenceCause"] | null;
+            /** Count */
+            count: number;
+        };
+        /**
          * Situation
          * @description What the agent is about to do.
          *
@@ -3943,6 +3956,7 @@ export interface components {
          *         budget_tokens: most it might have had.
          *         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
          *         project_id: where it was asked; empty = in no project, or stored before this was kept.
+         *         cause: why nothing was injected, of a closed set; None = something was, or stored before this was kept.
          */
         Trace: {
             /** Id */
@@ -4008,6 +4022,8 @@ export interface components {
              * @default
              */
             project_id: string;
+            /** @default null */
+            cause: components["schemas"]["SilenceCause"] | null;
         };
         /**
          * TraceFeedback
