@@ -303,12 +303,7 @@ class SignalHandler:
         if remaining() <= 0 and not isinstance(surface, Silence):
             surface = Silence(cause=SilenceCause.LATE, reason="the session was busy beyond the deadline")
         if isinstance(surface, Silence):
-            trace = self._silent_trace(signal, state, surface, settings, log)
-            failure = failure_of_trace(trace, settings.recall) if trace else None
-            empty = Block(surface=Surface.PROMPT)
-            off = surface.cause is SilenceCause.OFF_IN_PRESET
-            notice = self._notice(signal, None, project, settings) if off else ""
-            return Delivery(block=empty, notice=notice, trace=trace, failure=failure), state
+            return self._silence(signal, state, surface, settings, project, log), state
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
         log.note("signal", notes=(surface.value,))
@@ -450,6 +445,22 @@ class SignalHandler:
     def _put_values(self, values: Mapping[str, str]) -> None:
         for name, value in values.items():
             self._store.put_value(name, value)
+
+    def _silence(
+        self,
+        signal: Signal,
+        state: SessionState,
+        silence: Silence,
+        settings: Settings,
+        project: ProjectRecord | None,
+        log: StageLog,
+    ) -> Delivery:
+        """The delivery for a signal that gets nothing; where only the preset has no start pack, the notice stays."""
+        trace = self._silent_trace(signal, state, silence, settings, log)
+        failure = failure_of_trace(trace, settings.recall) if trace else None
+        off = silence.cause is SilenceCause.OFF_IN_PRESET
+        notice = self._notice(signal, None, project, settings) if off else ""
+        return Delivery(block=Block(surface=Surface.PROMPT), notice=notice, trace=trace, failure=failure)
 
     def _silent_trace(
         self, signal: Signal, state: SessionState, silence: Silence, settings: Settings, log: StageLog
