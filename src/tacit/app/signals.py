@@ -446,7 +446,7 @@ class SignalHandler:
         for name, value in values.items():
             self._store.put_value(name, value)
 
-    def _silence(
+    def _silence(  # noqa: PLR0917 - as `_asked`
         self,
         signal: Signal,
         state: SessionState,
