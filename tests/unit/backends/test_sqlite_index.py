@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -108,6 +109,17 @@ class TestLargeScopes:
         for query in unit_rows(40, seed=2):
             shared += len(set(nearest(store, query)) & set(exact(vectors, query)))
         assert shared / 400 > 0.97
+
+    def test_every_file_is_for_its_owner_alone(self, home: Home, store: SqliteStore) -> None:
+        before = os.umask(0o022)
+        try:
+            assert nearest(store, unit_rows(SIZE, seed=1)[0])
+            store.close()
+        finally:
+            os.umask(before)
+        assert sidecars(home)
+        open_to_others = [path for path in home.root.rglob("*") if path.stat().st_mode & 0o077]
+        assert [path for path in open_to_others if path.name != "template.db"] == []
 
     def test_scores_are_cosines(self, store: SqliteStore) -> None:
         vectors = unit_rows(SIZE, seed=1)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from tacit_evals.attacks.outcome import Area, Lab, Outcome, spread
 from tacit_evals.attacks.product import Product
@@ -172,6 +173,9 @@ FOREIGN: dict[str, tuple[str, Build]] = {
     "case of a local path": ("two folders of one name but for case", remotes("%place%/srv/{word}A.git", "%place%/srv/{word}a.git")),
     "case of a file URL": ("the same as a URL", remotes("file://%place%/srv/B{word}.git", "file://%place%/srv/b{word}.git")),
     "case of a server's path": ("the same on a server of one's own", remotes("git@{host}:srv/{word}X/app.git", "git@{host}:srv/{word}x/app.git")),
+    "same remote": ("an archive that names another folder's remote; nobody said that they share", remotes("git@{host}:{word}/{word2}.git", "git@{host}:{word}/{word2}.git")),
+    "same remote, other form": ("the same by https", remotes("git@github.com:{word}/{word2}.git", "https://token@github.com/{word}/{word2}")),
+    "same local remote": ("the same by a path", remotes("%place%/srv/{word}.git", "file://%place%/srv/{word}.git")),
     "forks": ("two owners", remotes("https://{host}/{word}/{word3}.git", "https://{host}/{word2}/{word3}.git")),
     "two hosts": ("one path on two hosts", remotes("git@{host}:{word}/{word2}.git", "git@{host2}:{word}/{word2}.git")),
     "host as a subdomain": ("a host that begins with another's name", remotes("https://github.com/{word}/{word2}", "https://github.com.{host}/{word}/{word2}")),
@@ -271,6 +275,10 @@ SAME: dict[str, tuple[str, Build]] = {
 }  # fmt: skip
 
 
+ONE_REPOSITORY = frozenset({"worktree", "worktree without remote", "folder inside", "link to the folder"})
+"""Forms of `SAME` that share without a word: both folders are parts of one repository on this machine."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
     form: str
@@ -313,8 +321,14 @@ def _tried(lab: Lab, table: Mapping[str, tuple[str, Build]], *, shared: bool) ->
         for pair in pairs:
             own = product.start_block(pair.first, session=f"{pair.name}-own")
             other = product.start_block(pair.second, session=f"{pair.name}-other")
+            if (
+                shared and pair.form not in ONE_REPOSITORY
+            ):  # a second clone is told, and shares after the user's word
+                told = pair.mark not in other and str(pair.first) in _notice(product, pair.second)
+                product.post("/v1/projects/join", {"cwd": str(pair.second)})
+                other = product.start_block(pair.second, session=f"{pair.name}-joined") if told else ""
             listed = product.call_tool("memory_list", {"limit": 50}, cwd=pair.second)
-            seen_there = pair.mark in other or pair.mark in listed
+            seen_there = pair.mark in other or (pair.mark in listed and not shared)
             came = "" if pair.mark in own else "what was said is not known where it was said"
             if not came and seen_there != shared:
                 came = (
@@ -325,6 +339,10 @@ def _tried(lab: Lab, table: Mapping[str, tuple[str, Build]], *, shared: bool) ->
             tried = f"said in {pair.first}, asked in {pair.second}: {_remote_of(pair.first)} / {_remote_of(pair.second)}"
             found.append(Outcome(form=pair.form, tried=tried, survived=not came, came_out=came))
     return found
+
+
+def _notice(product: Product, folder: Path) -> str:
+    return str(product.get(f"/v1/projects/here?cwd={quote(str(folder))}")["notice"])
 
 
 def _remote_of(folder: Path) -> str:
@@ -355,7 +373,7 @@ IDENTITY = Area(
 )
 CLONES = Area(
     name="clones",
-    about="Two clones and all parts of a repository are one project.",
+    about="All parts of a repository are one project; a second clone is told, and shares once the user says so.",
     forms={name: about for name, (about, _) in SAME.items()},
     run=share,
     standard=100,
