@@ -81,6 +81,7 @@ _TRACE = "/v1/traces/{id}"
 _SESSION = "/v1/sessions/{host}/{session_id}"
 _CHANGE = "change memories"
 _REVIEW = "decide what waits for review"
+_SHARING = "decide which folders share a project"
 
 
 def _group(name: str, *endpoints: Callable[[str], Endpoint]) -> tuple[Endpoint, ...]:
@@ -153,8 +154,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/review/{id}", ask.Decide, handlers.decide, "Changed", users=_REVIEW),
         _get("/v1/projects", ask.NoBody, desk.projects, "Projects"),
         _get("/v1/projects/here", ask.AtFolder, desk.membership, "FolderProject"),
-        _send("POST", "/v1/projects/join", ask.AtFolder, desk.join, "FolderProject"),
-        _send("POST", "/v1/projects/separate", ask.AtFolder, desk.separate, "FolderProject"),
+        _send("POST", "/v1/projects/join", ask.AtFolder, desk.join, "FolderProject", users=_SHARING),
+        _send("POST", "/v1/projects/separate", ask.AtFolder, desk.separate, "FolderProject", users=_SHARING),
         _get("/v1/kinds", ask.NoBody, desk.kinds, "Kinds"),
     ),
     *_group(

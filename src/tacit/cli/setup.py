@@ -254,7 +254,7 @@ def _settle_related(folder: str) -> str:
     from tacit.cli.terminal.output import print_line
 
     notice: str = ask("GET", "/v1/projects/here", {"cwd": folder})["notice"]
-    if not notice or not current().interactive:
+    if not (notice and current().interactive and current().user_speaks):
         return notice
     print_line(notice)
     joins = agreed("Share those memories with this folder?", yes=False, unattended=False, default=False)

@@ -19,6 +19,7 @@ import pytest
 from tacit.config.home import Home
 from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
+from user_voice import as_user, user_token
 
 pytestmark = pytest.mark.slow
 
@@ -39,6 +40,11 @@ class Place:
             "TACIT_HOOK_DEADLINE_MS": "20000",
             "TACIT_RECALL__DEADLINE_MS": "20000",
         }
+
+    def speak_as_user(self) -> None:
+        """What is done from here on is the user's."""
+        self.client = DaemonClient(self.home, token=user_token(self.home))
+        self.environ = as_user(self.environ, self.home)
 
     def tacit(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [shutil.which("tacit") or "tacit", *arguments]
@@ -112,6 +118,7 @@ def small_device(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_device_is_said_also_while_no_daemon_runs(small_device: Path) -> None:
     place = Place(small_device / "h")
+    place.speak_as_user()
     try:
         assert place.tacit("remember", "The build server is called heron").returncode == 0
         place.client.stop(timeout_s=30)
@@ -141,6 +148,7 @@ def test_no_file_in_the_home_is_open_to_others(place: Place) -> None:
     before = os.umask(0o022)
     try:
         write_launcher(place.home)
+        place.speak_as_user()
         place.hook("SessionStart", source="startup")
         for number in range(3):
             assert (
@@ -163,6 +171,7 @@ def test_no_file_in_the_home_is_open_to_others(place: Place) -> None:
 )
 def test_slow_clients_silence_no_hook(place: Place, sent: bytes) -> None:
     write_launcher(place.home)
+    place.speak_as_user()
     place.client.ensure_running(60)
     place.client.request("POST", "/v1/remember", {"content": "The heron comes first", "scope": "universal"})
     over = threading.Event()

@@ -21,6 +21,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.ports.store import ProjectRecord
 from tacit.providers.embedding import FakeEmbedder
 from tacit.session.former_projects import former_id
+from user_voice import as_user, at_terminal, user_token
 
 pytestmark = pytest.mark.slow
 
@@ -33,8 +34,8 @@ class Place:
 
     def __init__(self, root: Path) -> None:
         self.home = Home(root)
-        self.client = DaemonClient(self.home)
         self.launcher = write_launcher(self.home)
+        self.client = DaemonClient(self.home, token=user_token(self.home))
         self.sessions = 0
         self.environ = {
             **os.environ,
@@ -61,10 +62,11 @@ class Place:
             cwd, "UserPromptSubmit", prompt=f"When does the release train leave? {SECRET}"
         )
 
-    def tacit(self, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    def tacit(self, *arguments: str, cwd: Path, by_agent: bool = False) -> subprocess.CompletedProcess[str]:
         command = [shutil.which("tacit") or "tacit", *arguments]
+        environ = self.environ if by_agent else as_user(self.environ, self.home)
         return subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, timeout=120, env=self.environ, check=False,
+            command, cwd=cwd, capture_output=True, text=True, timeout=120, env=environ, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
@@ -173,6 +175,9 @@ def test_a_second_clone_is_told_by_session_status_and_init_and_joins_with_one_co
 
     refused = place.tacit("join", cwd=second)
     assert refused.returncode == 3, "nobody answered"
+    agents = place.tacit("join", "--yes", cwd=second, by_agent=True)
+    assert agents.returncode == 5, "no file of the folder can have an agent join it"
+    assert "heron" not in place.start(second)
     joined = place.tacit("join", "--yes", cwd=second)
     assert joined.returncode == 0, joined.stderr
     assert "heron" in place.start(second)
@@ -184,6 +189,26 @@ def test_a_second_clone_is_told_by_session_status_and_init_and_joins_with_one_co
     assert "heron" not in place.start(second)
     assert "heron" in place.start(first)
     assert place.tacit("separate", cwd=first).returncode == 3
+
+
+def test_init_at_a_terminal_asks_once(place, tmp_path):
+    first = clone(tmp_path / "first", "git@github.com:corp/app.git")
+    yes, no = (
+        clone(tmp_path / "yes", "https://github.com/corp/app"),
+        clone(tmp_path / "no", "git@github.com:corp/app"),
+    )
+    place.client.ensure_running(60)
+    place.client.request("POST", "/v1/remember", {"content": SECRET, "cwd": str(first)})
+    command = [shutil.which("tacit") or "tacit", "init", "--no-backfill"]
+    for folder, typed in ((yes, "y\n"), (no, "n\n")):
+        code, shown = at_terminal(command, environ=place.environ, cwd=folder, typed=typed)
+        assert code == 0, shown
+        assert str(first) in shown.replace("\n", "")
+    assert "heron" in place.start(yes)
+    assert "heron" not in place.start(no)
+    assert "tacit join" not in place.start(no)
+    code, shown = at_terminal(command, environ=place.environ, cwd=no)
+    assert (code, "Share those" in shown) == (0, False)
 
 
 def write_former_home(home: Home, roots: list[Path], statement: str) -> str:
