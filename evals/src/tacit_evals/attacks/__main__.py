@@ -20,19 +20,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tacit_evals.attacks.damage import DAMAGE
 from tacit_evals.attacks.escaping import ESCAPING, READABLE
 from tacit_evals.attacks.genuine import GENUINE
+from tacit_evals.attacks.hook_faults import HOOK_FAULTS
 from tacit_evals.attacks.identity import CLONES, IDENTITY
 from tacit_evals.attacks.outcome import Area, Lab, Outcome
 from tacit_evals.attacks.pasted import PASTED
+from tacit_evals.attacks.secrets_gone import INNOCENTS, SECRETS
 from tacit_evals.attacks.reversals import TWISTED, VOUCHED
 
-AREAS: tuple[Area, ...] = (PASTED, TWISTED, IDENTITY, ESCAPING)
+AREAS: tuple[Area, ...] = (PASTED, TWISTED, IDENTITY, ESCAPING, SECRETS, DAMAGE, HOOK_FAULTS)
 CONTROLS: dict[str, tuple[Area, ...]] = {
     "pasted": (GENUINE,),
     "reversals": (VOUCHED,),
     "identity": (CLONES,),
     "escaping": (READABLE,),
+    "secrets": (INNOCENTS,),
 }
 """What must still work, by the area whose refusals could break it."""
 CASES = 300

@@ -47,6 +47,12 @@ class Product:
             self._daemon.wait_warm()
             yield self
 
+    @contextmanager
+    def running_unwarmed(self) -> Iterator[Product]:
+        """With a daemon that was just started."""
+        with self._daemon:
+            yield self
+
     def settle(self) -> None:
         """Wait until the daemon has written what it knows: nothing new for a second."""
         seen, since = -1, time.monotonic()
@@ -81,12 +87,8 @@ class Product:
 
     def _by_process(self, payload: Mapping[str, object]) -> bytes:
         """As the host does: a process of its own, payload on standard input."""
-        environment = {
-            **os.environ,
-            **self.environment,
-            "TACIT_HOME": str(self.home),
-            "TACIT_HOOK_DEADLINE_MS": "30000",
-        }
+        patient = {"TACIT_HOOK_DEADLINE_MS": "30000"}
+        environment = {**os.environ, **patient, **self.environment, "TACIT_HOME": str(self.home)}
         done = subprocess.run(
             [self._python, "-I", "-S", "-E", HOOK, "claude-code"], input=json.dumps(payload).encode(), env=environment,
             capture_output=True, timeout=60, check=True,
