@@ -27,8 +27,8 @@ from tacit_evals.attacks.hook_faults import HOOK_FAULTS
 from tacit_evals.attacks.identity import CLONES, IDENTITY
 from tacit_evals.attacks.outcome import Area, Lab, Outcome
 from tacit_evals.attacks.pasted import PASTED
-from tacit_evals.attacks.secrets_gone import INNOCENTS, SECRETS
 from tacit_evals.attacks.reversals import TWISTED, VOUCHED
+from tacit_evals.attacks.secrets_gone import INNOCENTS, SECRETS
 
 AREAS: tuple[Area, ...] = (PASTED, TWISTED, IDENTITY, ESCAPING, SECRETS, DAMAGE, HOOK_FAULTS)
 CONTROLS: dict[str, tuple[Area, ...]] = {

@@ -15,15 +15,19 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.app.wiring import open_engine
+from tacit.errors import TacitError
+from tacit.ports.store import MemoryFilter
 from tacit_evals.attacks.outcome import Area, Lab, Outcome, spread
 from tacit_evals.attacks.product import Product
 from tacit_evals.attacks.words import made_word
 
 ROWS = 60
+TOGETHER = 3
 FAKE = {"TACIT_EMBEDDER__PROVIDER": "fake"}
 PAGE = 4096
 DEADLINE_S = 1.5 + 1.5
@@ -101,7 +105,9 @@ def _no_header(home: Path, chance: random.Random) -> None:
 
 
 def _another_file(home: Path, chance: random.Random) -> None:
-    (home / "tacit.db").write_bytes(chance.choice((b"", b"hello\n", b"PK\x03\x04" + _noise(chance, 900), bytes(8192))))
+    (home / "tacit.db").write_bytes(
+        chance.choice((b"", b"hello\n", b"PK\x03\x04" + _noise(chance, 900), bytes(8192)))
+    )
 
 
 def _log(change: Callable[[Path, random.Random], None]) -> Damage:
@@ -152,7 +158,9 @@ def _sql(*statements: str) -> Damage:
 
 
 def _index(home: Path, chance: random.Random) -> None:
-    files = [path for path in (home / "index").rglob("*") if path.is_file()] or [home / "index" / "vectors-1.bin"]
+    files = [path for path in (home / "index").rglob("*") if path.is_file()] or [
+        home / "index" / "vectors-1.bin"
+    ]
     path = chance.choice(files)
     match chance.randrange(4):
         case 0:
@@ -178,7 +186,15 @@ def _config(home: Path, chance: random.Random) -> None:
 def _spool(home: Path, chance: random.Random) -> None:
     folder = home / "spool"
     folder.mkdir(exist_ok=True)
-    texts = (b"", b"{", _noise(chance, 3000), b'{"host":"x","event":"Stop","reason":"undelivered","at_ms":1}\n{', b'{"host":"claude-code"}\nnull', b"[]\n[]", b"\n" * 9999)
+    texts = (
+        b"",
+        b"{",
+        _noise(chance, 3000),
+        b'{"host":"x","event":"Stop","reason":"undelivered","at_ms":1}\n{',
+        b'{"host":"claude-code"}\nnull',
+        b"[]\n[]",
+        b"\n" * 9999,
+    )
     for number in range(5):
         (folder / f"{number:020d}-{number}.event").write_bytes(chance.choice(texts))
     (folder / "00000000000000000009-9.event").mkdir()
@@ -233,6 +249,10 @@ FORMS: dict[str, tuple[str, Damage]] = {
 }  # fmt: skip
 
 
+_REFUSED = frozenset({"settings", "newer schema"})
+"""What may be refused with a reason: then the rows must stand in the file as before."""
+
+
 def readable_rows(home: Path, place: Path) -> set[str]:
     """Statements of memories that plain SQL reads from a copy of the files, row by row."""
     place.mkdir()
@@ -271,7 +291,9 @@ def _template(lab: Lab, name: str, *, killed: bool) -> Path:
             product.post("/v1/remember", {"content": f"The {text} holds", "kind": "fact", "cwd": str(folder)})
         product.settle()
         if killed:
-            os.kill(int(json.loads((product.home / "run" / "daemon.json").read_text())["pid"]), signal.SIGKILL)
+            os.kill(
+                int(json.loads((product.home / "run" / "daemon.json").read_text())["pid"]), signal.SIGKILL
+            )
             time.sleep(0.2)
     for name_ in ("daemon.sock", "daemon.json"):
         (product.home / "run" / name_).unlink(missing_ok=True)
@@ -293,66 +315,77 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 
 def _opened_here(home: Path) -> set[str]:
+    """What the engine lists; a home that was found damaged at work is opened once more, as the next start does."""
     with _environment({**FAKE, "TACIT_HOME": str(home)}):
-        engine = open_engine(home)
-        try:
-            return {one.content for one in engine.list_memories(cwd="", limit=10_000)}
-        finally:
-            engine.close()
+        for last in (False, True):
+            engine = open_engine(home)
+            try:
+                return {one.content for one in engine.list_memories(MemoryFilter(), limit=10_000)}
+            except TacitError:
+                if last:
+                    raise
+            finally:
+                engine.close()
+    return set()
 
 
 def _opened_by_daemon(lab: Lab, root: Path) -> tuple[set[str], str]:
-    """What the daemon lists after a hook process has asked it; and what was wrong with the hook."""
+    """What the daemon lists after a hook process has asked it, at the second start at the latest; what was wrong with the hook."""
     product = Product(root, lab.python, environment=FAKE)
-    (product.home / "run" / "daemon.sock").unlink(missing_ok=True)
-    wrong = ""
-    with product.running_unwarmed():
-        began = time.monotonic()
-        product.environment["TACIT_HOOK_DEADLINE_MS"] = "1500"
-        try:
-            product.hook("SessionStart", session="d1", cwd=root, source="startup", by_process=True)
-        except Exception as error:  # noqa: BLE001 - whatever the hook did wrong is the finding
-            wrong = f"hook: {error}"
-        if time.monotonic() - began > DEADLINE_S:
-            wrong = f"hook took {time.monotonic() - began:.1f} s"
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            return {str(one["content"]) for one in product.memories()}, wrong
-    return set(), wrong
+    product.environment["TACIT_HOOK_DEADLINE_MS"] = "1500"
+    wrong, listed = "", set[str]()
+    for number in range(2):
+        with product.running_unwarmed():
+            began = time.monotonic()
+            try:
+                product.hook(
+                    "SessionStart", session=f"d{number}", cwd=root, source="startup", by_process=True
+                )
+            except Exception as error:  # noqa: BLE001 - whatever the hook did wrong is the finding
+                wrong = f"hook: {error}"
+            if time.monotonic() - began > DEADLINE_S:
+                wrong = f"hook took {time.monotonic() - began:.1f} s"
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                listed = {str(one["content"]) for one in product.memories()}
+        if len(listed) > ROWS // 2:
+            break
+    return listed, wrong
+
+
+def _tried(lab: Lab, number: int, form: str, seed: int, source: Path, *, by_process: bool) -> Outcome:
+    root = lab.root / f"d{number}"
+    shutil.copytree(source, root / "h", symlinks=True)
+    FORMS[form][1](root / "h", random.Random(seed))
+    expected = readable_rows(root / "h", root / "copy")
+    wrong, listed = "", set[str]()
+    try:
+        if by_process:
+            listed, wrong = _opened_by_daemon(lab, root)
+        else:
+            listed = _opened_here(root / "h")
+    except Exception as error:  # noqa: BLE001 - a home that cannot be opened has lost its rows
+        wrong = f"{type(error).__name__}: {error}"
+    if form in _REFUSED:
+        listed |= readable_rows(root / "h", root / "after")
+    lost = expected - listed
+    came = (
+        f"{len(lost)} of {len(expected)} readable rows lost. {wrong}" if lost else wrong if by_process else ""
+    )
+    shutil.rmtree(root, ignore_errors=True)
+    how = "daemon and hook" if by_process else "opened in here"
+    return Outcome(form=form, tried=f"damage of seed {seed}, {how}", survived=not came, came_out=came)
 
 
 def attack(lab: Lab) -> list[Outcome]:
     """Damage copies of a home and count what is lost."""
     templates = (_template(lab, "a", killed=False), _template(lab, "b", killed=True))
-    found: list[Outcome] = []
-    seen: set[str] = set()
+    plan: list[tuple[int, str, int, Path]] = []
     for number, form in enumerate(spread(list(FORMS), lab.cases)):
         seed = lab.chance.randrange(1 << 30)
-        root = lab.root / f"d{number}"
-        source = templates[1 if form.startswith(("log", "shared")) else seed % 2]
-        shutil.copytree(source, root / "h", symlinks=True)
-        FORMS[form][1](root / "h", random.Random(seed))
-        expected = readable_rows(root / "h", root / "copy")
-        by_process = form not in seen
-        seen.add(form)
-        wrong = ""
-        try:
-            if form == "newer schema":
-                with contextlib.suppress(Exception):
-                    _opened_here(root / "h")
-                listed = readable_rows(root / "h", root / "after")
-            elif by_process:
-                listed, wrong = _opened_by_daemon(lab, root)
-            else:
-                listed = _opened_here(root / "h")
-        except Exception as error:  # noqa: BLE001 - a home that cannot be opened has lost its rows
-            listed, wrong = set(), f"{type(error).__name__}: {error}"
-        lost = expected - listed
-        if lost:
-            wrong = f"{len(lost)} of {len(expected)} readable rows lost {wrong}"
-        how = "daemon and hook" if by_process else "opened in here"
-        found.append(Outcome(form=form, tried=f"damage of seed {seed}, {how}", survived=not (lost or (by_process and wrong)), came_out=wrong))
-        shutil.rmtree(root, ignore_errors=True)
-    return found
+        plan.append((number, form, seed, templates[1 if form.startswith(("log", "shared")) else seed % 2]))
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        found = list(pool.map(lambda one: _tried(lab, *one, by_process=True), plan[: len(FORMS)]))
+    return found + [_tried(lab, *one, by_process=False) for one in plan[len(FORMS) :]]
 
 
 DAMAGE = Area(

@@ -160,7 +160,7 @@ def _full_queue(stage: Stage) -> None:
     server.listen(0)
     for _ in range(3):
         client = stage.stack.enter_context(socket.socket(socket.AF_UNIX))
-        client.setblocking(False)  # noqa: FBT003 - the name of the method says what is set
+        client.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             client.connect(os.fspath(stage.home / "run" / "daemon.sock"))
 
@@ -228,7 +228,9 @@ def _full_disk(stage: Stage) -> None:
     """A tiny file system without a free block; without the rights to mount one, a file size of zero."""
     place = stage.home
     kept = list(place.iterdir())
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", place], capture_output=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", place], capture_output=True, check=False
+    )
     if done.returncode:
         stage.limits.append((resource.RLIMIT_FSIZE, 0))
     else:
@@ -253,7 +255,9 @@ def _owner(stage: Stage) -> None:
 
 
 def _rights(stage: Stage) -> None:
-    (stage.home / stage.words.chance.choice(("log", "run", "."))).chmod(stage.words.chance.choice((0o000, 0o500, 0o777)))
+    (stage.home / stage.words.chance.choice(("log", "run", "."))).chmod(
+        stage.words.chance.choice((0o000, 0o500, 0o777))
+    )
     with contextlib.suppress(OSError):
         stage.no_daemon()
 
@@ -269,7 +273,9 @@ def _payload(make: Callable[[Words], bytes]) -> Callable[[Stage], None]:
 def _endless(stage: Stage) -> None:
     """Standard input that never ends, with or without bytes."""
     stage.play(_reply(WHOLE))
-    stage.feed = lambda handle: None if stage.words.chance.random() < 0.5 else _ignore(os.write, handle, stage.payload[:20])
+    stage.feed = lambda handle: (
+        None if stage.words.chance.random() < 0.5 else _ignore(os.write, handle, stage.payload[:20])
+    )
 
 
 def _ignore(call: Callable[..., object], *given: object) -> None:
@@ -319,11 +325,25 @@ def _blocks(stage: Stage) -> None:
 
 
 def _big(words: Words) -> bytes:
-    return json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": words("{word} ") * 200_000}).encode() * words.chance.randint(1, 12)
+    return json.dumps(
+        {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "s",
+            "cwd": "/",
+            "prompt": words("{word} ") * 200_000,
+        }
+    ).encode() * words.chance.randint(1, 12)
 
 
 def _broken_json(words: Words) -> bytes:
-    whole = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": words("{verb} the {thing}")})
+    whole = json.dumps(
+        {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "s",
+            "cwd": "/",
+            "prompt": words("{verb} the {thing}"),
+        }
+    )
     return words.chance.choice(
         (
             whole[: words.chance.randint(1, len(whole) - 1)].encode(), b"", b"null", b"[]", b"\xff\xfe\x00", b"[" * 100_000, b'{"a":' * 50_000,
@@ -432,7 +452,10 @@ def _is_answer(out: bytes) -> bool:
 def attack(lab: Lab) -> list[Outcome]:
     """Every fault with a home of its own, a few at once."""
     events = list(EVENTS)
-    plan = [(number, form, events[lab.chance.randrange(len(events))], Words(random.Random(lab.chance.random()))) for number, form in enumerate(spread(list(FAULTS), lab.cases))]
+    plan = [
+        (number, form, events[lab.chance.randrange(len(events))], Words(random.Random(lab.chance.random())))
+        for number, form in enumerate(spread(list(FAULTS), lab.cases))
+    ]
 
     def one(given: tuple[int, str, str, Words]) -> Outcome:
         number, form, event, words = given
@@ -445,7 +468,9 @@ def attack(lab: Lab) -> list[Outcome]:
             stack.callback(_readable, home)
             stage = Stage(home=home, words=words, payload=json.dumps(payload).encode(), stack=stack)
             FAULTS[form][1](stage)
-            return _judged(stage, form, event, max(deadline_s, 1.5 if form in _UNKNOWN_EVENT else 0.0), lab.python)
+            return _judged(
+                stage, form, event, max(deadline_s, 1.5 if form in _UNKNOWN_EVENT else 0.0), lab.python
+            )
 
     with ThreadPoolExecutor(TOGETHER) as pool:
         found = list(pool.map(one, plan))
@@ -470,7 +495,10 @@ def _end_daemons(root: Path) -> None:
     mark = f"TACIT_HOME={root}/".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
-            if any(part.startswith(mark) for part in (entry / "environ").read_bytes().split(b"\0")) and b"tacit.daemon" in (entry / "cmdline").read_bytes():
+            if (
+                any(part.startswith(mark) for part in (entry / "environ").read_bytes().split(b"\0"))
+                and b"tacit.daemon" in (entry / "cmdline").read_bytes()
+            ):
                 os.kill(int(entry.name), 9)
 
 
