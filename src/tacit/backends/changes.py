@@ -66,9 +66,9 @@ def check_vectors(vectors: Vectors, identity: EmbedderIdentity | None, rows: int
     return identity
 
 
-def carries_memory(change: Change) -> bool:
-    """Whether the change brings a memory along (and so has a row in the vectors)."""
-    return not isinstance(change, Retire | Skip)
+def brings_words(change: Change) -> bool:
+    """Whether the change brings a statement along, and so has a row in the vectors; a merge keeps the stored words."""
+    return not isinstance(change, Merge | Retire | Skip)
 
 
 def plan_changes(
@@ -84,7 +84,7 @@ def plan_changes(
     Args:
         changes: what reconciliation decided.
         find: returns the stored memory of an id, or None.
-        vectors: one row per change that carries a memory, or None.
+        vectors: one row per change that brings words (`brings_words`), or None.
         identity: whose vectors these are.
         now_ms: transaction time of the memories that a change ends (superseded, retired).
 
@@ -93,7 +93,7 @@ def plan_changes(
         InvalidInput: a new memory has the id of a stored one, or the vectors have the wrong shape.
     """
     if vectors is not None:
-        check_vectors(vectors, identity, sum(carries_memory(change) for change in changes))
+        check_vectors(vectors, identity, sum(brings_words(change) for change in changes))
     return _Planner(find, with_vectors=vectors is not None, now_ms=now_ms).plan(changes)
 
 
@@ -191,8 +191,10 @@ class _Planner:
         match change:
             case Add():
                 self._insert(change.memory, change.reason)
-            case Merge() | Edit():
-                self._rewrite(change.memory, change.reason)
+            case Merge():
+                self._rewrite(change.memory, change.reason, with_vector=False)
+            case Edit():
+                self._rewrite(change.memory, change.reason, with_vector=self._with_vectors)
             case Supersede():
                 ended = [self._stored(name) for name in (change.old_id, *change.further)]
                 for name in change.contested:
@@ -236,12 +238,12 @@ class _Planner:
         fate: VectorFate = "given" if self._with_vectors else "dropped"
         self._put(memory, reason, fate)
 
-    def _rewrite(self, memory: Memory, reason: str) -> None:
+    def _rewrite(self, memory: Memory, reason: str, *, with_vector: bool) -> None:
         stored = self._stored(memory.id)
         # The store counts uses itself; a caller's copy may be older than the last count.
         current = replace(memory, use_count=max(memory.use_count, stored.use_count))
         fate: VectorFate = "kept" if current.content_hash == stored.content_hash else "dropped"
-        self._put(current, reason, "given" if self._with_vectors else fate)
+        self._put(current, reason, "given" if with_vector else fate)
 
     def _end(self, old: Memory, *, at_ms: int, superseded_by: str | None, reason: str) -> None:
         before = old.validity.valid_to_ms

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from tacit.model.memory import Memory
@@ -57,15 +58,19 @@ def _clean(value: Any) -> Any:
         items = cast("tuple[Any, ...]", value)
         cleaned = tuple(_clean(item) for item in items)
         return items if all(a is b for a, b in zip(cleaned, items, strict=True)) else cleaned
-    if is_dataclass(value) and not isinstance(value, type):
-        changed: dict[str, Any] = {}
-        for name in (field.name for field in fields(value)):
-            old: Any = getattr(value, name)
-            new = _clean(old)
-            if new is not old:
-                changed[name] = new
-        return replace(value, **changed) if changed else value
-    return value
+    changed: dict[str, Any] = {}
+    for name in _fields_of(cast("type[Any]", type(value))):
+        old: Any = getattr(value, name)
+        new = _clean(old)
+        if new is not old:
+            changed[name] = new
+    return replace(value, **changed) if changed else value
+
+
+@lru_cache(maxsize=256)
+def _fields_of(kind: type[Any]) -> tuple[str, ...]:
+    """Names of the fields of a dataclass; () for any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -81,6 +86,8 @@ def query_words(text: str) -> tuple[str, ...]:
 
 def fold_word(word: str) -> str:
     """Lower case without diacritics, as the full-text index compares words."""
+    if word.isascii():
+        return word.lower()
     decomposed = unicodedata.normalize("NFKD", word)
     return "".join(ch for ch in decomposed if not unicodedata.combining(ch)).lower()
 

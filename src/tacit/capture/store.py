@@ -122,9 +122,11 @@ class Keeper:
         self._step("vectors made")
         for attempt in range(_TRIES):
             with self._lock:
-                decided = self._decide(items, vectors)
-                changes = with_amended_digests(decided, self._store)
-                texts = [memory.content for change in changes if (memory := _carried(change))]
+                with self._store.at_once():
+                    decided = self._decide(items, vectors)
+                    changes = with_amended_digests(decided, self._store)
+                    relations = self._relations(decided)
+                texts = [change.memory.content for change in changes if not isinstance(change, Merge | Retire | Skip)]
                 rows = vectors.stack(texts)
                 if rows is not None or not texts or vectors.failed or attempt == _TRIES - 1:
                     identity = self._embedder.identity if rows is not None else None
@@ -136,13 +138,13 @@ class Keeper:
                         vectors=rows,
                         identity=identity,
                         values=named,
-                        relations=self._relations(decided),
+                        relations=relations,
                     )
                     self._step("changes decided")
                     write(outcome)
                     self._step("changes stored")
                     return changes[: len(items)]
-            # A merge needs the vector of the stored words: make it without the lock, then look again.
+            # An amended digest needs a vector: make it without the lock, then look again.
             vectors.fill(texts)
         raise AssertionError("the last attempt always writes")
 

@@ -154,8 +154,8 @@ class MemoryStore(Protocol):
         `values` are named values (as `put_value`) set in the same transaction: a checkpoint moves with what it covers.
         So are `relations` (as `relate`), also between memories that come with `changes`.
 
-        `vectors` has one row per change that carries a memory (Add, Merge, Supersede, Contradict, Edit), in order; a
-        Merge keeps the old vector when `vectors` is None. Every change appends to the history.
+        `vectors` has one row per change that brings words (Add, Supersede, Contradict, Edit), in order; a Merge keeps
+        the stored words and their vector. Every change appends to the history.
 
         Raises:
             NotFound: a change names a memory that does not exist; nothing is changed.

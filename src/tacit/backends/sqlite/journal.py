@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text
@@ -89,7 +90,13 @@ def put_project(connection: sqlite3.Connection, project: ProjectRecord) -> None:
 def projects(connection: sqlite3.Connection) -> tuple[ProjectRecord, ...]:
     """See the port."""
     rows = connection.execute("SELECT body FROM projects ORDER BY id")
-    return tuple(decode(ProjectRecord, row[0]) for row in rows)
+    return tuple(_project(row[0]) for row in rows)
+
+
+@lru_cache(maxsize=512)
+def _project(body: str) -> ProjectRecord:
+    """A record as it was decoded before: projects are asked for at every statement and hardly ever change."""
+    return decode(ProjectRecord, body)
 
 
 def get_value(connection: sqlite3.Connection, name: str) -> str | None:

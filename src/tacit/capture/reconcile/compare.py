@@ -67,6 +67,7 @@ class Statement:
         words: content words, lightly stemmed, without values and negations.
         order: all content words in order, values included.
         numbers, names: values: numbers with units, identifiers and paths.
+        content: all of these, for telling quickly that two statements have nothing in common.
         ordinals: numbers that say which one is meant ("issue 12", "step 3"), not how much.
         negative: whether it forbids or denies.
         rejected: content words of what it says is no longer used.
@@ -79,6 +80,7 @@ class Statement:
     numbers: frozenset[str]
     ordinals: frozenset[str]
     names: frozenset[str]
+    content: frozenset[str]
     negative: bool
     rejected: frozenset[str]
     marks_change: bool
@@ -93,13 +95,16 @@ def take_apart(text: str) -> Statement:
     kept = _REJECTED.sub(" ", text)
     order = tuple(_content(strip_negation(kept)))
     raw = [match[0] for match in _WORD.finditer(kept)]
+    numbers = frozenset(word.lower().rstrip(".,:") for word in raw if _NUMBER.match(word))
+    names = frozenset(word.lower() for word in raw if _IDENTIFIER.search(word))
     return Statement(
         text=normalise_text(text).rstrip(".!"),
         words=frozenset(word for word in order if not _NUMBER.match(word)),
         order=order,
-        numbers=frozenset(word.lower().rstrip(".,:") for word in raw if _NUMBER.match(word)),
+        numbers=numbers,
         ordinals=frozenset(match["number"].lower().rstrip(".,:") for match in _ORDINAL.finditer(kept)),
-        names=frozenset(word.lower() for word in raw if _IDENTIFIER.search(word)),
+        names=names,
+        content=numbers.union(order, names, rejected),
         negative=negated(kept),
         rejected=frozenset(rejected),
         marks_change=bool(_CHANGE.search(text)),
@@ -142,6 +147,8 @@ def compare(new: str, old: str, *, cosine: float, near: float) -> Verdict:
     a, b = take_apart(new), take_apart(old)
     if a.text == b.text:
         return "same"
+    if a.content.isdisjoint(b.content) and not ends_order(new, old):
+        return "different"  # every other verdict needs a word or value that both have
     common = overlap(a.words, b.words)
     same_values = a.numbers == b.numbers and a.names == b.names
     if a.negative == b.negative and same_values and a.rejected == b.rejected:

@@ -5,8 +5,10 @@ Pure; English only. The numbers are for a fitted model: alone none of them decid
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,10 @@ from tacit.capture.reconcile import words
 from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.reconcile.words import VAGUE, Parts, parts_of
 from tacit.capture.wording import negated
+from tacit.ports.models import TokenCosines
 
-WordMatches = Callable[[str, str], NDArray[np.float32]]
-"""Best cosine (0-1) of each token of the first text in the second."""
+WordMatches = Callable[[Sequence[str], Sequence[str]], TokenCosines]
+"""Cosines of the tokens of two lists of words."""
 
 NAMES = (
     # how alike
@@ -44,6 +47,49 @@ _WEAK = 0.5
 Numbers = dict[str, float]
 
 
+class _Matches:
+    """How well the words of one new statement and of several old ones match; every word is compared once."""
+
+    def __init__(self, new: Parts, olds: Sequence[Parts], matches: WordMatches) -> None:
+        mine = sorted(new.words)
+        theirs = sorted(frozenset[str]().union(*(old.words for old in olds)))
+        found = matches(mine, theirs)
+        self._mine, self._theirs = _tokens_of(mine, found.asked), _tokens_of(theirs, found.held)
+        self._cosines = found.cosines
+        self._in_new = _by_word(_best(found.back), self._theirs)
+
+    def in_new(self) -> Mapping[str, float]:
+        """Mean match of each word of the old statements in the new one."""
+        return self._in_new
+
+    def in_old(self, old: Parts) -> Mapping[str, float]:
+        """Mean match of each word of the new statement in `old`."""
+        return _by_word(_best(self._cosines[:, self._columns(old.words)]), self._mine)
+
+    def between(self, new: frozenset[str], old: frozenset[str]) -> float:
+        """Mean match of the tokens of some words of the new statement in some of an old one."""
+        rows = [place for word in new for place in self._mine[word]]
+        return _mean(_best(self._cosines[rows][:, self._columns(old)]))
+
+    def _columns(self, words: frozenset[str]) -> list[int]:
+        return [place for word in words for place in self._theirs[word]]
+
+
+def _tokens_of(words: Sequence[str], starts: Sequence[int]) -> dict[str, range]:
+    return {word: range(starts[at], starts[at + 1]) for at, word in enumerate(words)}
+
+
+def _best(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The greatest of every row, 0-1; 0 where there is none."""
+    best: NDArray[np.float32] = cosines.max(axis=1, initial=0.0)
+    return np.minimum(best, 1.0, out=best)
+
+
+def _by_word(best: NDArray[np.float32], tokens: Mapping[str, range]) -> dict[str, float]:
+    values = best.tolist()
+    return {word: sum(values[at.start : at.stop]) / len(at) if at else 0.0 for word, at in tokens.items()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Both:
     """The new and the old statement with what only one of them has."""
@@ -56,28 +102,83 @@ class _Both:
     only_old: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Patterns:
+    """What patterns find in one statement. `gone` = words of what it says is over."""
+
+    forbids: bool
+    permits: bool
+    demands: bool
+    changes: bool
+    ends: bool
+    never_more: bool
+    adds: bool
+    excepts: bool
+    ordered: bool
+    negated: bool
+    gone: frozenset[str]
+    units: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def _patterns_in(text: str) -> _Patterns:
+    gone: set[str] = set()
+    ends = list(words.ENDS.finditer(text))
+    for match in ends:
+        gone |= parts_of((match["gone"] or match["old"] or "").strip()).words
+    return _Patterns(
+        forbids=bool(words.FORBIDS.search(text)),
+        permits=bool(words.PERMITS.search(text)),
+        demands=bool(words.DEMANDS.search(text)),
+        changes=bool(words.STRONG_CHANGE.search(text)),
+        ends=bool(ends),
+        never_more=bool(words.NEVER_MORE.search(text)),
+        adds=bool(words.ADDS.search(text)),
+        excepts=bool(words.EXCEPTS.search(text)),
+        ordered=bool(words.ORDERED.search(text)),
+        negated=negated(text),
+        gone=frozenset(gone),
+        units=frozenset(unit.lower().rstrip("s") for unit in words.UNIT.findall(text)),
+    )
+
+
+def pair_rows(
+    new: str, olds: Sequence[tuple[str, float]], *, matches: WordMatches | None = None
+) -> NDArray[np.float64]:
+    """The numbers of every pair of `new` and one of `olds` (a text and its cosine), shape (len(olds), len(NAMES)).
+
+    Columns are in the order of `NAMES`. `matches` None = words are compared by their letters alone.
+    """
+    a = parts_of(new)
+    parts = [parts_of(old) for old, _ in olds]
+    matched = _Matches(a, parts, matches) if matches and parts else None
+    rows = np.empty((len(olds), len(NAMES)), np.float64)
+    for row, (old, cosine), b in zip(rows, olds, parts, strict=True):
+        both = _Both(new=new, old=old, a=a, b=b, only_new=a.words - b.words, only_old=b.words - a.words)
+        found = {
+            **_likeness(both, cosine),
+            **_fillers(both, matched),
+            **_values(both),
+            **_stances(both),
+        }
+        found |= _together(found)
+        row[:] = [found[name] for name in NAMES]
+    return rows
+
+
 def pair_row(new: str, old: str, *, cosine: float, matches: WordMatches | None = None) -> NDArray[np.float64]:
-    """The numbers of a pair, in the order of `NAMES`. `matches` None = words are compared by their letters alone."""
-    a, b = parts_of(new), parts_of(old)
-    both = _Both(new=new, old=old, a=a, b=b, only_new=a.words - b.words, only_old=b.words - a.words)
-    found = {
-        **_likeness(both, cosine),
-        **_fillers(both, matches),
-        **_values(both),
-        **_stances(both),
-    }
-    found |= _together(found)
-    return np.array([found[name] for name in NAMES], np.float64)
+    """The numbers of one pair; see `pair_rows`."""
+    return pair_rows(new, [(old, cosine)], matches=matches)[0]
 
 
 def _likeness(both: _Both, cosine: float) -> Numbers:
     a, b = both.a, both.b
     common = a.words & b.words
-    mine, theirs = a.words - VAGUE, b.words - VAGUE
+    mine, theirs = a.telling, b.telling
     told = mine & theirs
     order = _common_order(a.order, b.order)
     shared = overlap(a.words, b.words)
-    in_order = bool(words.ORDERED.search(both.new)) and bool(words.ORDERED.search(both.old))
+    in_order = _patterns_in(both.new).ordered and _patterns_in(both.old).ordered
     return {
         "cosine": cosine,
         "cosine_high": max(0.0, cosine - 0.75),
@@ -91,26 +192,25 @@ def _likeness(both: _Both, cosine: float) -> Numbers:
         "informative_old": _share(len(told), len(theirs)),
         "informative_new": _share(len(told), len(mine)),
         "length_new": min(len(a.order), 30) / 30,
-        "length_ratio": float(np.log((len(a.order) + 2) / (len(b.order) + 2))),
+        "length_ratio": log((len(a.order) + 2) / (len(b.order) + 2)),
         "one_word": float(len(both.only_new) == 1 == len(both.only_old)),
         "words_swapped": float(bool(both.only_new) and bool(both.only_old)),
         "turned": shared * (1 - order) * float(in_order),
     }
 
 
-def _fillers(both: _Both, matches: WordMatches | None) -> Numbers:
+def _fillers(both: _Both, matched: _Matches | None) -> Numbers:
     """Words that only one side has: what is near them on the other, and whether they stand at the head (another subject)."""
     a, b = both.a, both.b
-    match_old, weak_old = _matched(both.only_old, b.words, a, matches)
-    match_new, weak_new = _matched(both.only_new, a.words, b, matches)
+    match_old, weak_old = _matched(both.only_old, b.words, matched and matched.in_new())
+    match_new, weak_new = _matched(both.only_new, a.words, matched and matched.in_old(b))
     head_a = [word for word in a.order if word not in VAGUE][:_HEAD]
     head_b = [word for word in b.order if word not in VAGUE][:_HEAD]
     apart = bool(head_a) and bool(head_b) and head_a[0] not in b.words and head_b[0] not in a.words
     place_new, place_old = _place(a, both.only_new), _place(b, both.only_old)
     filler = 0.0
     if both.only_new and both.only_old:
-        told, gone = " ".join(sorted(both.only_new)), " ".join(sorted(both.only_old))
-        filler = 0.3 if matches is None else _mean(matches(told, gone))
+        filler = 0.3 if matched is None else matched.between(both.only_new, both.only_old)
     late = min(place_new, place_old)
     return {
         "match_old": match_old,
@@ -135,7 +235,7 @@ def _values(both: _Both) -> Numbers:
     numbers_new, numbers_old = a.numbers - b.words, b.numbers - a.words
     scope = a.scope | b.scope
     moved, stayed = bool(a.scope - b.words), bool(b.scope - a.words)
-    units = _units(both.new) & _units(both.old)
+    units = _patterns_in(both.new).units & _patterns_in(both.old).units
     return {
         "values_shared": overlap(a.values, b.values),
         "values_none": float(not a.values and not b.values),
@@ -155,33 +255,29 @@ def _values(both: _Both) -> Numbers:
 
 def _stances(both: _Both) -> Numbers:
     """What is asked for, permitted, forbidden; whether the new statement ends, rejects or changes what the old one says."""
-    new, old = both.new, both.old
-    x, y = take_apart(new), take_apart(old)
+    x, y = take_apart(both.new), take_apart(both.old)
+    new, old = _patterns_in(both.new), _patterns_in(both.old)
     rejects = bool(x.rejected & set(y.order)) and not y.rejected & x.rejected
-    forbids = bool(words.FORBIDS.search(new)) != bool(words.FORBIDS.search(old))
-    permits = bool(words.PERMITS.search(new)) != bool(words.PERMITS.search(old))
-    demands = bool(words.DEMANDS.search(new)) != bool(words.DEMANDS.search(old))
-    gone: set[str] = set()
-    for match in words.ENDS.finditer(new):
-        gone |= parts_of((match["gone"] or match["old"] or "").strip()).words
-    told = gone - VAGUE
-    ended = 0.0 if words.ENDS.search(old) else _share(len(told & both.b.words), len(told))
+    forbids = new.forbids != old.forbids
+    permits = new.permits != old.permits
+    told = new.gone - VAGUE
+    ended = 0.0 if old.ends else _share(len(told & both.b.words), len(told))
     return {
-        "polarity": float(negated(new) != negated(old)),
-        "negated_both": float(negated(new) and negated(old)),
-        "opposite": float(words.opposed(new, old)),
+        "polarity": float(new.negated != old.negated),
+        "negated_both": float(new.negated and old.negated),
+        "opposite": float(words.opposed(both.new, both.old)),
         "forbids_one": float(forbids),
         "permits_one": float(permits),
         "stance": float(forbids or permits),
-        "permits_demands": float(permits and demands),
-        "changes": float(bool(words.STRONG_CHANGE.search(new)) and not words.STRONG_CHANGE.search(old)),
+        "permits_demands": float(permits and new.demands != old.demands),
+        "changes": float(new.changes and not old.changes),
         "rejects": float(rejects),
         "rejects_all": float(rejects and x.rejected <= set(y.order)),
         "ends": ended,
         "ends_new": float(bool(told)),
-        "never_more": float(bool(words.NEVER_MORE.search(new)) and not words.NEVER_MORE.search(old)),
-        "adds": float(bool(words.ADDS.search(new))),
-        "excepts": float(bool(words.EXCEPTS.search(new))),
+        "never_more": float(new.never_more and not old.never_more),
+        "adds": float(new.adds),
+        "excepts": float(new.excepts),
     }
 
 
@@ -206,42 +302,41 @@ def _together(found: Numbers) -> Numbers:
 
 
 def _matched(
-    only: frozenset[str], every: frozenset[str], other: Parts, matches: WordMatches | None
+    only: frozenset[str], every: frozenset[str], best: Mapping[str, float] | None
 ) -> tuple[float, int]:
     """Mean match of all words of one side in the other, and how many of them the other has nothing near for."""
     if not every:
         return 0.0, 0
     if not only:
         return 1.0, 0
-    if matches is None:
+    if best is None:
         return 1 - len(only) / len(every), len(only)
-    place = " ".join(other.order)
-    best = [_mean(matches(word, place)) for word in sorted(only)]
-    return (len(every) - len(only) + sum(best)) / len(every), sum(one < _WEAK for one in best)
+    found = [best[word] for word in sorted(only)]
+    return (len(every) - len(only) + sum(found)) / len(every), sum(one < _WEAK for one in found)
 
 
 def _common_order(one: tuple[str, ...], other: tuple[str, ...]) -> float:
-    """Longest common subsequence of content words over the longer side."""
+    """Longest common subsequence of content words over the longer side.
+
+    Bit by bit (Hyyro, Bit-parallel LCS-length computation revisited, 2004): a bit that is cleared is a longer subsequence.
+    """
     if not one or not other:
         return 0.0
-    row = [0] * (len(other) + 1)
+    places: dict[str, int] = {}
+    for place, word in enumerate(other):
+        places[word] = places.get(word, 0) | 1 << place
+    everywhere = (1 << len(other)) - 1
+    row = everywhere
     for word in one:
-        before = 0
-        for place, there in enumerate(other, start=1):
-            kept = row[place]
-            row[place] = before + 1 if word == there else max(row[place], row[place - 1])
-            before = kept
-    return row[-1] / max(len(one), len(other))
+        found = row & places.get(word, 0)
+        row = (row + found | row - found) & everywhere
+    return (len(other) - row.bit_count()) / max(len(one), len(other))
 
 
 def _place(parts: Parts, only: frozenset[str]) -> float:
     """Mean place of `only` in the statement, 0 = first to 1 = last; 0.5 where there are none."""
     places = [place for place, word in enumerate(parts.order) if word in only]
     return sum(places) / len(places) / max(len(parts.order) - 1, 1) if places else 0.5
-
-
-def _units(text: str) -> frozenset[str]:
-    return frozenset(unit.lower().rstrip("s") for unit in words.UNIT.findall(text))
 
 
 def _share(part: int, whole: int) -> float:

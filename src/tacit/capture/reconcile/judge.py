@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-import numpy as np
-
 from tacit.capture.reconcile.compare import Verdict, compare, take_apart
-from tacit.capture.reconcile.features import WordMatches, pair_row
+from tacit.capture.reconcile.features import WordMatches, pair_rows
 from tacit.capture.reconcile.model import OUTCOMES, PairModel, shipped_model
 from tacit.capture.reconcile.words import Parts, other_subject, parts_of, shared_matter
 from tacit.capture.wording import negated
@@ -76,12 +74,7 @@ def word_matches(embedder: Embedder) -> WordMatches | None:
         inner = getattr(inner, "inner", None)
         if inner is None:
             return None
-    tokens = inner
-
-    def matches(text: str, other: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-        return tokens.token_matches(text, [other])[0]
-
-    return matches
+    return inner.token_cosines
 
 
 def judge_by_rules(
@@ -108,14 +101,12 @@ class PairJudge:
             for place, one in enumerate(judged)
             if one.relation == "apart"
             and not 0.0 < others[place][1] < FAR
-            and not other_subject(new, others[place][0])
             and shared_matter(new, others[place][0]) >= SHARED
+            and not other_subject(new, others[place][0])
         ][:MOST_READ]
         if open_:
             model = self._model or shipped_model()
-            rows = np.array(
-                [pair_row(new, others[at][0], cosine=others[at][1], matches=self._matches) for at in open_]
-            )
+            rows = pair_rows(new, [others[at] for at in open_], matches=self._matches)
             for place, chances in zip(open_, model.chances(rows), strict=True):
                 judged[place] = _by_chance(
                     new, others[place][0], chances.tolist(), model, correction=correction
@@ -125,15 +116,15 @@ class PairJudge:
 
 def _by_rule(new: str, old: str, cosine: float, *, near: float, correction: bool) -> Judgment:
     verdict = compare(new, old, cosine=cosine, near=near)
-    why, detail = _WHY[verdict], _difference(new, old)
     if verdict == "same":
-        return Judgment(relation="same", verdict=verdict, why=why)
-    if verdict in ("reversed", "replaced", "value_changed"):
-        return Judgment(relation="conflict", verdict=verdict, why=why, detail=detail)
+        return Judgment(relation="same", verdict=verdict, why=_WHY[verdict])
     # One word differs: "run tests before pushing" beside "run lint before pushing" is no change of mind, unless the
     # statement itself says that it changes something.
-    if verdict == "slot_changed" and (correction or take_apart(new).marks_change):
-        return Judgment(relation="conflict", verdict=verdict, why=why, detail=detail)
+    slot = verdict == "slot_changed" and (correction or take_apart(new).marks_change)
+    if slot or verdict in ("reversed", "replaced", "value_changed"):
+        return Judgment(
+            relation="conflict", verdict=verdict, why=_WHY[verdict], detail=_difference(new, old)
+        )
     return Judgment(relation="apart", verdict=verdict)
 
 
@@ -144,23 +135,18 @@ def _by_chance(
     needed = model.thresholds
     if same >= needed.same and same >= max(conflict, apart):
         return Judgment(relation="same", verdict="different", why=_WHY["same"], chance=same)
+    if conflict < needed.possible or conflict < max(same, apart):
+        return Judgment(relation="apart", verdict="different", chance=apart)
     detail = _difference(new, old)
     # What is said as a correction corrects something: the nearest conflict needs no more than to be the likeliest.
-    if conflict >= (needed.possible if correction else needed.conflict) and conflict >= max(same, apart):
+    if correction or conflict >= needed.conflict:
         return Judgment(
             relation="conflict", verdict="different", why="cannot hold beside", detail=detail, chance=conflict
         )
-    if conflict >= needed.possible and conflict >= max(same, apart):
-        ask = conflict >= needed.review
-        return Judgment(
-            relation="unsure",
-            verdict="different",
-            why="may contradict",
-            detail=detail,
-            chance=conflict,
-            ask=ask,
-        )
-    return Judgment(relation="apart", verdict="different", chance=apart)
+    ask = conflict >= needed.review
+    return Judgment(
+        relation="unsure", verdict="different", why="may contradict", detail=detail, chance=conflict, ask=ask
+    )
 
 
 def _difference(new: str, old: str) -> str:

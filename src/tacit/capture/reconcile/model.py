@@ -57,19 +57,22 @@ class PairModel:
 
     def chances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Chances of `OUTCOMES`, shape (rows, 3), each row summing to 1."""
-        trees = np.arange(len(self.outcome))
-        node = np.zeros((len(rows), len(trees)), np.int64)
-        for _ in range(self.feature.shape[1]):
-            feature = self.feature[trees, node]
+        # Node n of tree t stands at t * nodes + n of the flattened arrays: one index is quicker than two.
+        nodes = self.feature.shape[1]
+        first = np.arange(len(self.outcome)) * nodes
+        features, thresholds = self.feature.ravel(), self.threshold.ravel()
+        left, right = self.left.ravel(), self.right.ravel()
+        at = np.tile(first, (len(rows), 1))
+        row = np.arange(len(rows))[:, None]
+        for _ in range(nodes):
+            feature = features[at]
             inner = feature >= 0
             if not inner.any():
                 break
-            told = np.take_along_axis(rows, np.maximum(feature, 0), axis=1)
-            further = np.where(
-                told <= self.threshold[trees, node], self.left[trees, node], self.right[trees, node]
-            )
-            node = np.where(inner, further, node)
-        values = self.value[trees, node]
+            told = rows[row, feature]  # of a leaf (-1) the last number, which is not looked at
+            further = first + np.where(told <= thresholds[at], left[at], right[at])
+            at = np.where(inner, further, at)
+        values = self.value.ravel()[at]
         sums = np.stack(
             [self.start[k] + values[:, self.outcome == k].sum(axis=1) for k in range(len(OUTCOMES))], axis=1
         )

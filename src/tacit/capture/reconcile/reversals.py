@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from tacit.late_pattern import late_pattern
@@ -102,6 +103,7 @@ def ends_order(new: str, old: str) -> bool:
     return ended.where == order.where or (_base(found["verb"]) in _WHOLE and not order.bounded)
 
 
+@lru_cache(maxsize=1024)
 def _ended(text: str) -> _Use | None:
     """What `text` ends; None = it ends nothing in so many words."""
     flat = " ".join(text.split())

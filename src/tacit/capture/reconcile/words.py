@@ -90,6 +90,7 @@ _OPPOSITES_TEXT = (
     " days/hours per-package/root sentence/title branch/directly hard/soft safe/unsafe beta/stable"
 )
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in _OPPOSITES_TEXT.split())
+_OPPOSITE_WORDS = frozenset[str]().union(*_OPPOSITES)
 _LEMMA = {
     "tests": "test", "testing": "test", "tested": "test", "ran": "run", "written": "write", "wrote": "write", "kept": "keep",
     "built": "build", "sent": "send", "made": "make", "chosen": "choose", "chose": "choose", "held": "hold", "lives": "live",
@@ -112,11 +113,15 @@ _IN_PLACE = 0.4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """A statement taken apart for comparing: content words in order (and as they were said), values, where it holds."""
+    """A statement taken apart for comparing: content words in order (and as they were said), values, where it holds.
+
+    `telling` = the words that few statements share.
+    """
 
     order: tuple[str, ...]
     said: tuple[str, ...]
     words: frozenset[str]
+    telling: frozenset[str]
     numbers: frozenset[str]
     names: frozenset[str]
     scope: frozenset[str]
@@ -165,8 +170,8 @@ def parts_of(text: str) -> Parts:
     places = {word.strip("`.,") for found in _SCOPE.finditer(text) for word in found[1].lower().split()}
     scope = {_key(word) for word in places if word and word not in _STOP}
     return Parts(
-        order=tuple(order), said=tuple(said), words=frozenset(order), numbers=frozenset(numbers), names=frozenset(names),
-        scope=frozenset(scope), text=text,
+        order=tuple(order), said=tuple(said), words=frozenset(order), telling=frozenset(order) - VAGUE,
+        numbers=frozenset(numbers), names=frozenset(names), scope=frozenset(scope), text=text,
     )  # fmt: skip
 
 
@@ -187,7 +192,7 @@ def _key(word: str) -> str:
 
 def shared_matter(new: str, old: str) -> float:
     """Share of the telling words that both have: the mean of both sides' shares, 0-1."""
-    mine, theirs = parts_of(new).words - VAGUE, parts_of(old).words - VAGUE
+    mine, theirs = parts_of(new).telling, parts_of(old).telling
     both = len(mine & theirs)
     return (both / max(len(mine), 1) + both / max(len(theirs), 1)) / 2
 
@@ -214,12 +219,12 @@ def other_subject(new: str, old: str) -> bool:
 
 def opposed(new: str, old: str) -> bool:
     """Whether each uses one word of a pair of opposites, and not the same one."""
-    mine, theirs = _plain(new), _plain(old)
-    return any(
+    mine, theirs = _opposites_in(new), _opposites_in(old)
+    return bool(mine and theirs) and any(
         len(pair & mine) == 1 == len(pair & theirs) and pair & mine != pair & theirs for pair in _OPPOSITES
     )
 
 
 @lru_cache(maxsize=4096)
-def _plain(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z][a-z_-]*[a-z]", text.lower()))
+def _opposites_in(text: str) -> frozenset[str]:
+    return _OPPOSITE_WORDS.intersection(re.findall(r"[a-z][a-z_-]*[a-z]", text.lower()))

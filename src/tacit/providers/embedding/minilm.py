@@ -15,7 +15,7 @@ from typing import Literal, cast
 import numpy as np
 
 from tacit.errors import ProviderError
-from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.ports.models import EmbedderIdentity, TokenCosines, Vectors
 from tacit.providers.embedding.session import open_session
 from tacit.providers.embedding.static_tokens import StaticTokens
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
@@ -78,12 +78,19 @@ class MiniLM:
 
     def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
         """Best cosine of each word piece of `text` in each of `others`, by input embeddings: no forward pass."""
+        return self._static().matches(text, others)
+
+    def token_cosines(self, asked: Sequence[str], held: Sequence[str]) -> TokenCosines:
+        """Cosines of all word pieces of two lists of words, by input embeddings: no forward pass."""
+        return self._static().compare(asked, held)
+
+    def _static(self) -> StaticTokens:
         if self._tokens is None:
             tokenizer, _ = self._load()
             with self._lock:
                 if self._tokens is None:
                     self._tokens = _static_tokens(self._folder, tokenizer)
-        return self._tokens.matches(text, others)
+        return self._tokens
 
     def _load(self) -> tuple[WordPiece, Forward]:
         if self._loaded is None:
