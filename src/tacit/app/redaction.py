@@ -32,6 +32,7 @@ Clean = Callable[[str], str]
 
 KEPT_TEXTS = 4096
 LONGEST_KEPT = 2_000
+SHORT_TEXT = 120
 MOST_SETTINGS = 32
 TRACED_CHARS = 240
 READ_CHARS = 4_000
@@ -50,6 +51,22 @@ class Closed:
         return Redaction(text="[redacted:denied]", findings=(Finding(kind="denied", count=1),)) if text else Redaction(text="")  # fmt: skip
 
     def at(self, scope: Scope) -> Closed:  # noqa: ARG002 - closed everywhere
+        """The same."""
+        return self
+
+
+class Remembering:
+    """A redactor that remembers what it made of short texts: the same file names and terms come with many statements."""
+
+    def __init__(self, inner: Redactor) -> None:
+        self._inner = inner
+        self._short = lru_cache(maxsize=KEPT_TEXTS)(inner.redact)
+
+    def redact(self, text: str) -> Redaction:
+        """As the inner redactor."""
+        return self._short(text) if len(text) <= SHORT_TEXT else self._inner.redact(text)
+
+    def at(self, scope: Scope) -> Remembering:  # noqa: ARG002 - its settings are the same everywhere
         """The same."""
         return self
 
@@ -98,7 +115,7 @@ class Redactors:
 
 def _make(privacy: PrivacySettings) -> tuple[Redacts, Clean]:
     try:
-        redactor: Redacts = Redactor(privacy)
+        redactor: Redacts = Remembering(Redactor(privacy))
     except InvalidSetting as error:
         _LOG.error("nothing can be stored or handed over", extra={"detail": str(error)})
         redactor = Closed()

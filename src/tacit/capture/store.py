@@ -249,7 +249,7 @@ class Keeper:
         )
         ids = dict.fromkeys([*cosines, *(hit.memory_id for hit in (*lexical.hits, *by_error))])
         stored = self._store.get(list(ids), scope=scope)
-        waiting = MemoryFilter(statuses=("quarantined",), text=memory.content.rstrip(".! "))
+        waiting = MemoryFilter(statuses=("quarantined",), begins=memory.content.rstrip(".! "))
         stored = (*stored, *self._store.list_memories(waiting, scope=scope, limit=_CANDIDATES))
         batch = [other for other in current.values() if scope.allows(other.scope)]
         near: list[Neighbour] = []

@@ -30,6 +30,8 @@ class MemoryFilter:
     tiers: tuple[TrustTier, ...] | None = None
     sensitivities: tuple[Sensitivity, ...] | None = None
     pinned: bool | None = None
+    begins: str | None = None
+    """How the statement begins, whatever the case of its letters; quick for what is quarantined."""
     after: tuple[int, str] | None = None
     """(created_at_ms, id) of a memory: only those that come after it, newest first."""
     order: Literal["created", "updated", "importance", "used"] = "created"

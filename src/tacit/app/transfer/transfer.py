@@ -8,7 +8,7 @@ stores a secret, never stops at a line that cannot be read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.transfer.edited import LIVE, EditedImport
+from tacit.app.transfer.imported import KEY_CHARS, Imported
 from tacit.app.transfer.markdown import is_markdown, read_markdown, write_markdown
 from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import (
@@ -44,7 +45,6 @@ from tacit.upkeep.rescan import note_copy
 
 BATCH = 16
 """Statements of one transaction: within one every pair is judged, across them only the nearest."""
-KEY_CHARS = 12
 LISTED = 1_000_000
 OURS = "tacit"
 """The tool of a line of our own export that nobody vouches for."""
@@ -62,6 +62,7 @@ class _Run:
     tally: Tally
     progress: Progress
     owners: Owners
+    imported: dict[str, Imported] = field(default_factory=dict[str, Imported])
 
 
 class Transfer:
@@ -243,7 +244,9 @@ class Transfer:
     def _of_tool(self, items: Sequence[Foreign], tool: str, run: _Run, scope: Scope) -> None:
         wanted, tally = run.wanted, run.tally
         name = f"imported/{tool}/{_short(str(scope))}"
-        known = _keys(self._store.get_value(name))
+        if name not in run.imported:
+            run.imported[name] = Imported(self._store, name)
+        known = run.imported[name]
         ours = self._as_it_is(items, scope, again=wanted.again) if tool == OURS else set[str]()
         fresh: dict[str, Foreign] = {}
         for item in items:
@@ -258,7 +261,7 @@ class Transfer:
         drafts = [draft_of(one, scope=scope, vouched=wanted.vouched, now_ms=now) for one in fresh.values()]
         if scope != run.scope:
             run.owners.register(scope)
-        values = {name: "".join(sorted(known | fresh.keys()))}
+        values = known.values_with(fresh)
         try:
             changes = (
                 self._capture.judge_drafts(drafts)
@@ -271,6 +274,8 @@ class Transfer:
                     ImportLine(action="refused", where=item.where, text=item.content, reason=str(error))
                 )
             return
+        if not wanted.dry_run:
+            known.add(fresh)
         for item, change in zip(fresh.values(), changes, strict=True):
             tally.change(change, item.where)
 
@@ -319,8 +324,3 @@ def _key(item: Foreign) -> str:
 
 def _short(text: str) -> str:
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:KEY_CHARS]
-
-
-def _keys(text: str | None) -> set[str]:
-    whole = text or ""
-    return {whole[at : at + KEY_CHARS] for at in range(0, len(whole), KEY_CHARS)}

@@ -26,6 +26,7 @@ _BATCH = 1000
 
 _IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
 _GREATEST = "\U0010ffff"
+_INDEXED_STATUSES = (("active",), ("quarantined",))
 
 
 class MemoryReader:
@@ -73,7 +74,9 @@ def list_memories(
     if limit <= 0:
         return ()
     table, tests, values = _asked(connection, where, scope)
-    if where == MemoryFilter() and _is_most(connection, values):
+    if where.begins is not None and where.statuses == ("quarantined",) and where.as_of_ms is None:
+        table += " INDEXED BY memories_waiting"
+    elif where == MemoryFilter() and _is_most(connection, values):
         table += " INDEXED BY memories_by_age"  # the first rows that it shows are those; by scope all would be read
     values |= {"limit": limit, "offset": max(offset, 0)}
     past = where.as_of_ms is not None
@@ -165,8 +168,8 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
         tests.append(f"{column} IN (SELECT value FROM json_each(:kinds))")
     if where.statuses is not None:
         column = "json_extract(body, '$.status')" if past else "status"
-        if where.statuses == ("active",):  # word for word as the partial indexes have it
-            tests.append(f"{column} = 'active'")
+        if where.statuses in _INDEXED_STATUSES:  # word for word as the partial indexes have it
+            tests.append(f"{column} = '{where.statuses[0]}'")
         else:
             values["statuses"] = json_list(list(where.statuses))
             tests.append(f"{column} IN (SELECT value FROM json_each(:statuses))")
@@ -177,6 +180,10 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
     if where.text is not None:
         values["text"] = clean_text(where.text).casefold()
         tests.append("text_holds(json_extract(body, '$.content'), :text)")
+    if where.begins is not None:
+        values |= {"begins": clean_text(where.begins), "greatest": _GREATEST}
+        tests.append("lower(json_extract(body, '$.content')) >= lower(:begins)")
+        tests.append("lower(json_extract(body, '$.content')) < lower(:begins) || :greatest")
     if where.tiers is not None:
         values["tiers"] = json_list([int(tier) for tier in where.tiers])
         tests.append("json_extract(body, '$.provenance.tier') IN (SELECT value FROM json_each(:tiers))")

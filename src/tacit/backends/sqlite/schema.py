@@ -192,6 +192,11 @@ _CHANGE_IDS = (
 """What was written at one moment counts as one change where no id was kept (`dated_change_id`)."""
 
 
+_WAITING = "lower(json_extract(body, '$.content'))"
+_INDEX_WAITING = f"CREATE INDEX memories_waiting ON memories (scope, {_WAITING}) WHERE status = 'quarantined'"
+"""An import asks of every statement whether the same words wait already, among as many as it has brought before."""
+
+
 def _create_core(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in _CORE:
@@ -222,12 +227,17 @@ def _add_change_ids(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _index_waiting(connection: sqlite3.Connection) -> None:
+    connection.execute(_INDEX_WAITING)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_core,
     _create_search,
     _add_breadth,
     _index_lists,
     _add_change_ids,
+    _index_waiting,
 )
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 
