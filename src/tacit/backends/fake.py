@@ -463,6 +463,11 @@ class FakeStore:
         return self._change
 
     @_locked
+    def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:  # noqa: ARG002
+        """See the port. The fake does not remember what changed."""
+        return () if since == self._change else None
+
+    @_locked
     def stats(self) -> StoreStats:
         """See the port."""
         tables = self._tables

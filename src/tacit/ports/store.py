@@ -374,6 +374,13 @@ class Store(MemoryStore, SessionStore, Protocol):
         """Grows with every change of a memory or its vector (uses apart); equal numbers mean nothing has changed."""
         ...
 
+    def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:
+        """Ids of the memories in `scope`, whatever their status, that were written after `change` was `since`.
+
+        None = more than `limit`, or a memory may have left the scope: what was derived from it must be made anew.
+        """
+        ...
+
     def rewrite_texts(
         self,
         clean: Callable[[str, str], str],

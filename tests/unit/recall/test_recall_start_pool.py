@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from tacit.backends.fake import FakeStore
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.backends.sqlite.store import SqliteStore
+from tacit.config.home import Home
 from tacit.model.changes import Add, Retire
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.ports.search import Search
 from tacit.providers.clock import FakeClock
 from tacit.recall.pools.start import KEPT_MS, StartPools
 
@@ -73,3 +80,45 @@ def test_sessions_share_a_pool_unless_one_has_memories_of_its_own() -> None:
     assert kept.of(ScopeFilter.of(*SEES_ALL.scopes, other), at_ms=NOW) is shared
     assert ids(kept.of(ScopeFilter.of(*SEES_ALL.scopes, mine), at_ms=NOW)) == {"mem_1", "mem_2"}
     assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1"}
+
+
+class CountingSearch:
+    """A search that counts how often the lists of standing memories are read."""
+
+    def __init__(self, inner: Search) -> None:
+        self._inner = inner
+        self.read = 0
+
+    def standing(self, *args, **options):
+        self.read += 1
+        return self._inner.standing(*args, **options)
+
+
+class CountingStore:
+    """A store whose search counts."""
+
+    def __init__(self, inner: SqliteStore) -> None:
+        self._inner = inner
+        self.search = CountingSearch(inner.search)
+
+    def __getattr__(self, name: str):
+        return getattr(self._inner, name)
+
+
+def test_a_change_is_put_into_the_kept_pool_and_the_lists_are_not_read_again(tmp_path: Path) -> None:
+    store = open_sqlite_store(Home(tmp_path), clock=FakeClock(NOW))
+    try:
+        store.apply([Add(memory=memory(number)) for number in range(300)])
+        counting = CountingStore(store)
+        kept = StartPools(store=counting, kinds=KindRegistry())  # type: ignore[arg-type]
+        first = kept.of(SEES_ALL, at_ms=NOW)
+        before = counting.search.read
+        store.apply([Add(memory=replace(memory(301), importance=0.0))])
+        assert kept.of(SEES_ALL, at_ms=NOW).candidates is first.candidates  # it stands behind all that are used
+        store.apply([Add(memory=replace(memory(302), pinned=True))])
+        assert "mem_302" in ids(kept.of(SEES_ALL, at_ms=NOW))
+        store.apply([Retire(memory_id="mem_302", at_ms=NOW)])
+        assert ids(kept.of(SEES_ALL, at_ms=NOW)) == ids(first)
+        assert counting.search.read == before
+    finally:
+        store.close()

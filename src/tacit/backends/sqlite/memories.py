@@ -201,6 +201,23 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
     return tests
 
 
+def changed(
+    connection: sqlite3.Connection, since: int, scope: ScopeFilter, *, limit: int
+) -> tuple[str, ...] | None:
+    """See the port."""
+    values = {"scopes": visible_numbers(connection, scope), "since": since, "limit": limit + 1}
+    moved = connection.execute(
+        "SELECT max(moved) FROM scopes WHERE number IN (SELECT value FROM json_each(:scopes))", values
+    ).fetchone()[0]
+    if moved is not None and moved > since:
+        return None
+    rows = connection.execute(
+        f"SELECT id FROM memories INDEXED BY memories_by_change WHERE {_IN_SCOPE} AND change > :since LIMIT :limit",
+        values,
+    ).fetchall()
+    return None if len(rows) > limit else tuple(str(row[0]) for row in rows)
+
+
 def resolve(connection: sqlite3.Connection, id_or_prefix: str, scope: ScopeFilter) -> Memory:
     """See the port."""
     wanted = clean_text(id_or_prefix)

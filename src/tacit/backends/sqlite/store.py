@@ -386,6 +386,11 @@ class SqliteStore:
         with self._database.read() as connection:
             return int(connection.execute("SELECT change FROM state").fetchone()[0])
 
+    def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:
+        """See the port."""
+        with self._database.read() as connection:
+            return memories.changed(connection, since, scope, limit=limit)
+
     def rewrite_texts(
         self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Gone | None = None
     ) -> Mapping[str, int]:  # fmt: skip

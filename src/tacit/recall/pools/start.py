@@ -1,12 +1,14 @@
 """What a start pack is chosen from. In: a scope. Out: its memories in the order of expected need.
 
-Every session of a project asks for the same pool, so the last ones are kept until the store changes or a quarter of an
-hour has passed (needs age, but slowly). Never decides what is handed over.
+Every session of a project asks for the same pool, so the last ones are kept for a quarter of an hour (needs age, but
+slowly). What was written since is put into the kept lists; they are read anew only where that does not tell what they
+hold now. Never decides what is handed over.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -23,6 +25,10 @@ from tacit.recall.spaces.recent import freshness
 
 START_POOL = 120
 SPECIFIC_SHARE = 2
+RESERVE = 40
+"""Memories of a list beyond those that are used: they take the places of some that are changed or retired."""
+MOST_CHANGED = 64
+"""Of more changed memories the lists are read anew."""
 KEPT_POOLS = 16
 KEPT_MS = 15 * 60_000
 KEPT_TYPED_MS = 5 * 60_000
@@ -30,14 +36,65 @@ KEPT_TYPED_MS = 5 * 60_000
 _PLAIN = RecallSettings()
 
 
+_Rank = tuple[int, float, float, str]
+"""What a list is ordered by, as `Search.standing` says: pinned first, then the broadest, the most important, the least id."""
+
+
+def _rank(memory: Memory) -> _Rank:
+    return (-int(memory.pinned), -memory.trigger.reach, -memory.importance, memory.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listing:
+    """The first memories of `kinds` (with `rest`, of all other kinds) in order.
+
+    `whole` = there are no further ones; else all of them rank behind the last.
+    """
+
+    kinds: frozenset[str]
+    rest: bool
+    limit: int
+    ranks: tuple[_Rank, ...]
+    whole: bool
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of those that are used."""
+        return tuple(rank[-1] for rank in self.ranks[: self.limit])
+
+    def changed(self, ids: Collection[str], now: Sequence[Memory], *, at_ms: int) -> _Listing | None:
+        """The list after the memories of `ids` became `now` (or went); None = it must be read anew."""
+        coming = [
+            _rank(memory)
+            for memory in now
+            if (memory.kind in self.kinds) is not self.rest
+            and memory.status == "active"
+            and memory.validity.holds_at(at_ms)
+        ]
+        if not self.whole:
+            last = self.ranks[-1]
+            coming = [rank for rank in coming if rank <= last]
+        ranks = sorted((*(rank for rank in self.ranks if rank[-1] not in ids), *coming))
+        if not self.whole and len(ranks) < self.limit:
+            return None
+        room = self.limit + RESERVE
+        return replace(self, ranks=tuple(ranks[:room]), whole=self.whole and len(ranks) <= room)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPool:
-    """Candidates, most needed first, and notes for the trace. `change` and `at_ms`: of which store, made when."""
+    """Candidates, most needed first, and notes for the trace.
+
+    `change` and `at_ms`: of which store, made when. `listings`: what it was made from, as far as it can follow changes;
+    they were read at `read_at_ms`.
+    """
 
     candidates: tuple[Candidate, ...]
     notes: tuple[str, ...]
     change: int
     at_ms: int
+    read_at_ms: int
+    listings: tuple[_Listing, ...] = ()
 
 
 class StartPools:
@@ -62,13 +119,14 @@ class StartPools:
             scope = ScopeFilter.of(*(one for one in scope.scopes if one.kind is not ScopeKind.SESSION))
         with self._lock:
             pool = self._pools.get((scope, settings.start_pool, settings.typed))
-        if (
-            pool is not None
-            and pool.change == change
-            and 0 <= at_ms - pool.at_ms < (KEPT_TYPED_MS if settings.start_pool == "typed" else KEPT_MS)
-        ):
+        kept_ms = KEPT_TYPED_MS if settings.start_pool == "typed" else KEPT_MS
+        if pool is not None and (at_ms < pool.at_ms or at_ms - pool.read_at_ms >= kept_ms):
+            pool = None
+        if pool is not None and pool.change == change:
             return pool
-        pool = self._made(scope, settings, change=change, at_ms=at_ms)
+        pool = (pool and self._followed(pool, scope, change=change, at_ms=at_ms)) or self._made(
+            scope, settings, change=change, at_ms=at_ms
+        )
         with self._lock:
             key = (scope, settings.start_pool, settings.typed)
             self._pools[key] = pool
@@ -101,26 +159,68 @@ class StartPools:
         return self._store.count_active(scope=scope) > 0
 
     def _made(self, scope: ScopeFilter, settings: RecallSettings, *, change: int, at_ms: int) -> StartPool:
+        if settings.start_pool == "need":
+            listings = self._listings(scope)
+            return self._ordered(listings, scope, change=change, at_ms=at_ms, read_at_ms=at_ms)
         if settings.start_pool == "typed":
             candidates, notes = typed_start(self._store, scope, at_ms=at_ms, weights=settings.typed)
-            return StartPool(candidates=candidates, notes=notes, change=change, at_ms=at_ms)
-        if settings.start_pool == "score":
+        else:
             candidates, notes = scoped_start(self._store, scope, at_ms=at_ms, kinds=self._kinds)
-            return StartPool(candidates=candidates, notes=notes, change=change, at_ms=at_ms)
-        return self._by_need(scope, change=change, at_ms=at_ms)
+        return StartPool(candidates=candidates, notes=notes, change=change, at_ms=at_ms, read_at_ms=at_ms)
 
-    def _by_need(self, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool:
+    def _listings(self, scope: ScopeFilter) -> tuple[_Listing, ...]:
+        """The standing kinds, and the rest."""
         kinds = [kind.name for kind in self._kinds if kind.standing or kind.at_start]
         # A kind that was removed from the settings still names what is stored.
         removed = self._kinds.unknown(self._store.kinds(scope=scope))
         rest = [*(kind.name for kind in self._kinds if kind.name not in kinds), *removed]
-        search = self._store.search
-        hits = search.standing(kinds, scope=scope, limit=START_POOL, broadest=True).hits
-        extra = search.standing(rest, scope=scope, limit=START_POOL // SPECIFIC_SHARE, broadest=True).hits
-        ids = list(dict.fromkeys(hit.memory_id for hit in (*hits, *extra)))
-        memories = self._store.get(ids, scope=scope)
+        found: list[_Listing] = []
+        for names, limit in ((kinds, START_POOL), (rest, START_POOL // SPECIFIC_SHARE)):
+            room = limit + RESERVE
+            hits = self._store.search.standing(names, scope=scope, limit=room, broadest=True).hits
+            memories = self._store.get([hit.memory_id for hit in hits], scope=scope)
+            found.append(
+                _Listing(
+                    kinds=frozenset(kinds),
+                    rest=names is rest,
+                    limit=limit,
+                    ranks=tuple(sorted(map(_rank, memories))),
+                    whole=len(hits) < room,
+                )
+            )
+        return tuple(found)
+
+    def _followed(self, pool: StartPool, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool | None:
+        """`pool` with what was written since; None = it must be made anew."""
+        if not pool.listings:
+            return None
+        ids = self._store.changed(pool.change, scope=scope, limit=MOST_CHANGED)
+        if ids is None:
+            return None
+        now = self._store.get(ids, scope=scope)
+        listings: list[_Listing] = []
+        for one in pool.listings:
+            after = one.changed(frozenset(ids), now, at_ms=at_ms)
+            if after is None:
+                return None
+            listings.append(after)
+        before = {name for one in pool.listings for name in one.ids}
+        if before.isdisjoint(ids) and all(
+            one.ids == after.ids for one, after in zip(pool.listings, listings, strict=True)
+        ):
+            return replace(pool, change=change, listings=tuple(listings))
+        return self._ordered(
+            tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms
+        )
+
+    def _ordered(
+        self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
+    ) -> StartPool:
+        """The memories of `listings` by expected need."""
+        standing, specific = (one.ids for one in listings)
+        memories = self._store.get(list(dict.fromkeys((*standing, *specific))), scope=scope)
         needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms)
-        candidates = [
+        candidates = tuple(
             Candidate(
                 memory=one.memory,
                 scores=(("recent", round(self._recent(one.memory, at_ms), 4)),),
@@ -128,9 +228,15 @@ class StartPools:
                 relevance=one.gain,
             )
             for one in by_marginal_need(memories, needs)
-        ]
-        notes = (f"standing: {len(hits)}", f"specific: {len(extra)}")
-        return StartPool(candidates=tuple(candidates), notes=notes, change=change, at_ms=at_ms)
+        )
+        return StartPool(
+            candidates=candidates,
+            notes=(f"standing: {len(standing)}", f"specific: {len(specific)}"),
+            change=change,
+            at_ms=at_ms,
+            read_at_ms=read_at_ms,
+            listings=listings,
+        )
 
     def _recent(self, memory: Memory, at_ms: int) -> float:
         return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=self._kinds.of_stored(memory.kind))

@@ -1,0 +1,139 @@
+"""The kept start pool follows every change: it equals the one that is made anew, whoever wrote."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.config.home import Home
+from tacit.model.changes import Add, Edit, Retire, Supersede
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
+from tacit.model.trigger import Trigger
+from tacit.ports.store import Store
+from tacit.providers.clock import FakeClock
+from tacit.recall.pools.start import RESERVE, START_POOL, StartPools
+
+NOW = 1_800_000_000_000
+PROJECT = project_scope("p")
+SEES = ScopeFilter.of(UNIVERSAL, PROJECT)
+KINDS = ("preference", "guideline", "fact", "error_pattern", "observation")
+WORDS = ("cache", "login", "parser", "tests", "deploy", "schema", "socket", "index", "queue", "token")
+
+
+def memory(number: int, *, kind: str, importance: float, breadth: float, pinned: bool = False) -> Memory:
+    words = " ".join(WORDS[(number * step) % len(WORDS)] for step in (1, 3, 7))
+    return Memory(
+        id=f"mem_{number:05d}",
+        kind=kind,
+        content=f"Statement {number} about {words}.",
+        scope=PROJECT if number % 3 else UNIVERSAL,
+        provenance=Provenance(tier=TrustTier.USER),
+        validity=Validity(valid_from_ms=1),
+        created_at_ms=NOW - number,
+        updated_at_ms=NOW - number,
+        importance=importance,
+        trigger=Trigger(breadth=breadth, objects=(words.split()[0],)),
+        pinned=pinned,
+    )
+
+
+def filled(store: Store, size: int) -> None:
+    """Memories of every kind; of `size` = 500 more than both lists hold with their reserves."""
+    store.apply(
+        [
+            Add(
+                memory=memory(
+                    n, kind=KINDS[n % len(KINDS)], importance=(n * 37 % 100) / 100, breadth=n % 4 * 0.75
+                )
+            )
+            for n in range(size)
+        ]
+    )
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "edit", "retire", "supersede", "undo", "move", "wait"]),
+        st.integers(0, 499),
+        st.sampled_from(KINDS),
+        st.floats(0, 1),
+        st.floats(0, 3),
+        st.booleans(),
+        st.booleans(),
+    ),
+    max_size=25,
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(size=st.sampled_from([0, 12, 300, 500]), work=steps)
+def test_the_kept_pool_equals_a_new_one(tmp_path_factory: pytest.TempPathFactory, size: int, work) -> None:
+    home = Home(tmp_path_factory.mktemp("pool"))
+    clock = FakeClock(now_ms=NOW)
+    mine, other = open_sqlite_store(home, clock=clock), open_sqlite_store(home, clock=clock)
+    try:
+        filled(mine, size)
+        kept = StartPools(store=mine, kinds=KindRegistry())
+        assert kept.of(SEES, at_ms=NOW).notes
+        for number, (what, place, kind, importance, breadth, pinned, elsewhere) in enumerate(work):
+            store = other if elsewhere else mine
+            fresh = memory(1000 + number, kind=kind, importance=importance, breadth=breadth, pinned=pinned)
+            name = f"mem_{place % max(size, 1):05d}"
+            found = store.get([name], scope=store.scopes())
+            old = found[0] if found else None
+            if what == "add" or old is None:
+                store.apply([Add(memory=fresh)])
+            elif what == "edit":
+                again = replace(fresh, id=old.id, scope=old.scope, created_at_ms=old.created_at_ms)
+                store.apply([Edit(memory=again)])
+            elif what == "retire":
+                store.apply([Retire(memory_id=old.id, at_ms=NOW)])
+            elif what == "supersede":
+                store.apply([Supersede(memory=fresh, old_id=old.id, at_ms=NOW)])
+            elif what == "undo":
+                store.apply([Edit(memory=store.history(old.id, scope=store.scopes())[0])])
+            elif what == "move":
+                store.apply([Edit(memory=replace(old, scope=project_scope("another")))])
+            else:
+                store.apply([Edit(memory=replace(old, status="quarantined"))])
+            new = StartPools(store=mine, kinds=KindRegistry()).of(SEES, at_ms=NOW)
+            assert kept.of(SEES, at_ms=NOW).candidates == new.candidates
+    finally:
+        mine.close()
+        other.close()
+
+
+OTHER_PROCESS = """
+import sys
+from pathlib import Path
+from tacit.app.wiring import open_engine
+engine = open_engine(Path(sys.argv[1]), overrides={"embedder": {"provider": "fake"}})
+engine.remember(sys.argv[2], kind="preference", pinned=True)
+engine.close()
+"""
+
+
+@pytest.mark.slow
+def test_what_another_process_writes_stands_in_the_kept_pool(tmp_path: Path) -> None:
+    store = open_sqlite_store(Home(tmp_path), clock=FakeClock(now_ms=NOW * 2))
+    try:
+        filled(store, START_POOL * 4 + RESERVE)
+        kept = StartPools(store=store, kinds=KindRegistry())
+        kept.of(SEES, at_ms=NOW * 2)
+        said = "Money is stored in cents."
+        subprocess.run([sys.executable, "-c", OTHER_PROCESS, str(tmp_path), said], check=True, timeout=60)
+        pool = kept.of(SEES, at_ms=NOW * 2)
+        assert said in [candidate.memory.content for candidate in pool.candidates]
+        assert pool.candidates == StartPools(store=store, kinds=KindRegistry()).of(SEES, at_ms=NOW * 2).candidates
+    finally:
+        store.close()
