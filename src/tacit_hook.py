@@ -503,6 +503,8 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
 
     try:
         given = json.loads(payload.decode("utf-8", "replace"))
+        if given.get("source") == "resume" and given.get("hook_event_name"):
+            return b""  # such a host keeps what it was given: the start block stands there already
         folder = os.path.abspath(given.get("cwd") or given.get("directory") or os.getcwd())
     except (ValueError, AttributeError, TypeError, OSError):
         return b""

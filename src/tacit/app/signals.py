@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -29,9 +30,11 @@ from tacit.app.values import Delivery
 from tacit.config.settings import Settings
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
-from tacit.model.session import SessionKey, SessionState
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionKey, SessionState, StartPack
 from tacit.model.signal import (
     MessageEnded,
     PromptSubmitted,
@@ -47,7 +50,7 @@ from tacit.model.situation import Situation
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
-from tacit.ports.store import MemoryFilter, ProjectRecord, Store
+from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Store
 from tacit.reading.errors import error_signature
 from tacit.recall.outcome import Outcome, Silence
 from tacit.recall.pipeline import Context, RecallPipeline
@@ -58,10 +61,12 @@ from tacit.recall.signal import surface_for
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.family import AGENT_MARK
+from tacit.session.resuming import answered, changed_since, dropped, pack_before
 from tacit.session.transitions import advanced, arrived, opened, seen
 
 _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
+MAX_VERSIONS = 1000
 LATE_S = 30.0
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
 
@@ -312,9 +317,11 @@ class SignalHandler:
         refreshed = surface in _SYSTEM_SURFACES and (
             capabilities.system_prompt or surface is not Surface.PROMPT
         )
-        if settings.recall.placement == "system_every_call" and refreshed:
+        before = pack_before(signal, state) if capabilities.stored else None
+        if settings.recall.placement == "system_every_call" and refreshed and before is None:
             log.note("query", notes=asked.notes)
-            return self._refresh(asked.kept, state, settings, capabilities, log)
+            delivery, state = self._refresh(asked.kept, state, settings, capabilities, log)
+            return delivery, _told(signal, state, None, surface, asked.kept)
         may_refuse = settings.recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         rebuilt = settings.recall.placement == "system_every_call"
@@ -334,7 +341,14 @@ class SignalHandler:
             render=rendering(self._kinds, self._redactors.cleaner(settings), settings.recall.render),
             notes=asked.notes,
             log=log,
-            first=ledger.dropped_by_compaction(state) if surface is Surface.COMPACTION else (),
+            first=(
+                ledger.dropped_by_compaction(state)
+                if surface is Surface.COMPACTION
+                else dropped(state, before)
+                if before
+                else ()
+            ),
+            changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
             sessions=other_sessions(self._store, state, settings.recall),
         )
@@ -350,6 +364,7 @@ class SignalHandler:
             message_id=message_id,
             at_ms=asked.kept.at_ms,
         )
+        state = _told(signal, state, before, surface, asked.kept)
         block, state = announced(refused, trace, state, settings.recall)
         notice = self._notice(signal, block, project, settings)
         return Delivery(
@@ -359,6 +374,9 @@ class SignalHandler:
             pack=delivered.pack,
             failure=failure_of_trace(trace, settings.recall),
         ), state
+
+    def _versions_of(self, scope: ScopeFilter, memory: Memory) -> tuple[Recorded, ...]:
+        return self._store.recorded(scope=scope, limit=MAX_VERSIONS, memory_id=memory.id)
 
     def _asked(  # noqa: PLR0917 - what a query is made of
         self,
@@ -492,6 +510,15 @@ class SignalHandler:
 
     def _trace_id(self) -> str:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
+
+
+def _told(
+    signal: Signal, state: SessionState, before: StartPack | None, surface: Surface, query: Query
+) -> SessionState:
+    """The record with the start pack it was answered with; other signals change nothing."""
+    if not isinstance(signal, SessionStarted):
+        return state
+    return answered(state, before, surface=surface, at_ms=query.at_ms)
 
 
 def _silent() -> Delivery:

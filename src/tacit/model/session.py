@@ -63,6 +63,23 @@ class PendingFailure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StartPack:
+    """The last start pack that a session was answered with, even an empty one.
+
+    Attributes:
+        epoch: in which epoch.
+        at_ms: when; what is older was seen.
+        surface: `start`, or `compaction` for the pack after one.
+        resumed: whether a resume came since, so that what a compaction dropped was handed over again.
+    """
+
+    epoch: int
+    at_ms: int
+    surface: Surface
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
@@ -93,4 +110,5 @@ class SessionState:
     seen_signal_keys: tuple[str, ...] = ()
     host_rule_files: tuple[str, ...] = ()
     announced_empty: bool = False
+    start_pack: StartPack | None = None
     answers: tuple[int, ...] = ()

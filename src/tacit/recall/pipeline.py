@@ -79,6 +79,7 @@ class Context:
         notes: how the query was read.
         log: the stages before this one, with the time since the signal arrived; None = the time starts here.
         first: ids of memories that a compaction took out of the context; they come before all others.
+        changed: of a start pack for a session that goes on: whether a memory says something new to it; None = all may come.
         window: ids of memories that the context holds, for similarity with what may come.
         root: the project's root, for the freshness of files; "" = not looked at.
         sessions: records of other sessions of this project, newest first, where hints of time are wanted.
@@ -95,6 +96,7 @@ class Context:
     notes: tuple[str, ...] = ()
     log: StageLog | None = None
     first: tuple[str, ...] = ()
+    changed: Callable[[Memory], bool] | None = None
     window: tuple[str, ...] = ()
     root: str = ""
     sessions: tuple[SessionState, ...] = ()
@@ -161,6 +163,7 @@ class RecallPipeline:
         least = threshold_for(settings.thresholds, query.surface)
         scored = self._freshness.probe(scored, root=context.root, least=least)
         guarded = self._let_through(query, scored, settings, context, stages)
+        guarded, seen = self._of_delta(query, guarded, settings, context)
         held = {
             c.memory.id: why
             for c in guarded.kept
@@ -172,7 +175,7 @@ class RecallPipeline:
             fresh = dissimilar(
                 fresh, query, store=self._store, embedder=self._embedder, window=window, threshold=threshold
             )
-        stages.note("dedupe", kept=_ids(fresh.kept), drops=fresh.drops)
+        stages.note("dedupe", kept=_ids(fresh.kept), drops=(*seen, *fresh.drops))
         if settings.render in SECTIONED:
             alerts = shifts(query, scored, settings=settings, answered=stages.answered)
             packed = self._sectioned(
@@ -246,6 +249,27 @@ class RecallPipeline:
             guarded = replace(guarded, kept=(*pinned, *(c for c in guarded.kept if c.memory.id not in known)))
         stages.note("guard", kept=_ids(guarded.kept), drops=(*stages.withheld, *guarded.drops))
         return guarded
+
+    def _of_delta(
+        self,
+        query: Query,
+        guarded: Outcome[tuple[Candidate, ...]],
+        settings: RecallSettings,
+        context: Context,
+    ) -> tuple[Outcome[tuple[Candidate, ...]], tuple[Drop, ...]]:
+        """For a session that goes on: of what a whole start pack would hold, what is new to it; and the rest."""
+        changed = context.changed
+        if changed is None:
+            return guarded, ()
+        rest = tuple(c for c in guarded.kept if c.memory.id not in context.first)
+        whole = set(_pack_ids(self._packed(query, dedupe(rest, in_context={}).kept, settings).kept))
+        new = {c.memory.id for c in rest if c.memory.id in whole and changed(c.memory)}.union(context.first)
+        seen = tuple(
+            Drop(memory_id=c.memory.id, reason="as it was when this session was told last")
+            for c in guarded.kept
+            if c.memory.id not in new
+        )
+        return replace(guarded, kept=tuple(c for c in guarded.kept if c.memory.id in new)), seen
 
     def _silence(
         self,

@@ -40,6 +40,7 @@ def opened(signal: Signal, *, parent: SessionState | None = None) -> SessionStat
         turn=parent.turn,
         epoch=parent.epoch,
         ledger=parent.ledger,
+        start_pack=parent.start_pack,
         blocks=parent.blocks,
         last_message_end=parent.last_message_end,
         last_message_situation=parent.last_message_situation,

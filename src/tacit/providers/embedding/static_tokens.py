@@ -95,10 +95,10 @@ class StaticTokens:
         here, there = places[:split], places[split:]
         cosines = units[here] @ units[there].T
         # As in `matches`: what is held is measured by its stored length.
-        error = lengths / self._lengths[ids]
+        error = cast(Vectors, lengths / self._lengths[ids])
         return TokenCosines(
-            cosines=cosines * error[there],
-            back=cosines.T * error[here],
+            cosines=cast(Vectors, cosines * error[there]),
+            back=cast(Vectors, cosines.T * error[here]),
             asked=[*accumulate(map(len, mine), initial=0)],
             held=[*accumulate(map(len, theirs), initial=0)],
         )
