@@ -28,7 +28,9 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
 def statement(number: int) -> str:
     """A statement that shares hardly a word with any other, so that each is kept."""
     chance = Random(number)
-    made = ["".join(chance.choice("bdfgklmnprstvz") + chance.choice("aeiou") for _ in range(4)) for _ in range(8)]
+    made = [
+        "".join(chance.choice("bdfgklmnprstvz") + chance.choice("aeiou") for _ in range(4)) for _ in range(8)
+    ]
     return f"The {made[0]} {' '.join(made[1:])} holds (statement {number})."
 
 

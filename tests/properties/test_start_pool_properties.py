@@ -134,6 +134,9 @@ def test_what_another_process_writes_stands_in_the_kept_pool(tmp_path: Path) -> 
         subprocess.run([sys.executable, "-c", OTHER_PROCESS, str(tmp_path), said], check=True, timeout=60)
         pool = kept.of(SEES, at_ms=NOW * 2)
         assert said in [candidate.memory.content for candidate in pool.candidates]
-        assert pool.candidates == StartPools(store=store, kinds=KindRegistry()).of(SEES, at_ms=NOW * 2).candidates
+        assert (
+            pool.candidates
+            == StartPools(store=store, kinds=KindRegistry()).of(SEES, at_ms=NOW * 2).candidates
+        )
     finally:
         store.close()

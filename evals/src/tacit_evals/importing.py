@@ -134,14 +134,20 @@ def measure(root: Path, *, statements: int, embedder: str, waiting: bool) -> Out
 def main() -> None:
     """Measure and print."""
     one_thread_for_arrays()
-    parser = argparse.ArgumentParser(prog="tacit_evals.importing", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="tacit_evals.importing", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--statements", type=int, default=10_000)
     parser.add_argument("--embedder", choices=("fake", "minilm"), default="minilm")
-    parser.add_argument("--waiting", action="store_true", help="as somebody else's statements, which wait for the user")
+    parser.add_argument(
+        "--waiting", action="store_true", help="as somebody else's statements, which wait for the user"
+    )
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ti-", dir="/tmp") as folder:
-        found = measure(Path(folder), statements=given.statements, embedder=given.embedder, waiting=given.waiting)
+        found = measure(
+            Path(folder), statements=given.statements, embedder=given.embedder, waiting=given.waiting
+        )
     rows = [
         Row(name="statements", value=found.statements, unit="", note=f"{found.added} added, {found.added_again} by the second run"),
         Row(name="processor time after embedding", value=found.after_embedding_s, unit="s"),

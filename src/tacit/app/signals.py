@@ -341,13 +341,7 @@ class SignalHandler:
             render=rendering(self._kinds, self._redactors.cleaner(settings), settings.recall.render),
             notes=asked.notes,
             log=log,
-            first=(
-                ledger.dropped_by_compaction(state)
-                if surface is Surface.COMPACTION
-                else dropped(state, before)
-                if before
-                else ()
-            ),
+            first=dropped(state, before, surface=surface),
             changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
             sessions=other_sessions(self._store, state, settings.recall),
@@ -358,12 +352,8 @@ class SignalHandler:
         chosen = [item.candidate.memory for item in delivered.pack.items]
         refused = blocking.refusing(delivered.block, chosen, signal, state, may_refuse=may_refuse)
         state = ledger.record(
-            state,
-            items=delivered.pack.items,
-            block=delivered.block,
-            message_id=message_id,
-            at_ms=asked.kept.at_ms,
-        )
+            state, items=delivered.pack.items, block=delivered.block, message_id=message_id, at_ms=asked.kept.at_ms
+        )  # fmt: skip
         state = _told(signal, state, before, surface, asked.kept)
         block, state = announced(refused, trace, state, settings.recall)
         notice = self._notice(signal, block, project, settings)

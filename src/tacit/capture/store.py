@@ -126,7 +126,11 @@ class Keeper:
                     decided = self._decide(items, vectors)
                     changes = with_amended_digests(decided, self._store)
                     relations = self._relations(decided)
-                texts = [change.memory.content for change in changes if not isinstance(change, Merge | Retire | Skip)]
+                texts = [
+                    change.memory.content
+                    for change in changes
+                    if not isinstance(change, Merge | Retire | Skip)
+                ]
                 rows = vectors.stack(texts)
                 if rows is not None or not texts or vectors.failed or attempt == _TRIES - 1:
                     identity = self._embedder.identity if rows is not None else None

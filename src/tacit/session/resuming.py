@@ -36,10 +36,10 @@ def _of_ledger(state: SessionState) -> StartPack | None:
     return StartPack(epoch=shown[-1].epoch, at_ms=shown[-1].at_ms, surface=shown[-1].surface)
 
 
-def dropped(state: SessionState, before: StartPack) -> tuple[str, ...]:
-    """Ids of memories that a compaction took out of the context and that nobody has handed over again."""
-    due = before.surface is Surface.COMPACTION and not before.resumed
-    return ledger.dropped_by_compaction(state) if due else ()
+def dropped(state: SessionState, before: StartPack | None, *, surface: Surface) -> tuple[str, ...]:
+    """Ids of memories that a compaction took out of the context: right after it, and once more with the next resume."""
+    resumed = before is not None and before.surface is Surface.COMPACTION and not before.resumed
+    return ledger.dropped_by_compaction(state) if resumed or surface is Surface.COMPACTION else ()
 
 
 def answered(state: SessionState, before: StartPack | None, *, surface: Surface, at_ms: int) -> SessionState:

@@ -114,7 +114,9 @@ def test_a_change_is_put_into_the_kept_pool_and_the_lists_are_not_read_again(tmp
         first = kept.of(SEES_ALL, at_ms=NOW)
         before = counting.search.read
         store.apply([Add(memory=replace(memory(301), importance=0.0))])
-        assert kept.of(SEES_ALL, at_ms=NOW).candidates is first.candidates  # it stands behind all that are used
+        assert (
+            kept.of(SEES_ALL, at_ms=NOW).candidates is first.candidates
+        )  # it stands behind all that are used
         store.apply([Add(memory=replace(memory(302), pinned=True))])
         assert "mem_302" in ids(kept.of(SEES_ALL, at_ms=NOW))
         store.apply([Retire(memory_id="mem_302", at_ms=NOW)])

@@ -122,9 +122,7 @@ def _by_rule(new: str, old: str, cosine: float, *, near: float, correction: bool
     # statement itself says that it changes something.
     slot = verdict == "slot_changed" and (correction or take_apart(new).marks_change)
     if slot or verdict in ("reversed", "replaced", "value_changed"):
-        return Judgment(
-            relation="conflict", verdict=verdict, why=_WHY[verdict], detail=_difference(new, old)
-        )
+        return Judgment(relation="conflict", verdict=verdict, why=_WHY[verdict], detail=_difference(new, old))
     return Judgment(relation="apart", verdict=verdict)
 
 

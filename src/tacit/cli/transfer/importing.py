@@ -78,6 +78,9 @@ def files(
     Sugar, mcp-memory-service, claude-mem, mem0, basic-memory, memory banks, MEMORY.md. What they remember waits for you
     unless you say --mine. A second run adds nothing.
     """
+    from tacit.config.environment import one_thread_for_arrays
+
+    one_thread_for_arrays()  # before numpy is loaded
     from tacit.app.transfer.report import Wanted
     from tacit.app.wiring import open_engine
     from tacit.cli.surroundings import current

@@ -56,7 +56,10 @@ class FakeEmbedder:
 
     def token_cosines(self, asked: Sequence[str], held: Sequence[str]) -> TokenCosines:
         """1 for equal words, else 0."""
-        mine, theirs = [_WORD.findall(text.lower()) for text in asked], [_WORD.findall(text.lower()) for text in held]
+        mine, theirs = (
+            [_WORD.findall(text.lower()) for text in asked],
+            [_WORD.findall(text.lower()) for text in held],
+        )
         flat = [*chain.from_iterable(theirs)]
         rows = [[float(one == other) for other in flat] for one in chain.from_iterable(mine)]
         cosines = np.array(rows, dtype=np.float32).reshape(len(rows), len(flat))

@@ -50,7 +50,7 @@ def by_marginal_need(memories: Sequence[Memory], needs: NDArray[np.float64]) -> 
     if not rows:
         return ()
     overlap = overlaps([memory.content for memory in rows])
-    near = [overlap[number].nonzero()[0].tolist() for number in range(len(rows))]
+    near: list[list[int]] = [overlap[number].nonzero()[0].tolist() for number in range(len(rows))]
     gains: list[float] = need.tolist()
     room = [1.0] * len(rows)
     # Most statements share hardly a word: only the gains of those near a chosen one are put in anew.

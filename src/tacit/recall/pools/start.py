@@ -209,9 +209,7 @@ class StartPools:
             one.ids == after.ids for one, after in zip(pool.listings, listings, strict=True)
         ):
             return replace(pool, change=change, listings=tuple(listings))
-        return self._ordered(
-            tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms
-        )
+        return self._ordered(tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms)
 
     def _ordered(
         self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
