@@ -263,7 +263,11 @@ class RecallPipeline:
             return guarded, ()
         rest = tuple(c for c in guarded.kept if c.memory.id not in context.first)
         whole = set(_pack_ids(self._packed(query, dedupe(rest, in_context={}).kept, settings).kept))
-        new = {c.memory.id for c in rest if c.memory.id in whole and changed(c.memory)}.union(context.first)
+        new = {
+            c.memory.id
+            for c in rest
+            if c.memory.id in whole and not context.in_context(c.memory) and changed(c.memory)
+        }.union(context.first)
         seen = tuple(
             Drop(memory_id=c.memory.id, reason="as it was when this session was told last")
             for c in guarded.kept

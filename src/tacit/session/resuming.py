@@ -55,8 +55,6 @@ def changed_since(
     """Tells whether a memory says something else than it did at `before`; `versions_of` gives its versions, newest first."""
 
     def changed(memory: Memory) -> bool:
-        if max(memory.created_at_ms, memory.updated_at_ms) < before.at_ms:
-            return False
         old = next((one.memory for one in versions_of(memory) if one.at_ms < before.at_ms), None)
         return old is None or old.status != "active" or old.content_hash != memory.content_hash
 
