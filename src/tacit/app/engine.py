@@ -494,9 +494,9 @@ class Engine:
         """Whether damage was met in the store since it was opened; opening it again puts it aside."""
         return self._parts.suspect()
 
-    def upkeep(self) -> None:
-        """Let go what has had its time; see `Care.upkeep`."""
-        self.care.upkeep()
+    def upkeep(self, *, interrupted: Callable[[], bool] = lambda: False) -> None:
+        """Back up what is stored and let go what has had its time; see `Care.upkeep`."""
+        self.care.upkeep(interrupted=interrupted)
 
     def rescan(self, *, dry_run: bool) -> Rescan:
         """Take secrets out of everything stored, by the rules that hold now; see `Care.rescan`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from tacit.app.redaction import Redactors
 from tacit.config.home import Home
@@ -15,7 +14,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.extraction import Extractor
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder, Reranker, TokenCounter
-from tacit.ports.store import Store
+from tacit.ports.store import Salvage, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class Parts:
         reranker, sparse: second-stage models of the user's own; None = there is none.
         extractor: a model of language of the user's own that reads finished sessions, too; None = there is none.
         remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
-        quarantined: where a damaged store was put aside while opening; None = it was sound.
+        salvaged: what became of a damaged store; None = it was sound, or the damaged file is gone.
     """
 
     home: Home
@@ -49,7 +48,7 @@ class Parts:
     redactor: Redactors
     kinds: KindRegistry
     hosts: Mapping[str, Host]
-    quarantined: Path | None = None
+    salvaged: Salvage | None = None
     remote_embedder: bool = False
     reranker: Reranker | None = None
     sparse: Reranker | None = None

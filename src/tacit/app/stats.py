@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from tacit import __version__
 from tacit.app.parts import Parts
@@ -14,7 +15,7 @@ from tacit.app.values import EngineStatus, ExtractorStatus, SilenceCount
 from tacit.capture.extract.by_model.spending import NAME, read_spending
 from tacit.config.settings import Settings
 from tacit.model.trace import SilenceCause, Trace
-from tacit.ports.store import MemoryFilter
+from tacit.ports.store import MemoryFilter, Salvage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +61,8 @@ def stats_of(trace: Trace) -> InjectionStats:
 def warnings_of(parts: Parts) -> tuple[str, ...]:
     """What is wrong with the settings or the store, in sentences that say what to do."""
     found = [str(warning) for warning in parts.settings.report().warnings]
-    if parts.quarantined is not None:
-        found.append(
-            f"The store was damaged and put aside at {parts.quarantined}. A new one is in use; "
-            "`tacit restore BACKUP` brings a backup back; moving that file away ends this notice."
-        )
+    if parts.salvaged is not None:
+        found.append(salvage_words(parts.salvaged))
     everything = parts.store.scopes()
     for name in parts.kinds.unknown(parts.store.kinds(scope=everything)):
         held = parts.store.count_memories(MemoryFilter(kinds=(name,)), scope=everything)
@@ -79,6 +77,29 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
             f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`."
         )
     return tuple(found)
+
+
+def salvage_words(salvage: Salvage) -> str:
+    """What became of a damaged store, for a person."""
+    day = datetime.fromtimestamp(salvage.at_ms / 1000, UTC).strftime(" on %Y-%m-%d") if salvage.at_ms else ""
+    said = f"The store was damaged and put aside{day} at {salvage.aside}. "
+    if salvage.at_ms:
+        backup = f" ({salvage.from_backup} of them from the newest backup)" if salvage.from_backup else ""
+        number = f"{salvage.recovered} memories were" if salvage.recovered != 1 else "1 memory was"
+        said += f"{number} recovered into a new one{backup}; "
+        if salvage.lost_count:
+            named = ", ".join(salvage.lost) + (", ..." if salvage.lost_count > len(salvage.lost) else "")
+            said += f"{salvage.lost_count} could not be read: {named}. "
+        elif salvage.recovered:
+            said += "no memory is known to be lost. "
+        else:
+            said += "nothing else could be read. "
+    else:
+        said += "A new one is in use. "
+    return (
+        said
+        + "`tacit restore FILE` brings a backup back, or what can be read of that file; moving it away ends this notice."
+    )
 
 
 RECENT_TRACES = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -11,16 +12,23 @@ from tacit.app.engine import Engine
 from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
 from tacit.app.redaction import Redactors
-from tacit.backends.sqlite import open_sqlite_store, quarantine, suspicion
+from tacit.backends.sqlite import open_sqlite_store, salvage, suspicion
 from tacit.backends.sqlite import restore as restore_backup
-from tacit.backends.sqlite.rescue import examine
+from tacit.backends.sqlite.rescue import (
+    DAMAGED_STORE,
+    back_up_file,
+    examine,
+    inode_of,
+    needs_migration,
+    read_salvage,
+)
 from tacit.config.environment import secret
 from tacit.config.home import Home
 from tacit.config.host_folders import HostFolders
 from tacit.config.kinds import kind_registry
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings
-from tacit.errors import StoreCorrupt
+from tacit.errors import StoreCorrupt, StoreError
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
@@ -29,17 +37,17 @@ from tacit.ports.clock import Clock
 from tacit.ports.extraction import Extractor
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder
-from tacit.ports.store import Store
+from tacit.ports.store import Salvage, Store
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
 from tacit.providers.extraction import key_variable, make_extractor
 from tacit.providers.reranking import make_reranker
 from tacit.providers.tokens import EstimateCounter, make_token_counter
+from tacit.upkeep.backups import make_backup
 
+_LOG = logging.getLogger(__name__)
 HOST_GROUP = "tacit.hosts"
 REMOTE_PROVIDERS = ("openai", "ollama")
-DAMAGED_STORE = "damaged_store"
-"""Value of the store: where the one before it was put aside."""
 
 
 class Hosts(Mapping[str, Host]):
@@ -72,8 +80,8 @@ def open_engine(
 ) -> Engine:
     """Open the store of `home` and build an engine over it.
 
-    A damaged database is put into quarantine and a fresh one opened, so that an agent's turn is never harmed; `status`
-    says so and names the way back.
+    A damaged database is put into quarantine, and one with everything that can be read of it opened, so that an agent's turn
+    is never harmed; `status` says so and names the way back.
 
     Args:
         home: folder of the data; None = TACIT_HOME, else `~/.tacit`.
@@ -91,7 +99,7 @@ def open_engine(
     watcher = SettingsWatcher(place, overrides=overrides)
     settings = watcher.current()
     clock = clock or SystemClock()
-    store, quarantined = _open_store(place, clock)
+    store, salvaged = _open_store(place, clock, keep=settings.backup.keep)
 
     def root_of(project_id: str) -> Path | None:
         return next((Path(one.root) for one in store.projects() if one.id == project_id and one.root), None)
@@ -120,7 +128,7 @@ def open_engine(
             kinds=kind_registry(settings),
             hosts=Hosts(),
             remote_embedder=settings.embedder.provider in REMOTE_PROVIDERS,
-            quarantined=quarantined,
+            salvaged=salvaged,
             suspect=suspicion(place.database).exists,
         )
     )
@@ -142,25 +150,49 @@ def _make_extractor(settings: Settings, redactor: Redactors) -> Extractor | None
     return make_extractor(extractor, api_key=secret(key_variable(extractor)), redact=redact)
 
 
-def _open_store(home: Home, clock: Clock) -> tuple[Store, Path | None]:
+def _open_store(home: Home, clock: Clock, *, keep: int) -> tuple[Store, Salvage | None]:
+    inode = inode_of(home.database)
     try:
+        if needs_migration(home):
+            _back_up_before_migration(home, clock, keep=keep)
         store = open_sqlite_store(home, clock=clock)
+    except StoreCorrupt as error:
+        _LOG.error("the store is damaged: %s", type(error).__name__)
+        done = salvage(home, clock, inode=inode)
+        if done is not None:
+            remove_blocks(home)
+            _LOG.error(
+                "recovered %d memories, %d of them from a backup; %d are lost; %d pages were damaged",
+                done.recovered, done.from_backup, done.lost_count, done.damaged_pages,
+            )  # fmt: skip
+        store = open_sqlite_store(home, clock=clock)
+    known = read_salvage(
+        store.get_value(DAMAGED_STORE)
+    )  # later processes say so too, until a backup is restored
+    return store, known if known and Path(known.aside).exists() else None
+
+
+def _back_up_before_migration(home: Home, clock: Clock, *, keep: int) -> None:
+    try:
+        done = make_backup(
+            lambda target: back_up_file(home, target), home, keep=keep, clock=clock, only_if_due=False
+        )
     except StoreCorrupt:
-        aside = quarantine(home, clock)
-        store = open_sqlite_store(home, clock=clock)
-        store.put_value(DAMAGED_STORE, str(aside))  # later processes say so too, until a backup is restored
-        return store, aside
-    kept = store.get_value(DAMAGED_STORE)
-    return store, Path(kept) if kept and Path(kept).exists() else None
+        raise
+    except StoreError as error:  # a migration is one transaction: it is no reason to stay closed
+        done = error.code
+    _LOG.info("backup before the migration: %s", done)
 
 
-def examine_backup(source: Path) -> None:
+def examine_backup(source: Path) -> int | None:
     """Say whether `source` can become the store, before anything is stopped for it.
+
+    Returns None for a sound backup, else how many memories can be read of the damaged file.
 
     Raises:
         NotFound, StoreError: if it cannot.
     """
-    examine(source)
+    return examine(source)
 
 
 def restore_store(home: Home, source: Path) -> Path | None:

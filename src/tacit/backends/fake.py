@@ -507,8 +507,10 @@ class FakeStore:
     def tidy(self) -> None:
         """See the port. Nothing to do."""
 
-    def backup(self, target: Path) -> None:
+    def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
         """Write every memory as text to `target`, for a person to read; the fake cannot read it back."""
+        if interrupted is not None and interrupted():
+            return False
         lines = "".join(f"{memory!r}\n" for _, memory in sorted(self._tables.memories.items()))
         partial = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
@@ -522,6 +524,7 @@ class FakeStore:
         finally:
             with suppress(OSError):
                 partial.unlink()
+        return True
 
     def close(self) -> None:
         """See the port. Closing twice is allowed."""

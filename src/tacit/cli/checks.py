@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 State = Literal["ok", "warn", "fail", "skip"]
 LAUNCHER_DEADLINE_MS = 1500.0
 EMBED_SLOW_MS = 3000.0
+LATE_BACKUP_DAYS = 30.0
+"""A daemon makes a backup a day while it is used; a home may rest for weeks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,7 @@ def check_daemon(place: Surroundings) -> Iterator[Finding]:
             name="recall", state="warn", detail="Recall is switched off or only shadows.",
             advice="Set recall.enabled: true and recall.shadow: false.",
         )  # fmt: skip
+    yield _backup(place.home)
     yield _notes_of_hooks(health.get("hook_failures") or {}, place.home)
     yield _recalls(engine)
 
@@ -170,13 +173,33 @@ def _store(problems: list[str], engine: dict[str, Any]) -> Finding:
     if problems:
         return Finding(
             name="store", state="fail", detail="; ".join(problems),
-            advice="`tacit backup FILE` now, then `tacit restore` a sound backup.",
+            advice="`tacit stop`: the next start recovers what can be read into a new store.",
         )  # fmt: skip
     from tacit.cli.terminal.output import counted
 
     store = engine["store"]
     counts = f"{counted(store['memories_active'])} of {counted(store['projects'], 'project', 'projects')}"
     return Finding(name="store", state="ok", detail=f"sound, {counts}")
+
+
+def _backup(home: Home) -> Finding:
+    from tacit.cli.terminal.output import moment
+    from tacit.config.layers import read_settings
+    from tacit.upkeep.backups import newest_backup
+
+    keep = read_settings(home, None).settings.backup.keep
+    newest = newest_backup(home)
+    if not keep:
+        return Finding(name="backup", state="ok", detail="automatic backups are off (backup.keep: 0)")
+    if newest is None:
+        return Finding(name="backup", state="ok", detail="none yet; the daemon makes one when it has nothing else to do")
+    days = (time.time() * 1000 - newest.at_ms) / 86_400_000
+    if days > LATE_BACKUP_DAYS:
+        return Finding(
+            name="backup", state="warn", detail=f"the newest automatic backup is {days:.0f} days old",
+            advice=f"`tacit logs` says why; make room for a copy of the store in {home.backups_dir}.",
+        )  # fmt: skip
+    return Finding(name="backup", state="ok", detail=f"the newest is of {moment(newest.at_ms)}: {newest.path}")
 
 
 def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:

@@ -230,23 +230,26 @@ def backup(
 
 
 def restore(
-    source: Annotated[Path, typer.Argument(help="A file that `tacit backup` wrote.")],
+    source: Annotated[
+        Path, typer.Argument(help="A file that `tacit backup` wrote, of backups/, or of quarantine/.")
+    ],
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a backup the store. The present one is put aside, not deleted."""
+    """Make a backup, or what can be read of a damaged database, the store. The present one is put aside, not deleted."""
     from tacit.app.wiring import examine_backup, restore_store
     from tacit.cli.surroundings import current
     from tacit.cli.terminal.asking import confirm
-    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.cli.terminal.output import counted, print_json, print_line
     from tacit.daemon.lifecycle import claim
     from tacit.errors import DaemonError
 
     place = current()
     place.require_user("put another store in the place of yours")
     file = source.expanduser().absolute()
-    examine_backup(file)
-    confirm(f"Make {file} the store of {place.home.root}? The present one is put aside.", yes=yes)
+    readable = examine_backup(file)
+    what = f"{file}" if readable is None else f"the {readable} memories that can be read of {file}, which is damaged,"
+    confirm(f"Make {what} the store of {place.home.root}? The present one is put aside.", yes=yes)
     place.connect(place.home).stop()
     # While we hold the daemon's lock no hook can start one over the file that is being exchanged.
     claimed = claim(place.home)
@@ -257,9 +260,14 @@ def restore(
     finally:
         claimed.release()
     if as_json:
-        print_json({"restored": str(file), "former": str(aside) if aside else None})
+        former = str(aside) if aside else None
+        print_json({"restored": str(file), "former": former, "recovered": readable})
         return
-    print_line(f"restored {file}" + (f"\n  the former store is {aside}" if aside else ""))
+    print_line(f"restored {file}")
+    if readable is not None:
+        print_line(f"  it is damaged: {counted(readable)} could be read", style="yellow")
+    if aside:
+        print_line(f"  the former store is {aside}")
 
 
 def reindex(as_json: AsJson = False) -> None:

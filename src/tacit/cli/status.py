@@ -86,6 +86,7 @@ class Facts(Told):
     """Everything `status` shows. Without a daemon `daemon` is None, else what its health says.
 
     `preset`, `recall_enabled`, `shadow` and `off` (the surfaces without tokens) are what holds in this folder.
+    `backup_at_ms` = when the newest automatic backup was made; None = there is none.
     """
 
     version: str
@@ -96,6 +97,7 @@ class Facts(Told):
     recall_enabled: bool
     shadow: bool
     store_bytes: int
+    backup_at_ms: int | None
     waiting: int
     hook_failures: dict[str, int]
     hosts: list[HostFacts]
@@ -125,12 +127,14 @@ def gather(cwd: Path, *, recent: int) -> Facts:
     from tacit.model.pack import Surface
     from tacit.recall.signal import is_off
     from tacit.session.projects import identify_project
+    from tacit.upkeep.backups import newest_backup
 
     place = current()
     health = place.connect(place.home).status()
     project = Path(identify_project(str(cwd.absolute())).root)
     read = read_settings(place.home, project)
     recall = read.settings.recall
+    newest = newest_backup(place.home)
     told: Told = {"engine": None, "here": None, "prompts": None, "warnings": []}
     if health["running"]:
         _ask_daemon(cwd.absolute(), recent=recent, told=told)
@@ -146,6 +150,7 @@ def gather(cwd: Path, *, recent: int) -> Facts:
         "recall_enabled": recall.enabled,
         "shadow": recall.shadow,
         "store_bytes": _size_of(place.home.database),
+        "backup_at_ms": newest.at_ms if newest else None,
         "waiting": int(health["spooled"]),
         "hook_failures": dict(health["hook_failures"]),
         "hosts": _hosts(project),
@@ -250,6 +255,8 @@ def _print(facts: Facts) -> None:
         ("preset", _preset_line(facts)),
         *_engine_rows(facts),
     ]
+    if facts["store_bytes"]:
+        rows.append(("backup", _backup_line(facts["backup_at_ms"])))
     if facts["waiting"]:
         rows.append(("waiting", f"{facts['waiting']} events of hooks, for the next daemon"))
     rows += [("host", f"{each['host']}: {_host_line(each)}") for each in facts["hosts"]]
@@ -270,6 +277,12 @@ def _print(facts: Facts) -> None:
         print_line(f"! {problem}", style="yellow")
     for warning in facts["warnings"]:
         print_line(f"! {warning}", style="yellow")
+
+
+def _backup_line(at_ms: int | None) -> str:
+    from tacit.cli.terminal.output import moment
+
+    return f"the newest is of {moment(at_ms)}" if at_ms else "none yet; the daemon makes one a day"
 
 
 def _daemon_line(daemon: dict[str, object] | None) -> str:

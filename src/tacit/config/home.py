@@ -144,8 +144,30 @@ class Home:
 
     @property
     def quarantine_dir(self) -> Path:
-        """Damaged database files, never deleted."""
+        """Damaged and replaced database files, never deleted; a purge cleans them."""
         return self.root / "quarantine"
+
+    @property
+    def backups_dir(self) -> Path:
+        """Automatic backups of the store."""
+        return self.root / "backups"
+
+    def automatic_backups(self) -> tuple[Path, ...]:
+        """The automatic backups, the newest first: their names begin with a number that counts up."""
+        try:
+            return tuple(sorted(self.backups_dir.glob("tacit-*.db"), reverse=True))
+        except OSError:
+            return ()
+
+    @property
+    def purge_log(self) -> Path:
+        """What was purged, by ids alone: a backup or damaged file that comes back must not bring it back."""
+        return self.root / "purges.jsonl"
+
+    @property
+    def export_key(self) -> Path:
+        """The secret that signs this home's exports."""
+        return self.root / "export.key"
 
     def ensure(self) -> None:
         """Make the folders, mode 0700; tighten those that are there. Safe to call again and from several processes.
@@ -237,7 +259,8 @@ class Home:
 
     def _folders(self) -> tuple[Path, ...]:
         below = (self.run_dir, self.index_dir, self.spool_dir, self.start_dir, self.bin_dir)
-        return (self.root, *below, self.log_file.parent, self.quarantine_dir, self.socket.parent)
+        kept = (self.log_file.parent, self.quarantine_dir, self.backups_dir)
+        return (self.root, *below, *kept, self.socket.parent)
 
 
 def _is_closed(folder: Path) -> bool:

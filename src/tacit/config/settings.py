@@ -460,6 +460,12 @@ class RetentionSettings(_Section):
     )
 
 
+class BackupSettings(_Section):
+    """Automatic backups of the store, in `backups/` of the home: once a day, and before a new version changes its tables."""
+
+    keep: int = Field(default=2, ge=0, le=100, description="how many are kept; 0 = none is made")
+
+
 class KindSettings(_Section):
     """A kind added or changed in configuration; see docs/reference/settings.md."""
 
@@ -495,6 +501,7 @@ class Settings(_Section):
     daemon: DaemonSettings = DaemonSettings()
     privacy: PrivacySettings = PrivacySettings()
     retention: RetentionSettings = RetentionSettings()
+    backup: BackupSettings = BackupSettings()
     project: ProjectSettings = ProjectSettings()
     kinds: dict[str, KindSettings] = Field(default_factory=dict[str, KindSettings])
     statusline: bool = Field(default=False, description="one line for the person at every session start")

@@ -201,7 +201,7 @@ class DaemonProcess:
                     self._drain(engine)
                 if now - kept_s > UPKEEP_EVERY_S and counters.idle_s > UPKEEP_IDLE_S:
                     kept_s = now
-                    engine.upkeep()
+                    engine.upkeep(interrupted=self._over.is_set)
                 asked_s = now - counters.idle_s
                 waited_s = now - rendered_s
                 quiet = counters.idle_s > PRERENDER_QUIET_S or waited_s > 10 * PRERENDER_EVERY_S

@@ -83,6 +83,28 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Salvage:
+    """What became of a damaged store.
+
+    Attributes:
+        aside: where the damaged file was put.
+        at_ms: when.
+        recovered: memories that are in use again, `from_backup` of them from the newest backup.
+        lost: ids of memories that are known to have been there and could be read nowhere; `LOST_NAMED` at most.
+        lost_count: how many those are.
+        damaged_pages: pages that could not be read; what else stood in them is not known.
+    """
+
+    aside: str
+    at_ms: int = 0
+    recovered: int = 0
+    from_backup: int = 0
+    lost: tuple[str, ...] = ()
+    lost_count: int = 0
+    damaged_pages: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectRecord:
     """A project the store has seen.
 
@@ -409,10 +431,13 @@ class Store(MemoryStore, SessionStore, Protocol):
         """
         ...
 
-    def backup(self, target: Path) -> None:
-        """Write a consistent copy to `target` while others read and write.
+    def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
+        """Write a consistent and examined copy to `target` while others read and write.
+
+        Returns False, leaving nothing behind, when `interrupted` says between two steps that the caller has to leave.
 
         Raises:
+            StoreCorrupt: the store is damaged.
             StoreError: if `target` exists or cannot be written; nothing half-written stays.
         """
         ...

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tacit.model.memory import Memory
+
 PURGED = "[purged]"
 """Stands where the words stood."""
 HEAD = 8
@@ -21,10 +23,13 @@ LONG_WORD = 8
 """A statement of one word is looked for if it has so many characters."""
 KEPT_TEXTS = 4096
 _WORD = re.compile(r"\\[nrtbf](?=\w)|(\w+)")
+_PLAIN_WORD = re.compile(r"\w+")
 _BOUND = re.compile(r'"\s*[:,]\s*["\[{]')
 _GAP = 12
 _CUT = re.compile(r"""\W{0,4}?(?:\.{3}|…)|\W*\Z|\\?["'`]""")
 """What stands behind a text that was cut: a mark of that, or its end."""
+FEWEST_QUOTED = 5
+"""Words that a source must have to be looked for elsewhere: that of a command is the bare command, which others say, too."""
 _Token = tuple[int, int, str]
 _Words = tuple[str, ...]
 
@@ -40,6 +45,16 @@ class _Alike:
 def _alike(statements: Sequence[_Words]) -> _Alike:
     lengths = sorted({len(one) for one in statements}, reverse=True)
     return _Alike(statements=tuple(statements), lengths=tuple(lengths))
+
+
+def words_to_forget(versions: Iterable[Memory]) -> list[str]:
+    """What these versions of memories say, and the words they were made from, where these are told from chance."""
+    found: dict[str, None] = {}
+    for one in versions:
+        quoted = (one.provenance.span, *one.evidence)
+        sources = [text for text in quoted if len(_PLAIN_WORD.findall(text)) >= FEWEST_QUOTED]
+        found |= dict.fromkeys((one.content, *sources))
+    return list(found)
 
 
 class ForgottenWords:

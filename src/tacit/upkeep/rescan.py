@@ -73,7 +73,7 @@ def rescan(
     gone: Gone | None = None,
     records: Records | None = None,
 ) -> Rescan:
-    """Clean tables, indexes, logs, start blocks, what waits in the spool, and known backups and exports.
+    """Clean tables, indexes, logs, start blocks, what waits in the spool, databases put aside, and known backups and exports.
 
     With `gone` that is removed from all of them, too, see `Store.rewrite_texts`; from exports by `records`, without which they are cleaned
     as any text.
@@ -81,7 +81,8 @@ def rescan(
     Raises:
         StoreError: if the store itself cannot be written; nothing of it is changed then.
     """
-    copies = [path for path in known_copies(store) if path.is_file()]
+    copies = list(dict.fromkeys((*known_copies(store), *home.automatic_backups(), *_aside(home))))
+    copies = [path for path in copies if path.is_file()]
     rows = store.rewrite_texts(clean, dry_run=dry_run, gone=gone)
     files: dict[str, int] = {}
     left: list[str] = []
@@ -105,10 +106,6 @@ def rescan(
             continue
         if found:
             files[str(path)] = sum(found.values())
-    left += [
-        f"{path}: a damaged database cannot be cleaned; delete it if you need nothing of it."
-        for path in _damaged(home)
-    ]
     return Rescan(rows=rows, files=files, left=tuple(left), dry_run=dry_run)
 
 
@@ -199,5 +196,6 @@ def _drop_derived(home: Home) -> dict[str, int]:
     return {"index": gone} if gone else {}
 
 
-def _damaged(home: Home) -> tuple[Path, ...]:
-    return tuple(path for path in _sorted(home.quarantine_dir) if path.suffix == ".db")
+def _aside(home: Home) -> Iterable[Path]:
+    """Databases that were put aside, damaged or replaced."""
+    return (path for path in _sorted(home.quarantine_dir) if path.suffix == ".db")

@@ -5,6 +5,7 @@ Never decides what is injected; never touches a memory that the user stated but 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,16 @@ from tacit.app.care.jobs import Jobs
 from tacit.app.parts import Parts
 from tacit.capture.extract.pending import pending_name, read_pending, without_old, write_pending
 from tacit.capture.usage import TOTALS, Totals, read_totals, usage_name
+from tacit.errors import StoreFull, StoreReadOnly
 from tacit.model.scope import Scope
+from tacit.upkeep.backups import Outcome, make_backup
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, note_copy, rescan
 from tacit.upkeep.retention import DAY_MS, Retained, apply_retention
 from tacit.upkeep.rounds import Statistics, statistics, tend
 from tacit.upkeep.tending import Tended
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +88,34 @@ class Care:
         self._parts.store.backup(target)
         note_copy(self._parts.store, target.absolute())
 
-    def upkeep(self) -> Upkept:
-        """Let go what has had its time, as the retention settings say; what the user stated stays.
+    def back_up_if_due(self, *, interrupted: Callable[[], bool]) -> Outcome:
+        """Write the automatic backup of the day, as the settings say.
 
-        Running it again at once changes nothing more.
+        Raises:
+            StoreError: as the store; older backups stay.
+        """
+        parts = self._parts
+        return make_backup(
+            lambda target: parts.store.backup(target, interrupted=interrupted),
+            parts.home,
+            keep=parts.settings.current().backup.keep,
+            clock=parts.clock,
+        )
+
+    def upkeep(self, *, interrupted: Callable[[], bool] = lambda: False) -> Upkept:
+        """Write the backup of the day, then let go what has had its time; what the user stated stays.
+
+        Running it again at once changes nothing more. `interrupted` says when the process has to leave.
 
         Raises:
             StoreError: as the store; what was done before it stays done.
         """
         parts = self._parts
+        try:
+            done = self.back_up_if_due(interrupted=interrupted)
+            _LOG.log(logging.WARNING if done == "no space" else logging.DEBUG, "automatic backup: %s", done)
+        except (StoreFull, StoreReadOnly) as error:
+            _LOG.warning("automatic backup: %s", error)
         settings = parts.settings.current().retention
         records = apply_retention(parts.store, settings, clock=parts.clock, per_session=(usage_name,))
         tended = tend(parts.store, parts.kinds, settings, clock=parts.clock)

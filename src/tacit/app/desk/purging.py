@@ -7,7 +7,6 @@ something was handed over, when, and how many tokens it took. Cannot be taken ba
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -28,17 +27,14 @@ from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, ProjectRecord
-from tacit.safety.forgotten_words import ForgottenWords
+from tacit.safety.forgotten_words import ForgottenWords, words_to_forget
 from tacit.session.family import with_descendants
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, rescan
 
 EVERYTHING = 1_000_000
 MOST_ALIKE = 20
-FEWEST_QUOTED = 5
-"""Words that a source must have to be looked for elsewhere: that of a command is the bare command, which others say, too."""
 _ROUNDS = 3
-_WORD = re.compile(r"\w+")
 _OF_SESSION = (checkpoint_name, said_name, usage_name, unread_name)
 
 
@@ -247,15 +243,12 @@ class Purging:
         )
 
     def _texts(self, memories: Iterable[Memory]) -> list[str]:
-        """Everything that the memories have ever said, and the words they were made from, where these are told from chance."""
-        found: dict[str, None] = {}
-        for memory in memories:
-            versions = [one.memory for one in versions_of(self._store, memory.id)]
-            for one in (memory, *versions):
-                quoted = (one.provenance.span, *one.evidence)
-                sources = [text for text in quoted if len(_WORD.findall(text)) >= FEWEST_QUOTED]
-                found |= dict.fromkeys((one.content, *sources))
-        return list(found)
+        """Everything that the memories have ever said, and the words they were made from; see `words_to_forget`."""
+        return words_to_forget(
+            version
+            for memory in memories
+            for version in (memory, *(one.memory for one in versions_of(self._store, memory.id)))
+        )
 
     def _gone(self, doomed: Doomed) -> Gone:
         values = self._values_of(doomed.sessions)

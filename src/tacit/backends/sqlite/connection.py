@@ -32,8 +32,8 @@ from tacit.model.scope import ScopeFilter
 from tacit.ports.steps import Step, no_step
 
 DAMAGED_HINT = (
-    "The next start puts it into `quarantine/` and goes on with a new one; nothing is deleted. "
-    "`tacit restore BACKUP` brings a backup back."
+    "The next start puts it into `quarantine/` and recovers every row that can be read into a new one; "
+    "nothing is deleted. `tacit restore BACKUP` brings a backup back."
 )
 WAIT_S = 5.0
 """Longest wait for another writer."""
@@ -53,7 +53,8 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
     """The store's error for an SQLite error, with what to do about it."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & _PRIMARY if isinstance(code, int) else None
-    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+    not_text = "decode to UTF-8" in str(error)  # Python's own error for a text that damage made none
+    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or not_text:
         return StoreCorrupt(f"The database {path} is damaged ({error}).", hint=DAMAGED_HINT)
     if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _device_is_full(path)):
         return StoreFull(
@@ -228,9 +229,12 @@ class Database:
         """The store's error; of damage a mark stays, so that whoever opens the file next examines it first."""
         failed = translate(error, self.path)
         if isinstance(failed, StoreCorrupt):
-            with suppress(OSError):
-                suspicion(self.path).touch(mode=0o600)
+            self._mark()
         return failed
+
+    def _mark(self) -> None:
+        with suppress(OSError):
+            suspicion(self.path).touch(mode=0o600)
 
     def _current_inode(self) -> int:
         try:
@@ -261,6 +265,9 @@ class Database:
             healthy = True
         except sqlite3.Error as error:
             raise self._failed(error) from error
+        except StoreCorrupt:  # a row that SQLite reads and that holds no value of ours
+            self._mark()
+            raise
         except BaseException:
             healthy = True
             raise
@@ -343,6 +350,10 @@ class Database:
         except OverflowError as error:
             _roll_back(writer)
             raise InvalidInput("A number is too large to be stored.") from error
+        except StoreCorrupt:
+            _roll_back(writer)
+            self._mark()
+            raise
         except BaseException:
             _roll_back(writer)
             raise

@@ -10,14 +10,22 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tacit.backends.sqlite.connection import connect, device_error, translate
+import msgspec
+
+from tacit.backends.sqlite.connection import DAMAGED_HINT, connect, device_error, translate
 from tacit.backends.sqlite.schema import SCHEMA_VERSION
-from tacit.errors import StoreError
-from tacit.ports.store import StoreStats
+from tacit.errors import StoreCorrupt, StoreError, TacitError
+from tacit.model.memory import Memory
+from tacit.model.session import SessionState
+from tacit.model.trace import Trace
+from tacit.ports.store import ProjectRecord, StoreStats
 
 DAMAGED = "The file is damaged"
 """How a problem begins that makes the file unfit for use."""
 _MOST_PROBLEMS = 20
+_STEP_PAGES = 1024
+_OPERATIONS = 100_000
+"""Steps of SQLite's machine between two looks at whether to go on."""
 
 
 def read_stats(connection: sqlite3.Connection, path: Path) -> StoreStats:
@@ -70,7 +78,12 @@ def examinations() -> tuple[Examination, ...]:
     first, second = (
         Examination(find=partial(_disagreeing, index), writes=True) for index in ("text_words", "text_code")
     )
-    read = [_damage, _lost_parents, *(partial(_miscounted, sql, sentence) for sql, sentence in _COUNTS)]
+    read = [
+        _damage,
+        _unreadable,
+        _lost_parents,
+        *(partial(_miscounted, sql, sentence) for sql, sentence in _COUNTS),
+    ]
     steps = [Examination(find=one) for one in read]
     return (*steps[:2], first, *steps[2:], second)
 
@@ -78,6 +91,26 @@ def examinations() -> tuple[Examination, ...]:
 def _damage(connection: sqlite3.Connection) -> list[str]:
     said = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})").fetchall()
     return [f"{DAMAGED}: {one}" for (one,) in said if one != "ok"]
+
+
+def _unreadable(connection: sqlite3.Connection) -> list[str]:
+    """Rows that SQLite reads and that hold no value of ours: bytes inside them were overwritten."""
+    bad: list[str] = []
+    for table, kind in _BODIES.items():
+        count = 0
+        for (body,) in connection.execute(f"SELECT CAST(body AS BLOB) FROM {table}"):
+            try:
+                msgspec.json.decode(body, type=kind)
+            except (msgspec.MsgspecError, TacitError, ValueError):
+                count += 1
+        if count:
+            bad.append(f"{DAMAGED}: {count} rows of {table} cannot be read")
+    return bad
+
+
+_BODIES: dict[str, type[object]] = {
+    "memories": Memory, "versions": Memory, "sessions": SessionState, "traces": Trace, "projects": ProjectRecord,
+}  # fmt: skip
 
 
 def _lost_parents(connection: sqlite3.Connection) -> list[str]:
@@ -129,10 +162,23 @@ _COUNTS = (
 )
 
 
-def write_backup(connection: sqlite3.Connection, target: Path) -> None:
-    """Write one consistent copy of the store, as a single file, or nothing.
+class Interrupted(Exception):
+    """The copy was given up because the caller has to leave."""
+
+
+Wanted = Callable[[], bool]
+
+
+def never() -> bool:
+    """Nobody interrupts."""
+    return False
+
+
+def write_backup(connection: sqlite3.Connection, target: Path, *, interrupted: Wanted = never) -> bool:
+    """Write one consistent copy of the store, as a single file, or nothing; False = it was interrupted.
 
     Raises:
+        StoreCorrupt: what was copied is damaged.
         StoreError: if `target` exists or cannot be written.
     """
     if target.exists():
@@ -141,24 +187,56 @@ def write_backup(connection: sqlite3.Connection, target: Path) -> None:
         )
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        copy_database(connection, partial)
+        copy_database(connection, partial, interrupted=interrupted)
+        _examine_copy(partial, interrupted)
         # A hard link cannot replace a file that came to be in the meantime; a rename could.
         os.link(partial, target)
         sync_folder(target.parent)
+    except Interrupted:
+        return False
     except OSError as error:
         raise device_error(error, target) from error
     finally:
         remove_database(partial)
+    return True
 
 
-def copy_database(connection: sqlite3.Connection, target: Path) -> None:
-    """Copy what `connection` sees to `target`, one file without a log beside it, synced to the device."""
+def _examine_copy(path: Path, interrupted: Wanted) -> None:
+    """A backup of a damaged store would push out the sound one before it."""
+    try:
+        with closing(connect(path, read_only=True)) as copy:
+            copy.set_progress_handler(lambda: int(interrupted()), _OPERATIONS)
+            problems = _damage(copy)
+            copy.set_progress_handler(None, 0)
+    except sqlite3.OperationalError as error:
+        if interrupted():
+            raise Interrupted from error
+        raise translate(error, path) from error
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+    if problems:
+        raise StoreCorrupt(problems[0], hint=DAMAGED_HINT)
+
+
+def copy_database(connection: sqlite3.Connection, target: Path, *, interrupted: Wanted = never) -> None:
+    """Copy what `connection` sees to `target`, one file without a log beside it, synced to the device.
+
+    The connection stands in a read transaction, so that writers cannot make the copy begin again.
+
+    Raises:
+        Interrupted: `interrupted` said so between two steps.
+        StoreError: if it cannot be read or written.
+    """
+
+    def step(_status: int, _left: int, _whole: int) -> None:
+        if interrupted():
+            raise Interrupted
+
     try:
         target.parent.stat()
         with closing(connect(target)) as copy:
             target.chmod(0o600)
-            # The whole copy in one step: a write of another process cannot make it begin again.
-            connection.backup(copy, pages=-1)
+            connection.backup(copy, pages=_STEP_PAGES, progress=step, sleep=0)
             copy.execute("PRAGMA journal_mode = DELETE").fetchone()
         with target.open("rb") as file:
             os.fsync(file.fileno())

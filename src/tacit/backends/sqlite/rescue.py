@@ -1,126 +1,338 @@
-"""Put a damaged database aside, and bring a backup back. In: a home whose store nobody has open. Out: files moved.
+"""A damaged database is salvaged, a backup brought back. In: a home whose store nobody has open. Out: files exchanged.
 
-Nothing is ever deleted: what stood there before goes to quarantine. Never opens the damaged file.
+Nothing is deleted: what stood there before goes to quarantine. A new database is written whole before the old one is moved, and an
+exchange that was interrupted is finished by the next that opens the store. What was purged does not come back.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from tacit.backends.sqlite.connection import connect, device_error, file_lock, suspicion, translate
-from tacit.backends.sqlite.health import copy_database, remove_database, sync_folder
-from tacit.backends.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, schema_version
+from tacit.backends.sqlite.health import remove_database, sync_folder, write_backup
+from tacit.backends.sqlite.purge.copies import copy_store, is_sound
+from tacit.backends.sqlite.purge.log import apply_purges, read_purges
+from tacit.backends.sqlite.salvage.pages import log_is_damaged, open_pages
+from tacit.backends.sqlite.salvage.rebuild import add_missing, held_memories, write_store
+from tacit.backends.sqlite.salvage.rows import FoundRows, find_rows
+from tacit.backends.sqlite.schema import SCHEMA_VERSION, schema_version
 from tacit.config.home import Home
 from tacit.errors import NotFound, StoreCorrupt, StoreError, StoreNewer
 from tacit.ports.clock import Clock
+from tacit.ports.store import Salvage
 
+DAMAGED_STORE = "damaged_store"
+"""Value of the store: what became of the damaged one before it, a `Salvage` as JSON."""
+COPIES = "copies"
+"""Value of the store: the files that backups and exports were written to."""
+LOST_NAMED = 20
 _PARTS = ("-wal", "-shm", "")
 """The database file itself goes last: a crash in between leaves it where it is looked for."""
 
 
-def quarantine(home: Home, clock: Clock) -> Path:
-    """Move the database and its log files into the quarantine folder; return the new place of the database.
+# --- exchange ------------------------------------------------------------------------------------------------------
+
+
+def _partial(home: Home) -> Path:
+    return home.root / f".{home.database.name}.part"
+
+
+def _ready(home: Home) -> Path:
+    """A whole new database that waits for the old one to be moved."""
+    return home.root / f"{home.database.name}.new"
+
+
+def _aside_note(home: Home) -> Path:
+    """Holds where the old database goes, so that an exchange that was interrupted goes on with the same name."""
+    return home.root / f"{home.database.name}.aside"
+
+
+def finish_exchange(home: Home) -> None:
+    """Finish an exchange of the database that was interrupted; usually there is none.
 
     Raises:
-        NotFound: if there is no database.
-        StoreError: if it cannot be moved.
+        StoreError: if a file cannot be moved.
     """
-    home.ensure()
-    with file_lock(home.lock_file, home.database):
-        return _move_aside(home, clock)
+    if _ready(home).exists():
+        with file_lock(home.lock_file, home.database):
+            _finish(home)
 
 
-def _move_aside(home: Home, clock: Clock) -> Path:
-    if not home.database.exists():
-        raise NotFound(f"There is no database {home.database}.")
+def _exchange(home: Home, aside: Path) -> None:
+    """Make the whole database that stands at `_partial` the store; the caller holds the lock."""
+    try:
+        _aside_note(home).write_text(str(aside), encoding="utf-8")
+        _partial(home).replace(_ready(home))
+        sync_folder(home.root)
+        _finish(home)
+    except OSError as error:
+        raise device_error(error, home.database) from error
+
+
+def _finish(home: Home) -> None:
+    ready, note = _ready(home), _aside_note(home)
+    try:
+        if ready.exists():
+            aside = Path(note.read_text(encoding="utf-8"))
+            _move(home, aside)
+            ready.replace(home.database)
+            suspicion(home.database).unlink(missing_ok=True)
+            sync_folder(home.root)
+        note.unlink(missing_ok=True)
+    except OSError as error:
+        raise device_error(error, home.database) from error
+
+
+def _move(home: Home, aside: Path) -> None:
+    for part in _PARTS:
+        old = Path(f"{home.database}{part}")
+        if old.exists():
+            old.rename(f"{aside}{part}")
+    sync_folder(aside.parent)
+
+
+def _new_aside(home: Home, clock: Clock) -> Path:
     moment = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%S")
     number = 0
     while True:
         aside = home.quarantine_dir / f"{home.database.stem}-{moment}-{number}{home.database.suffix}"
-        if not aside.exists():
-            break
+        if not any(Path(f"{aside}{part}").exists() for part in _PARTS):
+            return aside
         number += 1
+
+
+# --- salvage -------------------------------------------------------------------------------------------------------
+
+
+def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
+    """Put the damaged database aside, with a new one in its place that holds every row that can be read.
+
+    What the newest automatic backup has beyond that comes from there. Purges that were made since are applied.
+
+    Args:
+        home: whose store it is.
+        clock: gives the time.
+        inode: of the file in which damage was met; None is returned where another process has exchanged it meanwhile.
+
+    Raises:
+        NotFound: if there is no database.
+        StoreError: if the new one cannot be written; then the old one stays where it is.
+    """
+    home.ensure()
+    with file_lock(home.lock_file, home.database):
+        _finish(home)
+        if not home.database.exists():
+            raise NotFound(f"There is no database {home.database}.")
+        if inode_of(home.database) != inode:
+            return None
+        partial = _partial(home)
+        remove_database(partial)
+        try:
+            found = find_rows(open_pages(home.database))
+            purges = read_purges(home.purge_log)
+            purged = {name for one in purges for name in one.gone.memories}
+            backup = _backup_rows(home)
+            report = _report(found, backup, purged, aside=_new_aside(home, clock), at_ms=clock.now_ms())
+            write_store(found, partial, values={DAMAGED_STORE: msgspec.json.encode(report).decode()})
+            apply_purges(partial, purges)
+            _exchange(home, Path(report.aside))
+        except OSError as error:
+            raise device_error(error, home.database) from error
+        finally:
+            remove_database(partial)
+    return report
+
+
+def _report(
+    found: FoundRows, backup: FoundRows | None, purged: set[str], *, aside: Path, at_ms: int
+) -> Salvage:
+    """Complete `found` by `backup` and say what came of it."""
+    added = add_missing(found, backup) if backup is not None else 0
+    held = held_memories(found).keys() - purged
+    lost = sorted(found.known.keys() - held - purged)
+    return Salvage(
+        aside=str(aside),
+        at_ms=at_ms,
+        recovered=len(held),
+        from_backup=added,
+        lost=tuple(lost[:LOST_NAMED]),
+        lost_count=len(lost),
+        damaged_pages=found.damaged_pages,
+    )
+
+
+def _backup_rows(home: Home) -> FoundRows | None:
+    """What the newest sound automatic backup holds, without what was purged since."""
+    partial = home.root / f".{home.database.name}.backup.part"
+    for path in home.automatic_backups():
+        remove_database(partial)
+        try:
+            if is_sound(path):
+                copy_store(path, partial)
+                apply_purges(partial, read_purges(home.purge_log))
+                return find_rows(open_pages(partial))
+        except StoreError:
+            continue
+        finally:
+            remove_database(partial)
+    return None
+
+
+def inode_of(path: Path) -> int:
+    """The number of the file at `path`; -1 where there is none."""
     try:
-        for part in _PARTS:
-            old = Path(f"{home.database}{part}")
-            if old.exists():
-                old.rename(f"{aside}{part}")
-        suspicion(home.database).unlink(missing_ok=True)
-        sync_folder(home.quarantine_dir)
-        sync_folder(home.root)
-    except OSError as error:
-        raise device_error(error, home.quarantine_dir) from error
-    return aside
+        return path.stat().st_ino
+    except OSError:
+        return -1
+
+
+def needs_migration(home: Home) -> bool:
+    """Whether opening the store would migrate it; False where that cannot be told."""
+    if not home.database.exists():
+        return False
+    try:
+        with closing(connect(home.database, read_only=True)) as connection:
+            return 0 < schema_version(connection) < SCHEMA_VERSION
+    except sqlite3.Error:
+        return False
+
+
+def back_up_file(home: Home, target: Path) -> bool:
+    """Copy the store, which nobody has migrated yet, to `target`.
+
+    Raises:
+        StoreError: if it cannot be read or written.
+    """
+    try:
+        with closing(connect(home.database, read_only=True)) as connection:
+            connection.execute("BEGIN")
+            return write_backup(connection, target)
+    except sqlite3.Error as error:
+        raise translate(error, home.database) from error
+
+
+def read_salvage(stored: str | None) -> Salvage | None:
+    """What the value `DAMAGED_STORE` says; earlier versions wrote the path alone."""
+    if not stored:
+        return None
+    try:
+        return msgspec.json.decode(stored, type=Salvage)
+    except (msgspec.MsgspecError, ValueError):
+        return Salvage(aside=stored)
+
+
+# --- restore -------------------------------------------------------------------------------------------------------
 
 
 def restore(source: Path, home: Home, clock: Clock) -> Path | None:
-    """Make the backup `source` the store of `home`; return where the former database went, if there was one.
+    """Make `source` the store of `home`; return where the former database went, if there was one.
 
-    The backup is examined first and copied, so `source` stays as it is. Nobody may have the store open.
+    `source` is a backup or a damaged database; it stays as it is. Nobody may have the store open.
 
     Raises:
-        NotFound: if there is no such backup.
-        StoreCorrupt, StoreNewer, StoreError: if the backup cannot serve; the present store is left alone.
+        NotFound: if there is no such file.
+        StoreCorrupt, StoreNewer, StoreError: if it cannot serve; the present store is left alone.
     """
-    examine(source)
+    whole = examine(source) is None
     home.ensure()
-    partial = home.root / f".{home.database.name}.{os.getpid()}.part"
-    try:
-        with closing(connect(source, read_only=True)) as backup:
-            copy_database(backup, partial)
-        with closing(connect(partial)) as copy:
-            # Derived files belong to one store; the copy goes its own way from here.
-            copy.execute("UPDATE state SET store_id = lower(hex(randomblob(16)))")
-        with file_lock(home.lock_file, home.database):
-            aside = _move_aside(home, clock) if home.database.exists() else None
-            partial.replace(home.database)
-            sync_folder(home.root)
-    except sqlite3.Error as error:
-        raise translate(error, source) from error
-    except OSError as error:
-        raise device_error(error, home.database) from error
-    finally:
+    partial = _partial(home)
+    with file_lock(home.lock_file, home.database):
+        _finish(home)
         remove_database(partial)
-    return aside
+        try:
+            if whole:
+                copy_store(source, partial)
+            else:
+                write_store(find_rows(open_pages(source)), partial, values={})
+            apply_purges(partial, read_purges(home.purge_log))
+            with closing(connect(partial)) as copy:
+                # Derived files belong to one store; the copy goes its own way from here.
+                copy.execute("UPDATE state SET store_id = lower(hex(randomblob(16)))")
+                copy.execute("DELETE FROM named_values WHERE name = ?", (DAMAGED_STORE,))
+                _keep_copies(copy, home)
+                copy.execute("PRAGMA journal_mode = WAL").fetchone()
+            aside = _new_aside(home, clock)
+            former = home.database.exists()
+            _exchange(home, aside)
+        except sqlite3.Error as error:
+            raise translate(error, source) from error
+        except OSError as error:
+            raise device_error(error, home.database) from error
+        finally:
+            remove_database(partial)
+    return aside if former else None
 
 
-def examine(source: Path) -> None:
-    """Say whether the backup `source` can become the store; touches nothing.
+def _keep_copies(copy: sqlite3.Connection, home: Home) -> None:
+    """Go on knowing where the store that is replaced wrote backups and exports: a purge cleans them."""
+    listed: dict[str, None] = {}
+    for connection in (copy, _present(home)):
+        if connection is None:
+            continue
+        try:
+            row = connection.execute("SELECT value FROM named_values WHERE name = ?", (COPIES,)).fetchone()
+            listed |= dict.fromkeys(map(str, json.loads(row[0]) if row else ()))
+        except (sqlite3.Error, ValueError, TypeError):
+            pass
+        finally:
+            if connection is not copy:
+                connection.close()
+    if listed:
+        copy.execute(
+            "INSERT OR REPLACE INTO named_values (name, value) VALUES (?, ?)",
+            (COPIES, json.dumps(list(listed))),
+        )
+
+
+def _present(home: Home) -> sqlite3.Connection | None:
+    try:
+        return connect(home.database, read_only=True)
+    except sqlite3.Error:
+        return None
+
+
+def examine(source: Path) -> int | None:
+    """Say whether `source` can become the store; touches nothing.
+
+    Returns:
+        None for a sound backup, else how many memories can be read of the damaged file.
 
     Raises:
         NotFound: if there is no such file.
         StoreCorrupt, StoreNewer, StoreError: if it cannot serve.
     """
     if not source.is_file():
-        raise NotFound(f"There is no backup {source}.", hint="Name a file that `tacit backup` wrote.")
-    try:
-        with closing(connect(source, read_only=True)) as backup:
-            _examine(backup, source)
-    except sqlite3.Error as error:  # the user's own file: nothing of the store's ways of rescue is for it
-        raise StoreCorrupt(
-            f"{source} cannot be read as a backup: {error}.", hint="Choose a file that `tacit backup` wrote."
-        ) from error
-    except StoreCorrupt as error:
-        raise StoreCorrupt(
-            f"{source} cannot be read as a backup.", hint="Choose a file that `tacit backup` wrote."
-        ) from error
-
-
-def _examine(backup: sqlite3.Connection, source: Path) -> None:
-    said = backup.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    if said != "ok":
-        raise StoreCorrupt(f"The backup {source} is damaged: {said}", hint="Choose another backup.")
-    if backup.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise StoreError(
-            f"{source} is no backup of a Tacit store.", hint="Choose a file that `tacit backup` wrote."
+        raise NotFound(
+            f"There is no backup {source}.",
+            hint="Name a file that `tacit backup` wrote.",
         )
-    version = schema_version(backup)
+    try:
+        with closing(connect(source, read_only=True)) as opened:
+            version = schema_version(opened)
+    except sqlite3.Error:
+        version = 0
     if version > SCHEMA_VERSION:
         raise StoreNewer(
             f"The backup {source} has schema {version}; this Tacit knows up to {SCHEMA_VERSION}.",
             hint="Upgrade this Tacit (`uv tool upgrade tacit`).",
         )
+    try:
+        if is_sound(source) and not log_is_damaged(source):
+            return None
+        found = find_rows(open_pages(source))
+    except OSError as error:
+        raise StoreError(
+            f"{source} cannot be read: {error.strerror or error}.", hint="Choose another file."
+        ) from error
+    if found.empty:
+        raise StoreCorrupt(
+            f"{source} cannot be read as a backup: nothing of a Tacit store was found in it.",
+            hint="Choose a file that `tacit backup` wrote.",
+        )
+    return len(held_memories(found))

@@ -13,9 +13,12 @@ from pathlib import Path
 from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
 from tacit.backends.sqlite import documents, health, journal, memories, scopes, sessions, writing
 from tacit.backends.sqlite.codec import encode
-from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, suspicion
+from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, device_error, file_lock, suspicion
 from tacit.backends.sqlite.memories import MemoryReader
-from tacit.backends.sqlite.purge import rewrite
+from tacit.backends.sqlite.purge import copies, rewrite
+from tacit.backends.sqlite.purge.log import note_purge
+from tacit.backends.sqlite.rescue import finish_exchange
+from tacit.backends.sqlite.salvage.pages import log_is_damaged
 from tacit.backends.sqlite.scopes import stored_scopes
 from tacit.backends.sqlite.search import SqliteSearch
 from tacit.backends.sqlite.sessions import Ledgers
@@ -39,12 +42,14 @@ def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> Sqli
     """Open the store of `home`, creating or migrating it where needed; `step` is told of every point of a transaction.
 
     Raises:
-        StoreCorrupt: the file is damaged; `quarantine` moves it aside.
+        StoreCorrupt: the file is damaged; `salvage` makes a new one of it.
         StoreNewer: a newer Tacit wrote it; nothing was read.
         StoreReadOnly, StoreFull, StoreBusy: it cannot be written now.
     """
     home.ensure()
+    finish_exchange(home)
     _refuse_emptied(home)
+    _refuse_damaged_log(home)
     store = SqliteStore(home, clock=clock, step=step)
     mark = suspicion(home.database)
     if mark.exists():
@@ -72,12 +77,30 @@ def _refuse_emptied(home: Home) -> None:
         raise StoreCorrupt(f"The database {home.database} is empty.", hint=DAMAGED_HINT)
 
 
+def _refuse_damaged_log(home: Home) -> None:
+    """SQLite drops what stands behind damage in its log without a word.
+
+    Raises:
+        StoreCorrupt: if the log holds a finished transaction behind damage.
+    """
+    if not Path(f"{home.database}-wal").exists():
+        return
+    with file_lock(home.lock_file, home.database):
+        try:
+            damaged = log_is_damaged(home.database)
+        except OSError as error:
+            raise device_error(error, home.database) from error
+    if damaged:
+        raise StoreCorrupt(f"The log of the database {home.database} is damaged.", hint=DAMAGED_HINT)
+
+
 class SqliteStore:
     """The Store port. Safe to share between threads; several processes may have the same file open."""
 
     def __init__(self, home: Home, *, clock: Clock, step: Step = no_step) -> None:
         self._clock = clock
         self._step = step
+        self._purge_log = home.purge_log
         self._database = Database(home.database, home.lock_file, step=step)
         self._reader = MemoryReader()
         self._noted = NotedChanges()
@@ -400,7 +423,9 @@ class SqliteStore:
         """
         cleaning = rewrite.Cleaning(clean, gone)
         if copy is not None:
-            return rewrite.rewrite_copy(copy, cleaning, dry_run=dry_run)
+            return copies.rewrite_copy(copy, cleaning, dry_run=dry_run)
+        if gone is not None and not dry_run:
+            note_purge(self._purge_log, gone, at_ms=self._clock.now_ms())
         with self._database.read() as connection:
             found = rewrite.rewrite_texts(connection, cleaning, dry_run=True)
         if dry_run or not found:
@@ -422,10 +447,10 @@ class SqliteStore:
         told(len(steps), len(steps))
         return tuple(problems)
 
-    def backup(self, target: Path) -> None:
+    def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
         """See the port."""
         with self._database.read() as connection:
-            health.write_backup(connection, target)
+            return health.write_backup(connection, target, interrupted=interrupted or health.never)
 
     def tidy(self) -> None:
         """See the port. A step is a transaction of some milliseconds, so that no writer waits long."""

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,7 @@ from tacit.backends.sqlite.codec import decode_memory
 from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
 from tacit.backends.sqlite.purge.removal import Going
-from tacit.backends.sqlite.schema import SCHEMA_VERSION, schema_version
 from tacit.backends.sqlite.writing import next_change
-from tacit.errors import StoreError
 from tacit.model.changes import Gone
 from tacit.safety.json_texts import cleaned_json
 
@@ -57,6 +55,11 @@ class Cleaning:
     def text(self, text: str, scope: str) -> str:
         """A text without it."""
         return self._kept("text", text, scope, self._clean)
+
+    def holds(self, content: bytes) -> bool:
+        """Whether these bytes of a damaged file hold it, as far as they are text."""
+        text = content.decode("utf-8", "ignore")
+        return any(name in text for name in self._ids) or self._clean(text, "") != text
 
     def _kept(self, form: str, text: str, scope: str, work: CleanAt) -> str:
         said = f"{form}\0{scope}\0{text}".encode("utf-8", "surrogatepass")
@@ -226,37 +229,5 @@ def compact(path: Path) -> bool:
             connection.execute("VACUUM")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             return not busy
-    except sqlite3.Error as error:
-        raise translate(error, path) from error
-
-
-def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
-    """Clean a backup in place. It is written only where something is to be changed.
-
-    Raises:
-        StoreError: if it is no store of this version, or cannot be written; nothing is changed then.
-    """
-    try:
-        with closing(connect(path, read_only=True)) as connection:
-            version = schema_version(connection)
-            if version != SCHEMA_VERSION:
-                raise StoreError(
-                    f"It has schema {version}, and this Tacit cleans schema {SCHEMA_VERSION} alone."
-                )
-            connection.execute("BEGIN")
-            found = rewrite_texts(connection, cleaning, dry_run=True)
-        if dry_run or not found:
-            return found
-        with closing(connect(path)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                found = rewrite_texts(connection, cleaning, dry_run=False)
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-            connection.execute("VACUUM")
-            return found
     except sqlite3.Error as error:
         raise translate(error, path) from error

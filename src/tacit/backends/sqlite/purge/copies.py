@@ -1,0 +1,142 @@
+"""Backups and files in quarantine, cleaned like the store. In: a path, a function that cleans. Out: the file without it.
+
+A damaged file is replaced by what can be read of it, where it holds what has to go. The file is exchanged whole: a process that
+is killed leaves the old one. Never touches a file that holds nothing of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from tacit.backends.sqlite.connection import connect, device_error, translate
+from tacit.backends.sqlite.health import copy_database, remove_database, sync_folder
+from tacit.backends.sqlite.purge.rewrite import Cleaning, rewrite_texts
+from tacit.backends.sqlite.salvage.pages import open_pages
+from tacit.backends.sqlite.salvage.rebuild import write_store
+from tacit.backends.sqlite.salvage.rows import find_rows
+from tacit.backends.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate_one, schema_version
+from tacit.errors import StoreCorrupt, StoreError
+
+_CHUNK_BYTES = 1 << 20
+_OVERLAP_BYTES = 1 << 16
+
+
+def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
+    """Clean a backup, or a damaged database. It is written only where something is to be changed.
+
+    Raises:
+        StoreError: if it is no store, of a newer version, or cannot be written; nothing is changed then.
+    """
+    sound = is_sound(path)
+    if sound:
+        found = _look(path, cleaning)
+        if found is not None and (dry_run or not found):
+            return found
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if sound:
+            copy_store(path, partial)
+        else:
+            rows = find_rows(open_pages(path))
+            if rows.empty:
+                raise StoreCorrupt(f"Nothing of {path} can be read.")
+            write_store(rows, partial, values={})
+        found = _clean(partial, cleaning)
+        if not found and not sound and _holds(path, cleaning):
+            found = {"damaged": 1}
+        if found and not dry_run:
+            partial.replace(path)
+            for part in ("-wal", "-shm", "-journal"):
+                Path(f"{path}{part}").unlink(missing_ok=True)
+            sync_folder(path.parent)
+    except OSError as error:
+        raise device_error(error, path) from error
+    finally:
+        remove_database(partial)
+    return found
+
+
+def is_sound(path: Path) -> bool:
+    """Whether the database `path` is whole and one of ours.
+
+    Raises:
+        StoreError: if it is another program's, or of a newer version.
+    """
+    try:
+        with closing(connect(path, read_only=True)) as connection:
+            whole = connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok"
+            owner = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = schema_version(connection)
+    except sqlite3.DatabaseError as error:
+        failed = translate(error, path)
+        if isinstance(failed, StoreCorrupt):
+            return False
+        raise failed from error
+    if not whole:
+        return False
+    if owner != APPLICATION_ID:
+        raise StoreError(
+            f"{path} is no backup of a Tacit store.", hint="Choose a file that `tacit backup` wrote."
+        )
+    if version > SCHEMA_VERSION:
+        raise StoreError(f"It has schema {version}, and this Tacit knows up to {SCHEMA_VERSION}.")
+    return True
+
+
+def copy_store(source: Path, target: Path) -> None:
+    """Copy a sound store to `target` and bring the copy to the newest schema.
+
+    Raises:
+        StoreError: if it cannot be read or written.
+    """
+    try:
+        with closing(connect(source, read_only=True)) as connection:
+            copy_database(connection, target)
+        with closing(connect(target)) as copy:
+            copy.execute("BEGIN IMMEDIATE")
+            for version in range(schema_version(copy) + 1, SCHEMA_VERSION + 1):
+                migrate_one(copy, version)
+            copy.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise translate(error, source) from error
+
+
+def _look(path: Path, cleaning: Cleaning) -> Mapping[str, int] | None:
+    """What would change, read only; None = it is of an older schema, which another look needs a copy of."""
+    try:
+        with closing(connect(path, read_only=True)) as connection:
+            if schema_version(connection) != SCHEMA_VERSION:
+                return None
+            connection.execute("BEGIN")
+            return rewrite_texts(connection, cleaning, dry_run=True)
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+
+
+def _clean(path: Path, cleaning: Cleaning) -> Mapping[str, int]:
+    try:
+        with closing(connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+            connection.execute("BEGIN IMMEDIATE")
+            found = rewrite_texts(connection, cleaning, dry_run=False)
+            connection.execute("COMMIT")
+            connection.execute("VACUUM")
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+    return found
+
+
+def _holds(path: Path, cleaning: Cleaning) -> bool:
+    """Whether the bytes of a damaged file hold it where no row can be read."""
+    for part in (path, Path(f"{path}-wal")):
+        content = part.read_bytes() if part.exists() else b""
+        for start in range(0, len(content), _CHUNK_BYTES):
+            if cleaning.holds(content[start : start + _CHUNK_BYTES + _OVERLAP_BYTES]):
+                return True
+    return False

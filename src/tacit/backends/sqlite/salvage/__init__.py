@@ -1,0 +1,1 @@
+"""Reads what can still be read of a damaged database, without asking SQLite."""

@@ -1,0 +1,92 @@
+"""Automatic backups of the store. In: a store, its home, how many to keep, the time. Out: a new backup, and older ones gone.
+
+A new backup is examined before an older one goes. Where there is no room for it, none is written and the older ones stay.
+Names count up, so that a clock that was set back does not make an old backup the newest.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from tacit.config.home import Home
+from tacit.ports.clock import Clock
+
+HOUR_MS = 3_600_000
+EVERY_HOURS = 24
+SPARE_BYTES = 64 << 20
+"""Free space that a backup leaves to others."""
+_NAME = re.compile(r"tacit-(?P<number>\d{6})-(?P<time>\d{8}T\d{6})\.db$")
+Outcome = Literal["written", "not due", "off", "no space", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutomaticBackup:
+    """One automatic backup: where it is and when it was made."""
+
+    path: Path
+    at_ms: int
+
+
+def newest_backup(home: Home) -> AutomaticBackup | None:
+    """The newest automatic backup; None = there is none."""
+    for path in home.automatic_backups():
+        found = _NAME.match(path.name)
+        if found:
+            at = datetime.strptime(found["time"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+            return AutomaticBackup(path=path, at_ms=int(at.timestamp() * 1000))
+    return None
+
+
+def is_due(home: Home, *, now_ms: int) -> bool:
+    """Whether the newest backup is a day old, missing, or from a time that has not come yet."""
+    newest = newest_backup(home)
+    return newest is None or not 0 <= now_ms - newest.at_ms < EVERY_HOURS * HOUR_MS
+
+
+def make_backup(
+    write: Callable[[Path], bool], home: Home, *, keep: int, clock: Clock, only_if_due: bool = True
+) -> Outcome:
+    """Write a backup and delete those beyond `keep`.
+
+    Args:
+        write: writes an examined copy of the store to a new file; False = it was interrupted.
+        home: whose store it is.
+        keep: how many backups stay; 0 = none is written.
+        clock: gives the time.
+        only_if_due: not where the newest is less than a day old.
+
+    Raises:
+        StoreError: as `write`; older backups stay then.
+    """
+    if keep < 1:
+        return "off"
+    if only_if_due and not is_due(home, now_ms=clock.now_ms()):
+        return "not due"
+    if not _has_room(home):
+        return "no space"
+    for left in home.backups_dir.glob(".tacit-*"):  # of a process that was killed
+        left.unlink(missing_ok=True)
+    if not write(_next_path(home, clock)):
+        return "interrupted"
+    for old in home.automatic_backups()[keep:]:
+        old.unlink(missing_ok=True)
+    return "written"
+
+
+def _has_room(home: Home) -> bool:
+    size = sum(path.stat().st_size for path in (home.database, Path(f"{home.database}-wal")) if path.exists())
+    return shutil.disk_usage(home.root).free > size + SPARE_BYTES
+
+
+def _next_path(home: Home, clock: Clock) -> Path:
+    known = home.automatic_backups()
+    found = _NAME.match(known[0].name) if known else None
+    number = int(found["number"]) + 1 if found else 1
+    moment = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%S")
+    return home.backups_dir / f"tacit-{number:06d}-{moment}.db"
