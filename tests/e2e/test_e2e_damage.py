@@ -1,0 +1,186 @@
+"""Damage and the ways back, with real processes: the daemon, the command line, the hook. No readable statement is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import damage
+from e2e.drivers.machine import Machine
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+SEED = int(os.environ.get("TACIT_DAMAGE_SEED", "20261122"))
+SECRET = "The vault on the hill opens with quokka marmalade"
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with Machine() as made:
+        yield made
+
+
+def fill(machine: Machine, count: int = 12) -> set[str]:
+    """Statements that one import brings in, as one user's own."""
+    listed = {
+        f"Component {n} of the shop listens on port {4000 + n} and writes to folder out{n}"
+        for n in range(count)
+    }
+    source = machine.root / "AGENTS.md"
+    source.write_text("# Rules\n" + "".join(f"- {one}\n" for one in sorted(listed)))
+    machine.tacit("import", str(source), "--from", "rules", "--mine")
+    return contents(machine)
+
+
+def contents(machine: Machine) -> set[str]:
+    found = json.loads(machine.tacit("list", "--json", "--all", "--status", "all").stdout)
+    return {memory["content"] for memory in found["memories"]}
+
+
+def holding(folder: Path, needle: str) -> list[str]:
+    return [str(p) for p in folder.rglob("*") if p.is_file() and needle.encode() in p.read_bytes()]
+
+
+def test_one_damaged_page_loses_nothing(machine):
+    """The audit's case: one page is overwritten, statements go on, and after a restart all of them are there."""
+    said = fill(machine, 30)
+    assert len(said) == 30
+    with closing(sqlite3.connect(machine.home.database)) as database:
+        root = database.execute("select rootpage from sqlite_master where name = 'memories'").fetchone()[0]
+    damage.write(machine.home.database, (root - 1) * damage.PAGE, b"\xee" * damage.PAGE)
+    machine.tacit("stop")
+    machine.start()
+    assert contents(machine) == said
+    (aside,) = machine.home.quarantine_dir.glob("*.db")
+    status = machine.tacit("status").stdout
+    assert str(aside) in status
+    assert "30 memories were recovered" in status
+    assert "no memory is known to be lost" in status
+    doctor = " ".join(finding["detail"] for finding in machine.findings())
+    assert "30 memories were recovered" in doctor
+    assert "recovered 30 memories" in machine.home.log_file.read_text()
+
+
+@pytest.mark.parametrize(
+    "how", [*damage.IN_FILE, "index", "config", "shm"], ids=lambda how: getattr(how, "__name__", how)
+)
+def test_whatever_is_damaged_hooks_go_on_and_statements_stay(machine, how):
+    said = fill(machine)
+    machine.tacit("stop")
+    chance = random.Random(f"{SEED} {how}" if isinstance(how, str) else f"{SEED} {how.__name__}")
+    database = machine.home.database
+    original = damage.all_rows(database)
+    if how == "index":
+        for path in machine.home.index_dir.rglob("*"):
+            path.write_bytes(chance.randbytes(500))
+    elif how == "config":
+        machine.home.config_file.write_bytes(chance.randbytes(3000))
+    elif how == "shm":
+        damage.shared_memory(database, chance)
+    else:
+        how(database, chance)
+    readable = damage.readable_rows(database, original, machine.root / "work.db")
+    expected = {json.loads(str(row[-2]))["content"] for row in readable["memories"]}
+    expected |= {json.loads(str(row[-1]))["content"] for row in readable["versions"]}
+    machine.start()  # holds that the hook ends with 0 and says nothing on standard error
+    machine.prompt("Which port does component 3 listen on?")
+    if how == "config":
+        machine.home.config_file.unlink()
+    found = contents(machine)
+    assert expected <= found, f"seed {SEED}"
+    if how in ("index", "config", "shm"):
+        assert found == said
+
+
+def test_statements_in_the_log_survive_a_kill_and_damage_of_the_log(machine):
+    fill(machine, 4)
+    for n in range(6):
+        machine.tacit("remember", f"The backup of shelf {n} runs at {n} o'clock")
+    pid = json.loads(machine.home.daemon_file.read_text())["pid"]
+    os.kill(pid, signal.SIGKILL)
+    wait_gone(pid)
+    wal = machine.home.database.with_name("tacit.db-wal")
+    assert wal.stat().st_size > 20 * 4096
+    damage.write(wal, 32 + 3 * (24 + 4096) + 2000, b"\xee" * 64)  # inside the fourth frame
+    machine.start()
+    found = contents(machine)
+    assert {f"The backup of shelf {n} runs at {n} o'clock" for n in range(6)} <= found
+    assert len(found) == 10
+
+
+def wait_gone(pid: int) -> None:
+    until = time.monotonic() + 20
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
+        if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+
+
+def test_purge_damage_restore_and_the_statement_is_nowhere(machine):
+    fill(machine, 5)
+    machine.tacit("remember", SECRET)
+    (name,) = [
+        m["id"]
+        for m in json.loads(machine.tacit("list", "--json").stdout)["memories"]
+        if "quokka" in m["content"]
+    ]
+    manual = machine.root / "manual.db"
+    machine.tacit("backup", str(manual))
+    moved = machine.root / "moved.db"
+    machine.tacit("backup", str(moved.with_name("first.db")))
+    moved.with_name("first.db").rename(moved)  # a backup that the home knows nothing of any more
+    machine.tacit("stop")
+    damage.write(machine.home.database, 5 * damage.PAGE, b"\xee" * damage.PAGE)
+    machine.start()
+    machine.tacit("list")
+    machine.tacit("purge", name, "--yes")
+    assert holding(machine.home.root, "quokka") == []
+    assert holding(machine.root / "manual.db", "quokka") == [] and b"quokka" not in manual.read_bytes()
+    machine.tacit("stop")
+    damage.write(machine.home.database, 5 * damage.PAGE, b"\xee" * damage.PAGE)
+    machine.start()
+    assert "quokka" not in " ".join(contents(machine))
+    assert holding(machine.home.root, "quokka") == []
+    assert b"quokka" in moved.read_bytes()
+    machine.tacit("restore", str(moved), "--yes")
+    found = contents(machine)
+    assert len(found) == 5
+    assert "quokka" not in " ".join(found)
+    machine.tacit("stop")
+    assert holding(machine.home.root, "quokka") == []
+
+
+def test_restore_reads_a_damaged_file(machine):
+    said = fill(machine)
+    machine.tacit("stop")
+    aside = machine.root / "damaged.db"
+    damage.copy_database(machine.home.database, aside)
+    damage.write(aside, 0, b"\xee" * 100)
+    machine.tacit("remember", "This came later and goes with the restore")
+    told = machine.tacit("restore", str(aside), "--yes").stdout
+    assert "12 memories could be read" in told
+    assert contents(machine) == said
+    assert machine.said("restore", str(machine.project / "none.db"), "--yes", code=4)
+
+
+def test_the_daemon_makes_a_backup_and_status_says_so(machine):
+    said = fill(machine)
+    assert "none yet" in machine.tacit("status").stdout
+    until = time.monotonic() + 150
+    while not machine.home.automatic_backups() and time.monotonic() < until:
+        time.sleep(1)  # upkeep waits for a minute without requests
+    (made,) = machine.home.automatic_backups()
+    assert made.stat().st_mode & 0o077 == 0
+    assert "the newest is of" in machine.tacit("status").stdout
+    machine.tacit("purge", "--matching", "Component", "--all", "--yes")
+    assert contents(machine) == set()
+    assert b"Component" not in made.read_bytes()
+    assert len(said) == 12
