@@ -16,9 +16,16 @@ import pytest
 
 import damage
 from e2e.drivers.machine import Machine
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.model.changes import Add
+from tacit.model.ids import new_id
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL
+from tacit.providers.clock import SystemClock
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 SEED = int(os.environ.get("TACIT_DAMAGE_SEED", "20261122"))
+WORDS = "amber birch canyon delta ember fjord glacier harbor island juniper kettle lagoon meadow nectar orchard".split()
 SECRET = "The vault on the hill opens with quokka marmalade"
 
 
@@ -29,15 +36,20 @@ def machine() -> Iterator[Machine]:
 
 
 def fill(machine: Machine, count: int = 12) -> set[str]:
-    """Statements that one import brings in, as one user's own."""
-    listed = {
-        f"Component {n} of the shop listens on port {4000 + n} and writes to folder out{n}"
-        for n in range(count)
-    }
-    source = machine.root / "AGENTS.md"
-    source.write_text("# Rules\n" + "".join(f"- {one}\n" for one in sorted(listed)))
-    machine.tacit("import", str(source), "--from", "rules", "--mine")
-    return contents(machine)
+    """Statements of unlike words, written before the first daemon starts."""
+    chance = random.Random(count)
+    listed = [f"{' '.join(chance.sample(WORDS, 6))} {n}" for n in range(count)]
+    store = open_sqlite_store(machine.home, clock=SystemClock())
+    now = SystemClock().now_ms()
+    for number, content in enumerate(listed):
+        store.apply([Add(memory=Memory(
+            id=new_id("mem", now_ms=now, entropy=chance.randbytes(5)), kind="fact", content=content, scope=UNIVERSAL,
+            provenance=Provenance(tier=TrustTier.USER), validity=Validity(valid_from_ms=now), created_at_ms=now + number,
+            updated_at_ms=now + number,
+        ))])  # fmt: skip
+    store.close()
+    assert contents(machine) == set(listed)
+    return set(listed)
 
 
 def contents(machine: Machine) -> set[str]:
@@ -91,7 +103,7 @@ def test_whatever_is_damaged_hooks_go_on_and_statements_stay(machine, how):
     expected = {json.loads(str(row[-2]))["content"] for row in readable["memories"]}
     expected |= {json.loads(str(row[-1]))["content"] for row in readable["versions"]}
     machine.start()  # holds that the hook ends with 0 and says nothing on standard error
-    machine.prompt("Which port does component 3 listen on?")
+    machine.prompt("Where is the harbor of the island?")
     if how == "config":
         machine.home.config_file.unlink()
     found = contents(machine)
@@ -180,7 +192,9 @@ def test_the_daemon_makes_a_backup_and_status_says_so(machine):
     (made,) = machine.home.automatic_backups()
     assert made.stat().st_mode & 0o077 == 0
     assert "the newest is of" in machine.tacit("status").stdout
-    machine.tacit("purge", "--matching", "Component", "--all", "--yes")
+    for word in WORDS:
+        if any(word in one for one in contents(machine)):
+            machine.tacit("purge", "--matching", word, "--all", "--yes")
     assert contents(machine) == set()
-    assert b"Component" not in made.read_bytes()
+    assert not any(one.encode() in made.read_bytes() for one in said)
     assert len(said) == 12

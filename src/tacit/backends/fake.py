@@ -72,6 +72,7 @@ class FakeStore:
         self.closed = False
         self._clock = clock
         self._tables = FakeTables()
+        self._purged: frozenset[str] = frozenset()
         self._change = 0
         self._noted = NotedChanges()
         self._search = FakeSearch(self)
@@ -493,6 +494,8 @@ class FakeStore:
         """See the port. Its backups hold no texts."""
         tables = self._tables.copied()
         found = {} if copy is not None else rewritten(tables, clean, gone)
+        if gone is not None and copy is None and not dry_run:
+            self._purged |= frozenset(gone.memories)
         if found and not dry_run:
             self._tables = tables
             self._change += 1
@@ -506,6 +509,10 @@ class FakeStore:
     @_locked
     def tidy(self) -> None:
         """See the port. Nothing to do."""
+
+    def purged_memories(self) -> frozenset[str]:
+        """See the port."""
+        return self._purged
 
     def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
         """Write every memory as text to `target`, for a person to read; the fake cannot read it back."""

@@ -192,14 +192,18 @@ def _backup(home: Home) -> Finding:
     if not keep:
         return Finding(name="backup", state="ok", detail="automatic backups are off (backup.keep: 0)")
     if newest is None:
-        return Finding(name="backup", state="ok", detail="none yet; the daemon makes one when it has nothing else to do")
+        return Finding(
+            name="backup", state="ok", detail="none yet; the daemon makes one when it has nothing else to do"
+        )
     days = (time.time() * 1000 - newest.at_ms) / 86_400_000
     if days > LATE_BACKUP_DAYS:
         return Finding(
             name="backup", state="warn", detail=f"the newest automatic backup is {days:.0f} days old",
             advice=f"`tacit logs` says why; make room for a copy of the store in {home.backups_dir}.",
         )  # fmt: skip
-    return Finding(name="backup", state="ok", detail=f"the newest is of {moment(newest.at_ms)}: {newest.path}")
+    return Finding(
+        name="backup", state="ok", detail=f"the newest is of {moment(newest.at_ms)}: {newest.path}"
+    )
 
 
 def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:

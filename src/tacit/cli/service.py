@@ -248,7 +248,11 @@ def restore(
     place.require_user("put another store in the place of yours")
     file = source.expanduser().absolute()
     readable = examine_backup(file)
-    what = f"{file}" if readable is None else f"the {readable} memories that can be read of {file}, which is damaged,"
+    what = (
+        f"{file}"
+        if readable is None
+        else f"the {readable} memories that can be read of {file}, which is damaged,"
+    )
     confirm(f"Make {what} the store of {place.home.root}? The present one is put aside.", yes=yes)
     place.connect(place.home).stop()
     # While we hold the daemon's lock no hook can start one over the file that is being exchanged.

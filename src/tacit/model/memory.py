@@ -80,6 +80,7 @@ class Provenance:
         turn: turn in that session, from 1; 0 = unknown.
         span: the verbatim words it was made from, or empty.
         extractor: name of the model of language that found it; empty = it was found without one.
+        original_tier: the tier that another home's export claims; None = it came from none. It grants nothing.
     """
 
     tier: TrustTier
@@ -89,6 +90,7 @@ class Provenance:
     turn: int = 0
     span: str = ""
     extractor: str = ""
+    original_tier: TrustTier | None = None
 
     @property
     def speaker(self) -> str:

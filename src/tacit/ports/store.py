@@ -431,6 +431,10 @@ class Store(MemoryStore, SessionStore, Protocol):
         """
         ...
 
+    def purged_memories(self) -> frozenset[str]:
+        """Ids of every memory that was purged, see `rewrite_texts`: what is imported or restored must not bring it back."""
+        ...
+
     def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
         """Write a consistent and examined copy to `target` while others read and write.
 

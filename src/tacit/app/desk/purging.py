@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tacit.app.parts import Parts
 from tacit.app.projects import announced_name, told_name
 from tacit.app.transfer.cleared import without_records
+from tacit.app.transfer.signing import Signer
 from tacit.app.transfer.versions import versions_of
 from tacit.app.trial.records import seen_name as errors_name
 from tacit.capture.bootstrap.following import followed_names
@@ -284,7 +286,7 @@ class Purging:
                 clean,
                 dry_run=only_look,
                 gone=gone,
-                records=without_records,
+                records=partial(without_records, signer=Signer(self._parts.home.export_key)),
             )
 
         done = once(only_look=dry_run)

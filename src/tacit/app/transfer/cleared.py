@@ -10,11 +10,17 @@ from collections.abc import Callable
 
 from tacit.app.transfer.markdown import markdown_without
 from tacit.app.transfer.records import line_without
+from tacit.app.transfer.signing import Signer
 from tacit.model.changes import Gone
 
 
-def without_records(text: str, clean: Callable[[str, str], str], gone: Gone) -> str:
-    """`text` without the records of `gone`; the same text where it holds nothing of them."""
+def without_records(
+    text: str, clean: Callable[[str, str], str], gone: Gone, *, signer: Signer | None = None
+) -> str:
+    """`text` without the records of `gone`; the same text where it holds nothing of them.
+
+    `signer` signs the lines again that this home had signed.
+    """
     ids, notes = frozenset(gone.memories), frozenset(gone.notes)
 
     def cleaned(words: str) -> str:
@@ -24,6 +30,7 @@ def without_records(text: str, clean: Callable[[str, str], str], gone: Gone) -> 
         return markdown_without(text, cleaned, ids=ids, notes=notes)
     projects = frozenset(gone.projects)
     lines = (
-        line_without(line, cleaned, ids=ids, projects=projects, notes=notes) for line in text.split("\n")
+        line_without(line, cleaned, ids=ids, projects=projects, notes=notes, signer=signer)
+        for line in text.split("\n")
     )
     return "\n".join(line for line in lines if line is not None)

@@ -20,20 +20,17 @@ _HASH = re.compile(r"-[0-9a-f]{10}$")
 class Owners:
     """Projects of one import."""
 
-    def __init__(
-        self, store: Store, *, onto: ProjectRecord | None, vouched: bool, dry_run: bool, now_ms: int
-    ) -> None:
+    def __init__(self, store: Store, *, onto: ProjectRecord | None, dry_run: bool, now_ms: int) -> None:
         """Give everything that belongs to a project to `onto` where there is one; `now_ms` = when unknown ones are first seen."""
         self._store = store
         self._onto = onto
-        self._vouched = vouched
         self._dry_run = dry_run
         self._now_ms = now_ms
         self._told: dict[str, ProjectRecord] = {}
         self._known: set[str] | None = None
 
     def meet(self, project: ProjectRecord) -> None:
-        """Hear what the file says of a project."""
+        """Take what a file that is believed says of a project."""
         self._told[project.id] = project
 
     def scope_of(self, scope: Scope) -> Scope:
@@ -56,7 +53,7 @@ class Owners:
         if self._onto is not None and self._onto.id == name:
             self._store.put_project(replace(self._onto, first_seen_ms=self._now_ms))
             return
-        told = self._told.get(name) if self._vouched else None
+        told = self._told.get(name)
         record = ProjectRecord(
             id=name, name=_HASH.sub("", name)[:MAX_NAME], root="", first_seen_ms=self._now_ms
         )

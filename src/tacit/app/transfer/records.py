@@ -6,7 +6,8 @@
     {"relation": {...}}
 
 A body is the memory with every field of its own: trigger, provenance, validity, state. Vectors and folders of this machine
-are left out: the first are made anew, the second mean nothing elsewhere. A line that cannot be read is refused by itself.
+are left out: the first are made anew, the second mean nothing elsewhere. A line that cannot be read is refused by itself. Lines end with
+the signature of the home that wrote them (`sig`, see `signing`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, cast
 
 import msgspec
 
+from tacit.app.transfer.signing import Signer
 from tacit.capture.importing.items import Refused
 from tacit.errors import TacitError
 from tacit.model.memory import Memory, Relation
@@ -79,23 +81,30 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
     Raises:
         Nothing: hostile lines are refused one by one, and what comes after `MAX_LINES` at once.
     """
+    return (line for line, _ in read_signed_lines(lines, verified=lambda _: False))
+
+
+def read_signed_lines(
+    lines: Iterable[bytes], *, verified: Callable[[bytes], bool]
+) -> Iterator[tuple[Line, bool]]:
+    """What the lines hold, each with whether it is `verified`; see `read_lines`."""
     for number, line in enumerate(lines, start=1):
         where = f"line {number}"
         if number > MAX_LINES:
-            yield Refused(where=where, reason=f"more than {MAX_LINES} lines; the rest was not read")
+            yield Refused(where=where, reason=f"more than {MAX_LINES} lines; the rest was not read"), False
             return
         if not line.strip():
             continue
         if len(line) > MAX_LINE_BYTES:
-            yield Refused(where=where, reason=f"longer than {MAX_LINE_BYTES} bytes")
+            yield Refused(where=where, reason=f"longer than {MAX_LINE_BYTES} bytes"), False
             continue
         try:
             found = _read(line)
         except (msgspec.MsgspecError, TacitError, ValueError, TypeError, KeyError, RecursionError) as error:
-            yield Refused(where=where, reason=f"no record of an export: {_why(error)[:160]}")
+            yield Refused(where=where, reason=f"no record of an export: {_why(error)[:160]}"), False
             continue
         if found is not None:
-            yield found
+            yield found, verified(line)
 
 
 def line_without(
@@ -105,11 +114,13 @@ def line_without(
     ids: Collection[str],
     projects: Collection[str],
     notes: Collection[str],
+    signer: Signer | None = None,
 ) -> str | None:
     """A line without what is gone; None = all of it goes. The same line where it holds nothing of that.
 
     Records of the memories `ids`, of their relations and of `projects` go; in others `clean` takes what is gone out of reasons and of
-    memories of the kinds `notes`, which quote others. A line that is no record is cleaned as any text.
+    memories of the kinds `notes`, which quote others; `signer` signs what it had signed before. A line that is no record is cleaned as any
+    text.
     """
     try:
         given = json.loads(line)
@@ -123,7 +134,7 @@ def line_without(
         case {"memory": str(memory)} if memory in ids:
             return None
         case {"memory": str(), "versions": list()} if all(map(_is_version, given["versions"])):
-            return _cleaned_versions(line, given, clean, notes)
+            return _cleaned_versions(line, given, clean, notes, signer)
         case {"tacit": int()}:
             return line
         case _:
@@ -139,17 +150,29 @@ def _is_version(one: object) -> bool:
 
 
 def _cleaned_versions(
-    line: str, fields: dict[str, Any], clean: Callable[[str], str], notes: Collection[str]
+    line: str,
+    fields: dict[str, Any],
+    clean: Callable[[str], str],
+    notes: Collection[str],
+    signer: Signer | None,
 ) -> str:
     changed = False
     for version in fields["versions"]:
-        body = version["body"]
-        texts = [(version, "reason"), *([(body, "content")] if body["kind"] in notes else [])]
-        for holder, name in texts:
-            words = clean(holder[name])
-            changed = changed or words != holder[name]
-            holder[name] = words
-    return json.dumps(fields, ensure_ascii=line.isascii(), separators=(",", ":")) if changed else line
+        reason, body = clean(version["reason"]), version["body"]
+        if body["kind"] in notes:
+            body = json.loads(cleaned_json(json.dumps(body), clean))
+        changed = changed or (reason, body) != (version["reason"], version["body"])
+        version.update(reason=reason, body=body)
+    if not changed:
+        return line
+    signed = signer is not None and signer.verified(line.encode("utf-8", "surrogatepass"))
+    fields.pop("sig", None)
+    after = json.dumps(fields, ensure_ascii=line.isascii(), separators=(",", ":"))
+    return (
+        signer.sign(after.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        if signed
+        else after
+    )
 
 
 def _why(error: Exception) -> str:

@@ -70,7 +70,7 @@ class ImportReport:
         counts: (action, how many), all of them.
         lines: what happened, in order; at most `MOST_LINES`.
         dry_run: whether nothing was stored.
-        unconfirmed: statements that wait for the user, because nobody said that they are their own.
+        unconfirmed: statements that wait for the user, because neither they nor this home's signature vouch for them.
     """
 
     formats: tuple[tuple[str, str], ...]
@@ -82,10 +82,16 @@ class ImportReport:
 
 @dataclass(slots=True)
 class Tally:
-    """Lines as they come."""
+    """Lines as they come. `confirmed` = how many of those counted so far need no word of the user."""
 
     lines: list[ImportLine] = field(default_factory=list[ImportLine])
     counts: Counter[str] = field(default_factory=Counter[str])
+    confirmed: int = 0
+
+    @property
+    def stated(self) -> int:
+        """How many statements came in."""
+        return self.counts["add"] + self.counts["contradict"] + self.counts["supersede"]
 
     def add(self, line: ImportLine) -> None:
         """Count one, and keep it while there is room; refusals are kept before others."""

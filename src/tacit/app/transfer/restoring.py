@@ -1,7 +1,7 @@
 """Our own export back into a store, with every version. In: its lines. Out: what was stored, counted.
 
-Only for files that the user vouches for: the lines say themselves who said what. Secrets are taken out as everywhere; a
-memory that has gone its own way here since is left alone.
+Only for lines that the user vouches for or that this home signed: they say themselves who said what. Secrets are taken out as
+everywhere; a memory that has gone its own way here since, or was purged here, is left alone.
 """
 
 from __future__ import annotations
@@ -22,13 +22,17 @@ from tacit.ports.store import Recorded
 from tacit.safety.redact import Redacts
 
 BATCH = 200
+PURGED_HERE = "it was purged here; --again takes it"
 
 
 class Restoring:
     """One import of one file."""
 
-    def __init__(self, parts: Parts, *, dry_run: bool, tally: Tally, name: str, owners: Owners) -> None:
-        """Count into `tally`; `name` is the file's; `owners` say whose the memories are."""
+    def __init__(
+        self, parts: Parts, *, dry_run: bool, again: bool, tally: Tally, name: str, owners: Owners
+    ) -> None:
+        """Count into `tally`; `name` is the file's; `owners` say whose the memories are; `again` = also what was purged."""
+        self._purged = frozenset[str]() if again else parts.store.purged_memories()
         self._owners = owners
         self._parts = parts
         self._store = parts.store
@@ -71,6 +75,9 @@ class Restoring:
         uses: dict[str, int] = {}
         for history in histories:
             name = history.newest.id
+            if name in self._purged:
+                self._line("skip", history.newest, PURGED_HERE)
+                continue
             try:
                 cleaned = tuple(self._cleaned(one) for one in history.versions)
             except TacitError as error:
@@ -82,7 +89,9 @@ class Restoring:
             elif not missing:
                 self._line("unchanged", history.newest, "")
             else:
-                self._line("add" if len(missing) == len(cleaned) else "edit", history.newest, "")
+                kind = history.newest.kind
+                reason = "" if kind in self._parts.kinds else f"the settings define no kind {kind!r}"
+                self._line("add" if len(missing) == len(cleaned) else "edit", history.newest, reason)
                 versions += missing
                 uses[name] = history.uses
             self._coming.add(name)
@@ -100,7 +109,6 @@ class Restoring:
     def _cleaned(self, one: Recorded) -> Recorded:
         memory = replace(one.memory, scope=self._owners.scope_of(one.memory.scope))
         redactor = self._parts.redactor.at(memory.scope)
-        self._parts.kinds.get(memory.kind)
         found = redactor.redact(memory.content)
         if found.has_secret:
             raise RefusedByRedaction("It holds a secret; nothing of it was stored.")

@@ -54,7 +54,9 @@ class Signer:
     def _key(self) -> bytes:
         try:
             if not self._file.exists() or self._file.stat().st_size != _KEY_BYTES:
-                self._file.unlink(missing_ok=True)  # damaged: what it signed counts as another home's from now on
+                self._file.unlink(
+                    missing_ok=True
+                )  # damaged: what it signed counts as another home's from now on
                 self._make()
             return self._file.read_bytes()
         except OSError as error:

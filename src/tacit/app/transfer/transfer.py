@@ -8,7 +8,7 @@ stores a secret, never stops at a line that cannot be read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -23,13 +23,15 @@ from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import (
     MAX_LINE_BYTES,
     History,
+    Line,
     head_line,
     is_export,
-    read_lines,
+    read_signed_lines,
     write_line,
 )
 from tacit.app.transfer.report import Action, ImportLine, ImportReport, Tally, Wanted
-from tacit.app.transfer.restoring import Restoring
+from tacit.app.transfer.restoring import PURGED_HERE, Restoring
+from tacit.app.transfer.signing import Signer
 from tacit.app.transfer.versions import versions_of
 from tacit.capture.importing.drafts import draft_of
 from tacit.capture.importing.items import Foreign, Refused
@@ -38,6 +40,7 @@ from tacit.capture.importing.recognise import find_readers
 from tacit.capture.pipeline import CapturePipeline
 from tacit.errors import InvalidInput, UnknownKind
 from tacit.model.ids import content_hash
+from tacit.model.memory import Relation
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.upkeep.reindex import reindex
@@ -53,7 +56,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """One import: for whom, how, and what came of it so far."""
+    """One import: for whom, how, and what came of it so far; `known` = hashes of what each scope held before."""
 
     cwd: str
     project: ProjectRecord | None
@@ -63,6 +66,7 @@ class _Run:
     progress: Progress
     owners: Owners
     imported: dict[str, Imported] = field(default_factory=dict[str, Imported])
+    known: dict[Scope, frozenset[str]] = field(default_factory=dict[Scope, frozenset[str]])
 
 
 class Transfer:
@@ -85,11 +89,12 @@ class Transfer:
         self._projects = projects
         self._settle = settle
         self._changed = changed
+        self._signer = Signer(parts.home.export_key)
 
     # --- out
 
     def export(self, *, scope: ScopeFilter | None = None) -> Iterator[bytes]:
-        """The lines of a lossless export, each with its end; see `records`.
+        """The lines of a lossless export, each signed and with its end; see `records`.
 
         Args:
             scope: what is written; None = everything.
@@ -102,17 +107,20 @@ class Transfer:
         owners = {memory.scope.project_id for memory in found}
         for project in self._store.projects():
             if project.id in owners:
-                yield write_line(project) + b"\n"
+                yield self._signed(project)
         for memory in found:
             versions = versions_of(self._store, memory.id)
-            yield write_line(History(versions=versions, uses=memory.use_count)) + b"\n"
+            yield self._signed(History(versions=versions, uses=memory.use_count))
         ids = [memory.id for memory in found]
         known = set(ids)
         for start in range(0, len(ids), 1000):
             part = set(ids[start : start + 1000])
             for edge in self._store.relations(sorted(part), scope=seen):
                 if edge.source_id in part and edge.target_id in known:
-                    yield write_line(edge) + b"\n"
+                    yield self._signed(edge)
+
+    def _signed(self, value: History | Relation | ProjectRecord) -> bytes:
+        return self._signer.sign(write_line(value)) + b"\n"
 
     def export_markdown(self, *, scope: ScopeFilter | None = None) -> str:
         """What is remembered now, as a text to read and edit; see `markdown`."""
@@ -152,8 +160,7 @@ class Transfer:
             tally=Tally(),
             progress=progress or (lambda _: None),
             owners=Owners(
-                self._store, onto=onto, vouched=wanted.vouched, dry_run=wanted.dry_run,
-                now_ms=self._parts.clock.now_ms(),
+                self._store, onto=onto, dry_run=wanted.dry_run, now_ms=self._parts.clock.now_ms(),
             ),
         )  # fmt: skip
         ours = self._ours(path)
@@ -173,16 +180,20 @@ class Transfer:
             counts=tuple(sorted(counts.items())),
             lines=tuple(run.tally.lines),
             dry_run=wanted.dry_run,
-            unconfirmed=0 if wanted.vouched else counts["add"] + counts["contradict"] + counts["supersede"],
+            unconfirmed=0 if wanted.vouched else run.tally.stated - run.tally.confirmed,
         )
 
-    def is_ours(self, path: Path) -> bool:
-        """Whether `path` is an export of Tacit, which speaks in somebody's name.
+    def speaks_for_user(self, path: Path) -> bool:
+        """Whether `path` holds statements in the user's name that this home has not signed.
 
         Raises:
             InvalidInput: it cannot be read.
         """
-        return bool(self._ours(path))
+        ours = self._ours(path)
+        if ours != "export":
+            return bool(ours)
+        lines = read_signed_lines(lines_of(path, MAX_LINE_BYTES), verified=self._signer.verified)
+        return any(isinstance(line, History) and not signed for line, signed in lines)
 
     def _ours(self, path: Path) -> str:
         if path.is_symlink() or not path.is_file():
@@ -205,15 +216,24 @@ class Transfer:
             )  # fmt: skip
             work.take(edited)
             return
-        lines = read_lines(lines_of(path, MAX_LINE_BYTES))
-        if not wanted.vouched:
-            stated = (_statement(line, path.name, run.owners) for line in lines)
-            self._take_foreign((one for one in stated if one), run)
-            return
+        purged = frozenset[str]() if wanted.again else self._store.purged_memories()
+        stated: list[Foreign | Refused] = []
+
+        def believed() -> Iterator[Line]:
+            lines = read_signed_lines(lines_of(path, MAX_LINE_BYTES), verified=self._signer.verified)
+            for line, signed in lines:
+                if wanted.vouched or signed or isinstance(line, Refused):
+                    yield line
+                elif (found := self._statement(line, path.name, run, purged)) is not None:
+                    stated.append(found)
+
         restoring = Restoring(
-            self._parts, dry_run=wanted.dry_run, tally=run.tally, name=path.name, owners=run.owners
-        )
-        restoring.take(lines, progress=run.progress)
+            self._parts, dry_run=wanted.dry_run, again=wanted.again, tally=run.tally, name=path.name,
+            owners=run.owners,
+        )  # fmt: skip
+        restoring.take(believed(), progress=run.progress)
+        run.tally.confirmed = run.tally.stated
+        self._take_foreign(stated, run)
         if not wanted.dry_run:
             reindex(self._store, self._parts.embedder)
 
@@ -247,7 +267,7 @@ class Transfer:
         if name not in run.imported:
             run.imported[name] = Imported(self._store, name)
         known = run.imported[name]
-        ours = self._as_it_is(items, scope, again=wanted.again) if tool == OURS else set[str]()
+        ours = self._as_it_is(items, scope, run) if tool == OURS else set[str]()
         fresh: dict[str, Foreign] = {}
         for item in items:
             key = _key(item)
@@ -279,36 +299,46 @@ class Transfer:
         for item, change in zip(fresh.values(), changes, strict=True):
             tally.change(change, item.where)
 
-    def _as_it_is(self, items: Sequence[Foreign], scope: Scope, *, again: bool) -> set[str]:
-        """Ids of those that are this store's own in the same words: taken out and in, they are not stated once more."""
+    def _statement(
+        self, line: Line, name: str, run: _Run, purged: frozenset[str]
+    ) -> Foreign | Refused | None:
+        """A line of an export that nobody vouches for: what it says and where it holds, without its claims about who said it."""
+        if not isinstance(line, History) or line.newest.status not in LIVE:
+            return None
+        memory = line.newest
+        where = f"{name}, {memory.id}"
+        if memory.id in purged:
+            return Refused(where=where, reason=PURGED_HERE, meant=True)
+        if memory.kind not in self._parts.kinds:
+            return Refused(where=where, reason=f"the settings define no kind {memory.kind[:40]!r}")
+        return Foreign(
+            tool=OURS,
+            original_id=memory.id,
+            content=memory.content,
+            kind=memory.kind,
+            at_ms=memory.validity.valid_from_ms,
+            files=memory.files,
+            importance=memory.importance,
+            where=where,
+            scope=run.owners.scope_of(memory.scope),
+            sensitivity=memory.sensitivity,
+            original=memory,
+        )
+
+    def _as_it_is(self, items: Sequence[Foreign], scope: Scope, run: _Run) -> set[str]:
+        """Original ids of those that stand here in the same words: the memory itself, or another of the same scope."""
         said = {item.original_id: content_hash(item.content) for item in items}
-        return {
+        again = run.wanted.again
+        same = {
             memory.id
-            for memory in self._store.get(list(said), scope=ScopeFilter.of(scope, UNIVERSAL))
+            for memory in self._store.get(list(said), scope=self._store.scopes())
             if memory.content_hash == said[memory.id] and not (again and memory.status not in LIVE)
         }
-
-
-def _statement(line: object, name: str, owners: Owners) -> Foreign | Refused | None:
-    """A line of an export that nobody vouches for: what it says and of which project, without its claims about who said it."""
-    if isinstance(line, Refused):
-        return replace(line, where=f"{name}, {line.where}")
-    if isinstance(line, ProjectRecord):
-        owners.meet(line)
-    if not isinstance(line, History) or line.newest.status not in ("active", "quarantined"):
-        return None
-    memory = line.newest
-    return Foreign(
-        tool=OURS,
-        original_id=memory.id,
-        content=memory.content,
-        kind=memory.kind,
-        at_ms=memory.validity.valid_from_ms,
-        files=memory.files,
-        importance=memory.importance,
-        where=f"{name}, {memory.id}",
-        scope=owners.scope_of(memory.scope) if memory.scope.project_id else None,
-    )
+        if scope not in run.known:
+            live = MemoryFilter(statuses=LIVE)
+            here = self._store.list_memories(live, scope=ScopeFilter.of(scope), limit=LISTED)
+            run.known[scope] = frozenset(memory.content_hash for memory in here)
+        return same | {name for name, words in said.items() if words in run.known[scope]}
 
 
 def _same_project(name: str, project: ProjectRecord | None) -> bool:

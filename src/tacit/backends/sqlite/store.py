@@ -16,7 +16,7 @@ from tacit.backends.sqlite.codec import encode
 from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, device_error, file_lock, suspicion
 from tacit.backends.sqlite.memories import MemoryReader
 from tacit.backends.sqlite.purge import copies, rewrite
-from tacit.backends.sqlite.purge.log import note_purge
+from tacit.backends.sqlite.purge.log import note_purge, read_purges
 from tacit.backends.sqlite.rescue import finish_exchange
 from tacit.backends.sqlite.salvage.pages import log_is_damaged
 from tacit.backends.sqlite.scopes import stored_scopes
@@ -446,6 +446,10 @@ class SqliteStore:
                 problems += step.find(connection)
         told(len(steps), len(steps))
         return tuple(problems)
+
+    def purged_memories(self) -> frozenset[str]:
+        """See the port."""
+        return frozenset(name for one in read_purges(self._purge_log) for name in one.gone.memories)
 
     def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
         """See the port."""

@@ -22,7 +22,8 @@ MAX_SPAN = 500
 def draft_of(item: Foreign, *, scope: Scope, vouched: bool, now_ms: int) -> Draft:
     """One draft; `vouched` = the user said that these are as good as their own words."""
     kind = item.kind or kind_of(item.content, rule=item.tool == "rules")
-    trigger = make_trigger(item.content, kind=kind, files=item.files)
+    original = item.original
+    trigger = original.trigger if original else make_trigger(item.content, kind=kind, files=item.files)
     if item.tags:
         trigger = replace(trigger, topics=tuple(dict.fromkeys((*trigger.topics, *item.tags))))
     return Draft(
@@ -35,6 +36,7 @@ def draft_of(item: Foreign, *, scope: Scope, vouched: bool, now_ms: int) -> Draf
             host=item.tool,
             session_id=item.original_id,
             span=item.content[:MAX_SPAN],
+            original_tier=original.provenance.tier if original else None,
         ),
         at_ms=min(item.at_ms, now_ms) or now_ms,
         dated=bool(item.at_ms),
@@ -44,4 +46,6 @@ def draft_of(item: Foreign, *, scope: Scope, vouched: bool, now_ms: int) -> Draf
         trigger=trigger,
         files=item.files,
         sensitivity=item.sensitivity,
+        confidence=original.confidence if original else 1.0,
+        error_signature=original.error_signature if original else "",
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.model.memory import Sensitivity
+from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import Scope
 
 
@@ -27,6 +27,7 @@ class Foreign:
         where: file and place it was read from.
         scope: whose it is; None = of what the import is for.
         sensitivity: where it may appear.
+        original: the memory that an export of Tacit holds; None = it is another tool's.
     """
 
     tool: str
@@ -41,6 +42,7 @@ class Foreign:
     where: str = ""
     scope: Scope | None = None
     sensitivity: Sensitivity = Sensitivity.PROJECT
+    original: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

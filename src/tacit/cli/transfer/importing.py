@@ -132,7 +132,7 @@ def _take(engine: Engine, path: Path, cwd: str, wanted: Wanted, *, quiet: bool) 
     from tacit.cli.surroundings import current
     from tacit.cli.terminal.asking import Progress, agreed
 
-    if not wanted.vouched and current().user_speaks and engine.transfer.is_ours(path):
+    if not wanted.vouched and current().user_speaks and engine.transfer.speaks_for_user(path):
         question = f"{path.name} speaks in your name. Do its statements count as your own words?"
         wanted = replace(wanted, vouched=agreed(question, yes=False, unattended=False))
     with Progress(f"reading {path.name}", quiet=quiet) as progress:
