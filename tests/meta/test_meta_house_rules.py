@@ -28,6 +28,7 @@ LONG_MODULES: dict[str, str] = {
     "src/tacit/backends/fake.py": "every method of the store port, most of a few lines; read beside the port",
     "src/tacit_hook.py": "one file without imports of ours by design: hosts run it as it is",
     "src/tacit/app/engine.py": "the public facade: one method for each thing that can be asked",
+    "src/tacit/config/settings.py": "every setting in the order of its page, one class a section",
     "src/tacit/recall/pipeline.py": "all stages of the read path in their order, with what they hand on",
 }
 LARGE_PACKAGES: dict[str, str] = {}

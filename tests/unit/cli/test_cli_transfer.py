@@ -13,6 +13,7 @@ from tacit.cli.main import run
 from tacit.cli.surroundings import Surroundings
 from tacit.config.home import Home
 from tacit.daemon.client import DaemonClient
+from tacit.model.scope import Scope
 
 
 @pytest.fixture
@@ -86,3 +87,21 @@ def test_one_refused_file_does_not_hide_what_came_of_the_others(shop, tmp_path, 
     told = capsys.readouterr()
     assert "+ Run `make lint`" in told.out
     assert "nothing" in told.err
+
+
+def test_an_export_taken_back_into_its_store_adds_nothing(shop, tmp_path, capsys):
+    home, out = tmp_path / "home", tmp_path / "all.jsonl"
+    engine = open_engine(home)
+    said = {
+        "language:python": "In Python, prefer dataclasses to dicts.",
+        "universal": "Answer in British English.",
+    }
+    for scope, content in said.items():
+        engine.remember(content, kind="preference", scope=Scope.parse(scope))
+    engine.remember("Amounts are integer cents.", kind="decision", cwd=str(shop))
+    engine.close()
+    assert tacit(shop, "export", "-o", str(out)) == 0
+    for flags in ((), ("--again",), ("--mine",)):
+        capsys.readouterr()
+        assert tacit(shop, "import", str(out), *flags, "--cwd", str(shop), "--json") == 0
+        assert json.loads(capsys.readouterr().out)["imports"][0]["counts"] == {"unchanged": 3}, flags
