@@ -146,7 +146,7 @@ def _rows(raw: sqlite3.Connection, sql: str, values: object) -> list[tuple[objec
     found: list[tuple[object, ...]] = []
     try:
         for row in raw.execute(sql, values):  # type: ignore[arg-type]
-            found.append(row)
+            found.append(row)  # noqa: PERF402 - what came before the damage stays
     except sqlite3.Error:
         pass
     return found

@@ -155,7 +155,7 @@ def test_purge_damage_restore_and_the_statement_is_nowhere(machine):
     machine.tacit("list")
     machine.tacit("purge", name, "--yes")
     assert holding(machine.home.root, "quokka") == []
-    assert holding(machine.root / "manual.db", "quokka") == [] and b"quokka" not in manual.read_bytes()
+    assert b"quokka" not in manual.read_bytes()
     machine.tacit("stop")
     damage.write(machine.home.database, 5 * damage.PAGE, b"\xee" * damage.PAGE)
     machine.start()

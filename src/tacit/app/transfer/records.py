@@ -165,14 +165,11 @@ def _cleaned_versions(
         version.update(reason=reason, body=body)
     if not changed:
         return line
-    signed = signer is not None and signer.verified(line.encode("utf-8", "surrogatepass"))
     fields.pop("sig", None)
     after = json.dumps(fields, ensure_ascii=line.isascii(), separators=(",", ":"))
-    return (
-        signer.sign(after.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-        if signed
-        else after
-    )
+    if signer is None or not signer.verified(line.encode("utf-8", "surrogatepass")):
+        return after
+    return signer.sign(after.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
 def _why(error: Exception) -> str:
