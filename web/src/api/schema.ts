@@ -2537,6 +2537,7 @@ export interface components {
             span: string;
             /** Extractor */
             extractor: string;
+            original_tier: components["schemas"]["TrustTier"] | null;
             /**
              * Speaker
              * @description the tier, or `agent` for what an agent stated through a tool
@@ -4209,6 +4210,12 @@ export interface components {
              */
             blocking: boolean;
         };
+        /**
+         * TrustTier
+         * @description Who vouches for a statement. A lower tier never supersedes a higher one.
+         * @enum {integer}
+         */
+        TrustTier: 0 | 1 | 2 | 3;
         /**
          * Tune
          * @description Fit the threshold of prompts to this store.
