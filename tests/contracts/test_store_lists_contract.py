@@ -141,3 +141,76 @@ def test_exposures_are_told_newest_first_and_outlive_their_session(store):
     )
     assert [s.session for s in store.exposures(memory_id="mem_1", limit=9)] == [other, KEY]
     assert [s.exposure for s in store.exposures(limit=1, offset=1)] == [three]
+
+
+SAID = {
+    "mem_lint": "Run the linter before you commit messages to the release branch.",
+    "mem_port": "The billing service listens on port 9090.",
+    "mem_long": "Connections to the warehouse are pooled; the pool holds twenty connections at most.",
+    "mem_old": "The billing service listens on port 8080.",
+    "mem_wait": "Billing invoices are rounded to whole cents.",
+    "mem_else": "The billing port of another project is 7070.",
+}
+
+
+@pytest.fixture
+def said(store: Store) -> Store:
+    more = {
+        "mem_old": {"status": "superseded"},
+        "mem_wait": {"status": "quarantined", "kind": "decision"},
+        "mem_else": {"scope": project_scope("other")},
+    }
+    store.apply(
+        [
+            Add(memory=memory(name, at, content=text, **more.get(name, {})))
+            for at, (name, text) in enumerate(SAID.items())
+        ]
+    )
+    return store
+
+
+def found(store: Store, text: str, **where) -> list[str]:
+    return [hit.memory_id for hit in store.find_memories(text, MemoryFilter(**where), scope=SEEN, limit=10)]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("commit linter", "mem_lint"),
+        ("messages commit", "mem_lint"),
+        ("commiting linters", "mem_lint"),
+        ("lint", "mem_lint"),
+        ("comit mesage", "mem_lint"),
+        ("which port does billing listen on?", "mem_port"),
+        ("servcie billing", "mem_port"),
+        ("warehouse pooling", "mem_long"),
+        ("conections twenty", "mem_long"),
+        ("What do I do BEFORE a commit?", "mem_lint"),
+        ('"commit" OR linter*', "mem_lint"),
+    ],
+)
+def test_words_are_found_in_any_order_inflected_begun_and_misspelled(
+    said: Store, text: str, name: str
+) -> None:
+    assert found(said, text)[:1] == [name]
+
+
+def test_what_holds_none_of_the_words_is_not_found(said: Store) -> None:
+    assert found(said, "kubernetes") == []
+    assert found(said, "") == []
+    assert found(said, "?!") == []
+
+
+def test_more_of_the_words_come_before_fewer(said: Store) -> None:
+    assert found(said, "billing port", statuses=None) == ["mem_old", "mem_port", "mem_wait"]
+
+
+def test_a_search_finds_what_its_filter_asks_for_alone(said: Store) -> None:
+    assert found(said, "billing") == ["mem_port"]
+    assert found(said, "billing", statuses=("superseded",)) == ["mem_old"]
+    assert found(said, "billing", statuses=("active", "quarantined"), kinds=("decision",)) == ["mem_wait"]
+    assert found(said, "port", as_of_ms=NOW + 10) == ["mem_port"]
+    other = said.find_memories("port", MemoryFilter(), scope=ScopeFilter.of(project_scope("other")), limit=9)
+    assert [hit.memory_id for hit in other] == ["mem_else"]
+    assert said.find_memories("port", MemoryFilter(), scope=ScopeFilter.of(), limit=9) == ()
+    assert said.find_memories("port", MemoryFilter(), scope=SEEN, limit=0) == ()

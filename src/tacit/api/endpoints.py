@@ -210,7 +210,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/stats", ask.NoBody, handlers.stats, "StoreUse"),
         _get("/v1/stats/timeline", asked.ChartTime, desk.charts, "SeriesView"),
         _get("/v1/stats/holdout", programs.TrialTime, programs.holdout, "HoldoutView"),
-        _send("POST", "/v1/rescan", ask.Rescan, handlers.rescan, "Rescan"),
+        _send("POST", "/v1/rescan", ask.BeginRescan, handlers.rescan, "Rescan"),
         _send("POST", "/v1/backup", ask.Backup, handlers.backup, "Target", statuses=(201,)),
         _get("/v1/check", ask.NoBody, handlers.check, "Problems"),
         _send("POST", "/v1/jobs", asked.BeginJob, jobs.begin, "OneJob", statuses=(202,)),

@@ -6,6 +6,7 @@ these on threads. Never parses, never catches an error.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from tacit.capture.backfill import Wanted
 from tacit.capture.discover import served_transcripts
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
+from tacit.model.memory import Memory
 from tacit.model.pack import Surface
-from tacit.model.scope import Scope
+from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter
 
 
@@ -83,17 +85,18 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
         kinds=request.kind or None,
         statuses=request.wanted_statuses,
         source=request.source,
-        text=request.text,
         as_of_ms=request.as_of_ms,
         tiers=request.wanted_tiers,
         sensitivities=request.wanted_sensitivities,
         pinned=request.pinned,
-        order=request.order,
+        order=request.order or "created",
     )
     where, skip = _from(where, request)
     scope = engine.visible(request.cwd, paths=request.path) if request.cwd else None
     if request.scope:
         scope = engine.desk.scopes([Scope.parse(text) for text in request.scope], within=scope)
+    if request.text is not None and request.text.strip():
+        return _found(engine, request, where, scope)
     found = engine.list_memories(where, scope=scope, limit=request.limit + 1, offset=skip)
     rows = found[: request.limit]
     more = len(found) > request.limit
@@ -112,11 +115,43 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
     )
 
 
+def _found(
+    engine: Service, request: ask.ListMemories, where: MemoryFilter, scope: ScopeFilter | None
+) -> Answer:
+    """The part of a list that is searched for; its places are those in the whole answer."""
+    skip = rows_before(request.cursor) if request.cursor else request.offset
+    within = scope if scope is not None else engine.desk.scopes(())
+    found = [one.memory for one in engine.desk.search.find(request.text or "", where, scope=within)]
+    if request.order is not None:
+        found.sort(key=ORDERS[request.order], reverse=True)
+    following = skip + request.limit
+    more = following < len(found)
+    return Answer(
+        body={
+            "memories": [memory_json(memory) for memory in found[skip:following]],
+            "limit": request.limit,
+            "offset": request.offset,
+            "next_offset": following if more and not request.cursor else None,
+            "next_cursor": to_cursor((following, "")) if more else None,
+            "total": len(found),
+        }
+    )
+
+
+ORDERS: Mapping[str, Callable[[Memory], tuple[float, int]]] = {
+    "created": lambda memory: (0.0, memory.created_at_ms),
+    "updated": lambda memory: (memory.updated_at_ms, memory.created_at_ms),
+    "importance": lambda memory: (memory.importance, memory.created_at_ms),
+    "used": lambda memory: (memory.use_count, memory.created_at_ms),
+}
+"""What the memories found are ordered by, greatest first."""
+
+
 def _from(where: MemoryFilter, request: ask.ListMemories) -> tuple[MemoryFilter, int]:
     """Where the list goes on: after a memory, or after so many rows."""
     if not request.cursor:
         return where, request.offset
-    if request.order == "created":
+    if where.order == "created":
         return replace(where, after=from_cursor(request.cursor)), 0
     return where, rows_before(request.cursor)
 
@@ -261,7 +296,7 @@ def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer:  # noqa:
     return Answer(body=encode(engine.tune(bound=request.bound, apply=request.apply)))
 
 
-def rescan(engine: Service, at: Parameters, request: ask.Rescan) -> Answer:  # noqa: ARG001
+def rescan(engine: Service, at: Parameters, request: ask.BeginRescan) -> Answer:  # noqa: ARG001
     """Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports."""
     return Answer(body=encode(engine.rescan(dry_run=request.dry_run)))
 

@@ -156,7 +156,12 @@ class ListMemories(Request):
         default=("active",), max_length=5, description="only these states; `all` for any"
     )
     source: str | None = Field(default=None, max_length=200, description="only from this source")
-    text: str | None = Field(default=None, max_length=1000, description="only with these words")
+    text: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="found by these words, in any order and with slips, or by their meaning; at most 200, best first"
+        " unless `order` says otherwise",
+    )
     as_of_ms: int | None = Field(
         default=None, ge=0, le=MOST_MS, description="as known and valid at this time"
     )
@@ -172,8 +177,8 @@ class ListMemories(Request):
         default=(), max_length=4, description="only of these levels"
     )
     pinned: bool | None = Field(default=None, description="only pinned ones, or only others")
-    order: Literal["created", "updated", "importance", "used"] = Field(
-        default="created", description="the greatest of it first; ties newest first"
+    order: Literal["created", "updated", "importance", "used"] | None = Field(
+        default=None, description="the greatest of it first; ties newest first; left out = `created`"
     )
     limit: int = Field(default=50, ge=1, le=500, description="most memories of one answer")
     offset: int = Field(default=0, ge=0, le=10_000_000, description="how many to leave out")
@@ -374,7 +379,7 @@ class Tune(Request):
     apply: bool = Field(default=False, description="write the threshold into the user's settings")
 
 
-class Rescan(Request):
+class BeginRescan(Request):
     """Take secrets out of everything stored, by the rules that hold now."""
 
     dry_run: bool = Field(default=False, description="only count what would change")

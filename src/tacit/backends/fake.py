@@ -17,6 +17,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from tacit.backends.asked_words import read_words, score_of, stems_of
 from tacit.backends.changes import (
     NotedChanges,
     check_expected,
@@ -31,6 +32,7 @@ from tacit.backends.fake_tables import FakeTables, fits, in_order, passes, rewri
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change, Gone
+from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, Relation, RelationType
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -176,6 +178,34 @@ class FakeStore:
         found = [memory for memory in known if memory.scope in visible and passes(memory, where)]
         start = max(offset, 0)
         return tuple(in_order(found, where)[start : start + max(limit, 0)])
+
+    @_locked
+    def find_memories(
+        self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
+    ) -> tuple[Hit, ...]:
+        """See the port."""
+        where = replace(where, text=None, after=None)
+        visible = set(clean_value(scope.scopes))
+        known = [
+            one for one in self._tables.known(where.as_of_ms) if one.scope in visible and passes(one, where)
+        ]
+        held = [stems_of(one.content) for one in known]
+
+        def frequency(word: str, begins: bool) -> int:
+            return sum(
+                any(one == word or (begins and one.startswith(word)) for one in words) for words in held
+            )
+
+        asked = read_words(
+            clean_text(text),
+            documents=len(known),
+            frequency=frequency,
+            vocabulary=lambda: frozenset[str]().union(*held),
+        )
+        scored = sorted((-score_of(one.content, asked), one.id) for one in known)
+        return tuple(
+            Hit(memory_id=name, score=-score) for score, name in scored[: max(limit, 0)] if score < 0
+        )
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """See the port."""

@@ -178,19 +178,9 @@ class FakeTables:
 
 def passes(memory: Memory, where: MemoryFilter) -> bool:
     """Whether `memory` is what `where` asks for, its scope aside."""
-    return (
-        (where.kinds is None or memory.kind in where.kinds)
-        and (where.statuses is None or memory.status in where.statuses)
-        and (where.source is None or memory.provenance.source == clean_text(where.source))
-        and (where.text is None or clean_text(where.text).casefold() in memory.content.casefold())
-        and (where.begins is None or memory.content.lower().startswith(clean_text(where.begins).lower()))
-        and (where.tiers is None or memory.provenance.tier in where.tiers)
-        and (where.sensitivities is None or memory.sensitivity in where.sensitivities)
-        and (where.pinned is None or memory.pinned == where.pinned)
-        and (
-            where.after is None
-            or (-memory.created_at_ms, memory.id) > (-where.after[0], clean_text(where.after[1]))
-        )
+    return clean_value(where).fits(memory) and (
+        where.after is None
+        or (-memory.created_at_ms, memory.id) > (-where.after[0], clean_text(where.after[1]))
     )
 
 

@@ -170,7 +170,12 @@ def context(cwd: Here = Path(), as_json: AsJson = False) -> None:
 
 
 def list_(
-    text: Annotated[str, typer.Argument(help="Only memories with these words.", show_default=False)] = "",
+    text: Annotated[
+        str,
+        typer.Argument(
+            help="Words to search for, in any order; the best match comes first.", show_default=False
+        ),
+    ] = "",
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind; may be repeated.")] = None,
     status: Annotated[
         list[str] | None, typer.Option(help="active, quarantined, superseded, retired or all.")

@@ -108,7 +108,7 @@ class ListSome(Arguments):
 
     kind: str | None = None
     scope: str | None = None
-    text: str | None = Field(default=None, description="Only those with these words")
+    text: str | None = Field(default=None, description="Words, in any order")
     limit: int = Field(default=20, ge=1, le=100)
     offset: int = Field(default=0, ge=0, le=100_000)
     max_tokens: MaxTokens = 1000

@@ -145,7 +145,7 @@ def list_some(engine: Engine, caller: Caller, given: ask.ListSome) -> str:
         return "No memory of this sort may be seen from here."
     lines = [memory_line(memory) for memory in found.memories]
     return framed(
-        "On record, newest first.",
+        "On record, best match first." if given.text else "On record, newest first.",
         lines,
         max_tokens=given.max_tokens,
         more=found.more,
@@ -246,7 +246,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         name="memory_list",
-        about="List memories with their ids, newest first.",
+        about="List memories with their ids, newest first; with text, the best match first.",
         takes=ask.ListSome,
         answer=list_some,
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tacit.model.changes import Change, Gone
+from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -36,6 +37,19 @@ class MemoryFilter:
     """(created_at_ms, id) of a memory: only those that come after it, newest first."""
     order: Literal["created", "updated", "importance", "used"] = "created"
     """The greatest of it first; ties by the time of creation, newest first, then by id."""
+
+    def fits(self, memory: Memory) -> bool:
+        """Whether `memory`, as it is now, is one of them; `as_of_ms` and `after` are not looked at."""
+        return (
+            (self.kinds is None or memory.kind in self.kinds)
+            and (self.statuses is None or memory.status in self.statuses)
+            and (self.source is None or memory.provenance.source == self.source)
+            and (self.text is None or self.text.casefold() in memory.content.casefold())
+            and (self.begins is None or memory.content.lower().startswith(self.begins.lower()))
+            and (self.tiers is None or memory.provenance.tier in self.tiers)
+            and (self.sensitivities is None or memory.sensitivity in self.sensitivities)
+            and (self.pinned is None or memory.pinned == self.pinned)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +210,16 @@ class MemoryStore(Protocol):
         self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
     ) -> tuple[Memory, ...]:
         """Memories newest first (created_at_ms, then id) unless `where` orders them otherwise, within `scope`."""
+        ...
+
+    def find_memories(
+        self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
+    ) -> tuple[Hit, ...]:
+        """The memories that fit `where` and hold a word of `text`, best first, ties by id.
+
+        Words are compared by their stems, as beginnings of longer words and, where nobody wrote them so, as misspelled.
+        `where.text`, `where.after` and `where.order` are not looked at.
+        """
         ...
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:

@@ -74,9 +74,10 @@ def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer:
 
 
 def search(engine: Service, at: Parameters, request: ask.Search) -> Answer:  # noqa: ARG001
-    """Find active memories by words and by meaning, best first."""
-    found = engine.desk.find(
-        request.text, scope=_seen(engine, request.cwd, request.scope), limit=request.limit
+    """Find memories by words, in any order and with slips, and by meaning, best first."""
+    where = MemoryFilter(kinds=request.kind or None, statuses=request.wanted_statuses)
+    found = engine.desk.search.find(
+        request.text, where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit
     )
     hits = [
         {

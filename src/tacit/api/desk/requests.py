@@ -71,7 +71,16 @@ class Search(Request):
         default="", description="only what may be seen from this folder; without it everything"
     )
     scope: tuple[ScopeText, ...] = Field(default=(), max_length=100, description="only these scopes")
+    kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
+    status: tuple[StoredStatus, ...] = Field(
+        default=("active",), max_length=5, description="only these states; `all` for any"
+    )
     limit: int = Field(default=20, ge=1, le=200, description="most memories")
+
+    @property
+    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
+        """The states, or None for any."""
+        return None if "all" in self.status else tuple(one for one in self.status if one != "all")
 
 
 class AskGraph(Request):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 
 from tacit.app.asking.answers import Answer, Asking, allowed_tokens, narrowed
+from tacit.app.asking.search import MemorySearch
 from tacit.app.care.later import LaterWriting
 from tacit.app.desk.recalls import with_words
 from tacit.app.parts import Parts
@@ -113,6 +114,7 @@ class Agents:
         self._writing = writing
         self._settings_at = settings_at
         self._changed = changed
+        self._search = MemorySearch(parts.store, parts.embedder)
         self._judged: OrderedDict[tuple[str, str], bool] = OrderedDict()
         self._lock = Lock()
 
@@ -167,7 +169,7 @@ class Agents:
         limit: int = 20,
         offset: int = 0,
     ) -> Listing:
-        """Memories that may be seen, newest first.
+        """Memories that may be seen, newest first; with `text`, those that the search finds, best first.
 
         Raises:
             UnknownKind, InvalidScope: naming what is wrong.
@@ -176,11 +178,13 @@ class Agents:
         where = MemoryFilter(
             kinds=names or None,
             statuses=("active", "quarantined") if unconfirmed else ("active",),
-            text=text or None,
         )
-        found = self._store.list_memories(
-            where, scope=self._visible(caller.cwd, scope), limit=max(limit, LISTED), offset=offset
-        )
+        visible = self._visible(caller.cwd, scope)
+        if text.strip():
+            searched = self._search.find(text, where, scope=visible)
+            found = tuple(one.memory for one in searched)[offset:]
+        else:
+            found = self._store.list_memories(where, scope=visible, limit=max(limit, LISTED), offset=offset)
         seen = self._allowed(caller, found)
         return Listing(memories=self._clean(caller, seen[:limit]), more=len(seen) - len(seen[:limit]))
 

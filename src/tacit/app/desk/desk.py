@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tacit.app.asking.search import MemorySearch
 from tacit.app.care.review import Review
 from tacit.app.desk.digests import DigestReader
 from tacit.app.desk.feed import TraceFeed
@@ -26,20 +27,6 @@ from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats
-from tacit.recall.fuse.reciprocal import reciprocal_rank
-
-RANKED = 200
-"""Hits of each of the two rankings that a search fuses."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A memory found by words or by meaning: its places in the two rankings (1 = first), and their fused score."""
-
-    memory: Memory
-    score: float
-    by_words: int | None
-    by_meaning: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +60,7 @@ class Desk:
         self._review = review
         self._settle = settle
         self._changed = changed
+        self.search = MemorySearch(parts.store, parts.embedder)
         self.recalls = Recalls(parts.store, settle=settle)
         self.purging = Purging(parts, settle=settle, reread=reread, changed=changed)
         self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
@@ -99,26 +87,6 @@ class Desk:
     def count(self, where: MemoryFilter, *, scope: ScopeFilter | None) -> int:
         """How long the whole list is, from its beginning; `scope` None = everything."""
         return self._store.count_memories(replace(where, after=None), scope=scope or self._store.scopes())
-
-    def find(self, words: str, *, scope: ScopeFilter, limit: int) -> tuple[Found, ...]:
-        """Active memories by words and by meaning, best first; ties by id."""
-        identity = self._parts.embedder.identity
-        vector = self._parts.embedder.embed([words])[0]
-        with self._store.at_once():
-            search = self._store.search
-            lexical = search.lexical(words, scope=scope, limit=RANKED)
-            semantic = search.semantic(vector, identity=identity, scope=scope, limit=RANKED)
-            by_words = {hit.memory_id: place for place, hit in enumerate(lexical.hits, start=1)}
-            by_meaning = {hit.memory_id: place for place, hit in enumerate(semantic.hits, start=1)}
-            scores = dict(reciprocal_rank((lexical, semantic), {})[:limit])
-            memories = self._store.get(list(scores), scope=scope)
-        return tuple(
-            Found(
-                memory=one, score=round(scores[one.id], 6), by_words=by_words.get(one.id),
-                by_meaning=by_meaning.get(one.id),
-            )
-            for one in memories
-        )  # fmt: skip
 
     def relations(self, memory_id: str) -> tuple[tuple[Relation, ...], tuple[Memory, ...]]:
         """The relations of a memory, strongest first, and the memories at their other ends."""

@@ -73,7 +73,7 @@ def list_memories(
     """See the port."""
     if limit <= 0:
         return ()
-    table, tests, values = _asked(connection, where, scope)
+    table, tests, values = asked_rows(connection, where, scope)
     if where.begins is not None and where.statuses == ("quarantined",) and where.as_of_ms is None:
         table += " INDEXED BY memories_waiting"
     elif where == MemoryFilter() and _is_most(connection, values):
@@ -104,7 +104,7 @@ def _is_most(connection: sqlite3.Connection, values: Mapping[str, object]) -> bo
 
 def count_memories(connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter) -> int:
     """See the port."""
-    table, tests, values = _asked(connection, where, scope)
+    table, tests, values = asked_rows(connection, where, scope)
     row = connection.execute(f"SELECT count(*) FROM {table} WHERE {' AND '.join(tests)}", values).fetchone()
     return int(row[0])
 
@@ -142,7 +142,7 @@ def _column(name: str, *, past: bool) -> str:
     return f"json_extract(body, '$.{name}')" if past else name
 
 
-def _asked(
+def asked_rows(
     connection: sqlite3.Connection, where: MemoryFilter, scope: ScopeFilter
 ) -> tuple[str, list[str], dict[str, object]]:
     """Table, conditions and values of a list."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
-from tacit.backends.sqlite import documents, health, journal, memories, scopes, sessions, writing
+from tacit.backends.sqlite import documents, finding, health, journal, memories, scopes, sessions, writing
 from tacit.backends.sqlite.codec import encode
 from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, device_error, file_lock, suspicion
 from tacit.backends.sqlite.memories import MemoryReader
@@ -26,6 +27,7 @@ from tacit.backends.text import clean_text
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.model.changes import Change, Gone, Skip
+from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, Relation, RelationType
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -163,6 +165,14 @@ class SqliteStore:
         """See the port."""
         with self._database.read() as connection:
             return memories.list_memories(connection, where, scope=scope, limit=limit, offset=offset)
+
+    def find_memories(
+        self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
+    ) -> tuple[Hit, ...]:
+        """See the port."""
+        asked = replace(where, text=None, after=None)
+        with self._database.read() as connection:
+            return finding.find_memories(connection, clean_text(text), asked, scope=scope, limit=limit)
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """See the port."""

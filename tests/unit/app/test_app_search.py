@@ -1,0 +1,136 @@
+"""One search behind the API (page and command line) and MCP: word order, slips and questions find the memory that is meant."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from shared_data import shared_data
+from tacit.api.routes import build_routes
+from tacit.app.asking.agents import Caller
+from tacit.app.wiring import open_engine
+from tacit.mcp.tools import call
+from tacit.model.changes import Add
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL
+from tacit.providers.embedding import FakeEmbedder
+from tacit.reading.words.stems import content_words
+
+pytestmark = pytest.mark.timeout(300)
+SEARCHES = 100
+LEAST = 95
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+SERVICES = "billing checkout warehouse mailer catalog gateway ledger scheduler importer dashboard".split()
+PARTS = "port queue cache schema retry timeout certificate bucket webhook migration".split()
+RULES = (
+    "The {service} {part} is {value}.",
+    "Never restart the {service} while its {part} is locked by job {value}.",
+    "We decided that the {service} owns its {part}; ticket {value} has the reasons.",
+    "When the {part} of the {service} fails, run `make fix-{value}` and look at the log.",
+)
+
+
+def generated(seed: int) -> list[str]:
+    chance = random.Random(seed)
+    pairs = [(service, part, rule) for service in SERVICES for part in PARTS for rule in RULES]
+    return [
+        rule.format(service=service, part=part, value=chance.randrange(1000, 9999))
+        for service, part, rule in pairs
+    ]
+
+
+def misspelled(word: str, chance: random.Random) -> str:
+    at = chance.randrange(1, len(word) - 1)
+    return chance.choice((
+        word[:at] + word[at + 1 :],
+        word[:at] + word[at] + word[at:],
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+        word[:at] + chance.choice(LETTERS) + word[at + 1 :],
+    ))  # fmt: skip
+
+
+def asked(content: str, how: str, chance: random.Random) -> str:
+    """Words of a statement as somebody would search for it."""
+    words = [word for word in content_words(content) if len(word) > 2]
+    some = chance.sample(words, min(len(words), 5))
+    if how == "slips":
+        long = [place for place, word in enumerate(some) if len(word) > 5 and word.isalpha()]
+        for place in chance.sample(long, min(1, len(long))):
+            some[place] = misspelled(some[place], chance)
+    if how == "question":
+        return f"what do we know about the {' '.join(some[:2])} and how is it {' '.join(some[2:])}?"
+    return " ".join(some)
+
+
+def statement(number: int, content: str) -> Memory:
+    return Memory(
+        id=f"mem_{number:010d}", kind="fact", content=content, scope=UNIVERSAL,
+        provenance=Provenance(tier=TrustTier.USER), validity=Validity(valid_from_ms=1),
+        created_at_ms=1 + number, updated_at_ms=1 + number,
+    )  # fmt: skip
+
+
+def top_by_api(engine, words: str) -> list[str]:
+    with TestClient(Starlette(routes=build_routes(engine)), base_url="http://tacit") as client:
+        page = client.get("/v1/memories", params={"text": words, "limit": 10}).json()
+        searched = client.get("/v1/search", params={"text": words, "limit": 10}).json()
+    names = [one["id"] for one in page["memories"]]
+    assert names == [hit["memory"]["id"] for hit in searched["hits"]]
+    return names
+
+
+def top_by_mcp(engine, tool: str, **given: object) -> list[str]:
+    answer = call(engine, Caller(cwd="", client="test"), tool, given)
+    return re.findall(r"mem_\w+", answer)[:10]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["order", "slips", "question"])
+def test_the_memory_that_is_meant_is_among_the_first_ten(tmp_path, how):
+    contents = generated(7)
+    engine = open_engine(tmp_path / "home", embedder=FakeEmbedder())
+    try:
+        engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
+        chance = random.Random(how)
+        hits = {"api": 0, "mcp": 0}
+        for _ in range(SEARCHES):
+            number = chance.randrange(len(contents))
+            words = asked(contents[number], how, chance)
+            name = f"mem_{number:010d}"
+            found = top_by_api(engine, words)
+            hits["api"] += name in found
+            hits["mcp"] += name in top_by_mcp(engine, "memory_list", text=words, limit=10, max_tokens=4000)
+            assert top_by_api(engine, words) == found  # the same question, the same answer
+        assert min(hits.values()) >= LEAST, hits
+    finally:
+        engine.close()
+
+
+@pytest.mark.slow
+@pytest.mark.shared_data
+@pytest.mark.parametrize("how", ["order", "slips", "question"])
+def test_real_memories_are_found_among_those_of_seven_projects(tmp_path_factory, how):
+    folder = shared_data("inject")
+    contents = [
+        json.loads(line)["content"]
+        for path in sorted(folder.glob("*/memories.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
+    engine = open_engine(tmp_path_factory.mktemp("home"), embedder=FakeEmbedder())
+    try:
+        engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
+        chance = random.Random(how)
+        hits = 0
+        for _ in range(SEARCHES):
+            number = chance.randrange(len(contents))
+            words = asked(contents[number], how, chance)
+            hits += f"mem_{number:010d}" in top_by_api(engine, words)
+        assert hits >= LEAST, hits
+    finally:
+        engine.close()
