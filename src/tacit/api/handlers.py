@@ -65,6 +65,9 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:  # n
         budget_tokens=request.budget_tokens,
         as_of_ms=request.as_of_ms,
         store_trace=request.store_trace,
+        given=request.given,
+        session=request.session.key if request.session is not None else None,
+        held=request.held,
         **trial,
     )
     body = recalled_json(recalled)

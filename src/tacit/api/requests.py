@@ -16,6 +16,7 @@ from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, Trust
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
+from tacit.model.trace import AskedWith
 
 MAX_CONTENT_CHARS = 1_000_000
 MOST_MS = 2**53 - 1
@@ -115,10 +116,21 @@ class Remember(Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
+Some = Annotated[tuple[Annotated[str, Field(max_length=20_000)], ...], Field(max_length=200)]
+SITUATION = (
+    "previous", "prompts", "tools", "files", "tool", "command", "paths", "written", "finished", "error", "turn",
+)  # fmt: skip
+"""Fields of a recall that say in which situation it is asked."""
+
+
 class Recall(Request):
     """Ask the memory."""
 
-    text: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the words to ask with")
+    text: str = Field(
+        default="",
+        max_length=MAX_CONTENT_CHARS,
+        description="the words to ask with; `action` and `failure` need a tool, command or file instead",
+    )
     cwd: Folder = Field(default="", description="working folder: decides what may be seen")
     surface: AskedSurface = Field(default="on_demand", description="answer as this surface would")
     budget_tokens: int | None = Field(default=None, ge=0, le=20_000, description="most tokens of the block")
@@ -128,14 +140,52 @@ class Recall(Request):
         default=None, ge=0.0, le=1.0, description="least relevance handed over, instead of the setting"
     )
     preset: str | None = Field(default=None, max_length=40, description="answer as this preset would")
+    previous: str = Field(
+        default="",
+        max_length=MAX_CONTENT_CHARS,
+        description="end of the agent's last message, which a short prompt may accept",
+    )
+    prompts: Some = Field(default=(), description="the prompts before, newest last")
+    tools: Some = Field(default=(), description="recent tool steps, newest last")
+    files: Some = Field(default=(), description="files at hand, relative to the project")
+    tool: str = Field(
+        default="", max_length=200, description="`action` and `failure`: the tool that is called"
+    )
+    command: str = Field(default="", max_length=20_000, description="the command it runs")
+    paths: Some = Field(default=(), description="the files it touches")
+    written: str = Field(default="", max_length=MAX_CONTENT_CHARS, description="the text it writes")
+    finished: bool = Field(
+        default=False, description="`action`: the call has run; what follows it is asked for"
+    )
+    error: str = Field(
+        default="", max_length=MAX_CONTENT_CHARS, description="`failure`: what the call failed with"
+    )
+    turn: int = Field(default=0, ge=0, le=1_000_000, description="turn of the session")
+    session: SessionName | None = Field(
+        default=None, description="the session it is asked for; its situation is taken where none is given"
+    )
+    held: Some = Field(default=(), description="ids of memories that the context holds already")
     replay_at: tuple[Annotated[float, Field(ge=0.0, le=1.0)], ...] = Field(
         default=(), max_length=20, description="also decide the answer again at these thresholds"
     )
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        called = self.surface in ("action", "failure") and bool(self.command or self.paths or self.tool)
+        if not (self.text or called or (self.surface == "failure" and self.error)):
+            raise ValueError("text; or for action and failure a tool, command, paths or error")
+        return self
 
     @property
     def wanted_surface(self) -> Surface:
         """The surface."""
         return Surface(self.surface)
+
+    @property
+    def given(self) -> AskedWith | None:
+        """The situation; None where nothing of it is said."""
+        said = {name: getattr(self, name) for name in SITUATION}
+        return AskedWith(**said) if any(said.values()) else None
 
 
 class AtFolder(Request):

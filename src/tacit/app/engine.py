@@ -11,9 +11,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tacit.app.asking.again import SURFACES, signal_and_state
 from tacit.app.asking.agents import Agents
 from tacit.app.asking.answers import Answer
 from tacit.app.care.later import LaterWriting, MadeOf
@@ -24,7 +26,7 @@ from tacit.app.prerender import StartBlocks
 from tacit.app.projects import Projects
 from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
-from tacit.app.signals import SignalHandler
+from tacit.app.signals import SignalHandler, query_of
 from tacit.app.stats import InjectionStats, stats_of, status_of
 from tacit.app.values import Delivery, EngineStatus, Recalled
 from tacit.config.home import Home
@@ -40,13 +42,14 @@ from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import Signal
 from tacit.model.situation import Situation
-from tacit.model.trace import Trace
+from tacit.model.trace import AskedWith, Trace
 from tacit.model.trigger import Trigger
 from tacit.ports.host import Host, HostCapabilities, ReplayingHost
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
 from tacit.recall.measure import token_matches_of
+from tacit.recall.outcome import Outcome
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import budget_for
 from tacit.recall.render import rendering
@@ -188,6 +191,7 @@ class Engine:
     def recall(
         self, text: str, *, cwd: str = "", surface: Surface = Surface.ON_DEMAND, budget_tokens: int | None = None,
         as_of_ms: int | None = None, store_trace: bool = True, adjust: Callable[[Settings], Settings] | None = None,
+        given: AskedWith | None = None, session: SessionKey | None = None, held: Sequence[str] = (),
     ) -> Recalled:  # fmt: skip
         """Answer a question, as any surface would.
 
@@ -199,40 +203,89 @@ class Engine:
             as_of_ms: answer with what was known and held at that moment.
             store_trace: keep the trace for `why`.
             adjust: changes the settings for this question alone.
+            given: the situation that a prompt, call, failure or task is asked in.
+            session: the session that it is asked for; where nothing is given, its situation is taken.
+            held: ids of memories that the context holds already.
         """
         log = StageLog()
         settings = self._settings_at(cwd)
         settings = adjust(settings) if adjust else settings
         log.note("signal", notes=(surface.value,))
-        situation = self._pipeline.read(text) if text.strip() else Situation()
-        budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
-        query = Query(
-            surface=surface,
-            text=text[:4000],
-            raw_text=text[:4000],
-            situation=situation,
-            scope=self.visible(cwd),
-            at_ms=as_of_ms if as_of_ms is not None else self._parts.clock.now_ms(),
-            budget_tokens=budget,
-            entities=find_entities(text[:4000]),
-            by_user=True,
-        )
-        clean = self._parts.redactor.cleaner(settings)
+        at_ms = as_of_ms if as_of_ms is not None else self._parts.clock.now_ms()
         project = self._projects.of(cwd) if cwd else None
+        known = set(held)
+        if surface in SURFACES:
+            given = given or self._situation_of(session) or AskedWith()
+            asked = self._asked_again(text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms,
+                                      settings=settings)  # fmt: skip
+            query, notes = asked.kept, asked.notes
+            if budget_tokens is not None:
+                query = replace(query, budget_tokens=budget_tokens)
+        else:
+            query = self._question(
+                text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
+            )
+            notes = query.situation.why
+        clean = self._parts.redactor.cleaner(settings)
         context = Context(
             preset=settings.preset,
             root=project.root if project else "",
             render=rendering(self._parts.kinds, clean, settings.recall.render),
-            notes=situation.why,
+            notes=notes,
+            in_context=lambda memory: "in context already" if memory.id in known else "",
             log=log,
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
         delivered, trace = pipeline.run(query, settings=settings.recall, context=context, trace_id=trace_id)
+        if surface in SURFACES and given is not None:
+            trace = replace(trace, asked=replace(given, text=text[:4000]))
         if store_trace and not settings.privacy.incognito:
             self._store.save_trace(stored := clean_trace(trace, clean, where=project.id if project else ""))
             self._sessions.feed.publish([stored])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=trace)
+
+    def _situation_of(self, session: SessionKey | None) -> AskedWith | None:
+        """Where a session stands, as its next prompt would find it; None where there is none of this name."""
+        state = self._sessions.load(session) if session else None
+        if state is None:
+            return None
+        return AskedWith(
+            previous=state.last_message_end, prompts=state.recent_prompts, tools=state.recent_tools,
+            files=state.recent_files, turn=state.turn + 1,
+        )  # fmt: skip
+
+    def _asked_again(
+        self, text: str, given: AskedWith, *, surface: Surface, session: SessionKey | None, cwd: str, at_ms: int,
+        settings: Settings,
+    ) -> Outcome[Query]:  # fmt: skip
+        """The query that a signal in this situation would ask."""
+        given = replace(given, text=text or given.text)
+        signal, state = signal_and_state(surface, given, session=session, cwd=cwd, at_ms=at_ms)
+        project = self._projects.of(cwd) if cwd else None
+        files = self._projects.relative(given.paths, project, cwd)
+        return query_of(
+            signal, state, surface=surface, settings=settings, project=project, files=files,
+            projects=self._projects, at_ms=at_ms, read=self._pipeline.read,
+        )  # fmt: skip
+
+    def _question(
+        self, text: str, *, surface: Surface, cwd: str, at_ms: int, settings: Settings, budget_tokens: int | None
+    ) -> Query:  # fmt: skip
+        """A question by hand, or what a start asks for."""
+        situation = self._pipeline.read(text) if text.strip() else Situation()
+        budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
+        return Query(
+            surface=surface,
+            text=text[:4000],
+            raw_text=text[:4000],
+            situation=situation,
+            scope=self.visible(cwd),
+            at_ms=at_ms,
+            budget_tokens=budget,
+            entities=find_entities(text[:4000]),
+            by_user=True,
+        )
 
     def context(self, cwd: str) -> Block:
         """The start pack that a session in `cwd` would get now."""

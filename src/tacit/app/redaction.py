@@ -15,13 +15,14 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
+from tacit.app.asking.again import ERROR_CHARS, WRITTEN_CHARS
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import PrivacySettings, Settings
 from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
 from tacit.model.session import PendingFailure, SessionState
 from tacit.model.situation import Situation
-from tacit.model.trace import StageRecord, Trace
+from tacit.model.trace import AskedWith, StageRecord, Trace
 from tacit.safety.lost_words import NOTHING_LOST, LostWords, is_opaque, lost_words
 from tacit.safety.redact import Finding, Redaction, Redactor, Redacts
 from tacit.session.transitions import MESSAGE_END_CHARS, PROMPT_CHARS
@@ -178,6 +179,7 @@ def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = (), where: 
         trace,
         text=text[:TRACED_CHARS],
         project_id=where or trace.project_id,
+        asked=_clean_asked(trace.asked, clean) if trace.asked else None,
         situation=clean_situation(trace.situation, clean, lost=lost),
         stages=tuple(_clean_stage(stage, clean, lost) for stage in trace.stages),
         candidates=tuple(
@@ -186,6 +188,21 @@ def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = (), where: 
         ),
         silence=clean(trace.silence),
         block="\n".join(clean(line) for line in trace.block.split("\n")),
+    )
+
+
+def _clean_asked(asked: AskedWith, clean: Clean) -> AskedWith:
+    return replace(
+        asked,
+        text=clean(_cut_end(asked.text, READ_CHARS)),
+        previous=clean(_cut_start(asked.previous, MESSAGE_END_CHARS)),
+        prompts=tuple(clean(_cut_end(one, PROMPT_CHARS)) for one in asked.prompts),
+        tools=tuple(clean(_cut_end(one, STEP_CHARS)) for one in asked.tools),
+        files=_all(asked.files, clean),
+        command=clean(asked.command),
+        paths=_all(asked.paths, clean),
+        written=clean(_cut_end(asked.written, WRITTEN_CHARS)),
+        error=clean(_cut_start(asked.error, ERROR_CHARS)),
     )
 
 

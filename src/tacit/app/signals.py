@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from tacit.app.asking.again import asked_with
 from tacit.app.extras import (
     announced,
     as_said,
@@ -54,7 +55,7 @@ from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Store
 from tacit.reading.errors import error_signature
 from tacit.recall.outcome import Outcome, Silence
 from tacit.recall.pipeline import Context, RecallPipeline
-from tacit.recall.query import build_query
+from tacit.recall.query import ReadSituation, build_query
 from tacit.recall.refresh import LowInformation, RefreshBlock
 from tacit.recall.render import rendering
 from tacit.recall.signal import surface_for
@@ -349,6 +350,7 @@ class SignalHandler:
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
         )
+        trace = replace(trace, asked=asked_with(signal, state))
         chosen = [item.candidate.memory for item in delivered.pack.items]
         refused = blocking.refusing(delivered.block, chosen, signal, state, may_refuse=may_refuse)
         state = ledger.record(
@@ -378,26 +380,10 @@ class SignalHandler:
         files: tuple[str, ...],
     ) -> Outcome[Query]:
         """What the signal asks of the memory, within its budget, and notes on how it was read."""
-        scope = self._projects.visible(
-            project,
-            paths=(*state.recent_files, *files),
-            agent=state.agent,
-            session=str(state.key),
-            share_preferences=settings.project.share_preferences,
-            links=settings.project.link,
-        )
-        asked = build_query(
-            signal,
-            surface=surface,
-            state=state,
-            scope=scope,
-            budgets=settings.recall.budgets,
-            at_ms=self._clock.now_ms(),
-            files=files,
-            read=self._pipeline.read,
-        )
-        said = as_said(asked.kept, settings.recall)
-        return replace(asked, kept=within_budget(said, signal, state, settings.recall))
+        return query_of(
+            signal, state, surface=surface, settings=settings, project=project, files=files,
+            projects=self._projects, at_ms=self._clock.now_ms(), read=self._pipeline.read,
+        )  # fmt: skip
 
     def _refresh(
         self,
@@ -509,6 +495,41 @@ def _told(
     if not isinstance(signal, SessionStarted):
         return state
     return answered(state, before, surface=surface, at_ms=query.at_ms)
+
+
+def query_of(
+    signal: Signal,
+    state: SessionState,
+    *,
+    surface: Surface,
+    settings: Settings,
+    project: ProjectRecord | None,
+    files: tuple[str, ...],
+    projects: Projects,
+    at_ms: int,
+    read: ReadSituation,
+) -> Outcome[Query]:
+    """What a signal asks of the memory, within its budget, and notes on how it was read."""
+    scope = projects.visible(
+        project,
+        paths=(*state.recent_files, *files),
+        agent=state.agent,
+        session=str(state.key) if state.key.session_id else "",
+        share_preferences=settings.project.share_preferences,
+        links=settings.project.link,
+    )
+    asked = build_query(
+        signal,
+        surface=surface,
+        state=state,
+        scope=scope,
+        budgets=settings.recall.budgets,
+        at_ms=at_ms,
+        files=files,
+        read=read,
+    )
+    said = as_said(asked.kept, settings.recall)
+    return replace(asked, kept=within_budget(said, signal, state, settings.recall))
 
 
 def _silent() -> Delivery:

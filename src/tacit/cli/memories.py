@@ -123,11 +123,25 @@ def when_of(memory: dict[str, Any]) -> str:
 
 
 def recall(
-    text: Annotated[list[str], typer.Argument(help="What to look for.")],
+    text: Annotated[list[str] | None, typer.Argument(help="What to look for.", show_default=False)] = None,
     surface: Annotated[
         str, typer.Option(help="Answer as this surface would: on_demand, prompt, start, ...")
     ] = "on_demand",
     budget: Annotated[int, typer.Option(min=0, help="Most tokens; 0 = the surface's own.")] = 0,
+    previous: Annotated[
+        str, typer.Option(help="With --surface prompt: the end of the agent's last message.")
+    ] = "",
+    tool: Annotated[
+        str, typer.Option(help="With --surface action or failure: the tool that is called.")
+    ] = "",
+    command: Annotated[str, typer.Option(help="The command it runs.")] = "",
+    path: Annotated[
+        list[str] | None, typer.Option("--path", help="A file it touches; may be repeated.")
+    ] = None,
+    error: Annotated[str, typer.Option(help="With --surface failure: what the call failed with.")] = "",
+    session: Annotated[
+        str, typer.Option(help="Ask as in this session, HOST/ID: its last message, prompts and files.")
+    ] = "",
     as_of: AsOf = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
@@ -136,11 +150,20 @@ def recall(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_rows, shortened
 
-    wanted = " ".join(text).strip()
-    if not wanted:
+    wanted = " ".join(text or []).strip()
+    if not (wanted or command or path or tool or error):
         raise typer.BadParameter("Say what to look for.")
+    host, _, session_id = session.partition("/")
+    if session and not session_id:
+        raise typer.BadParameter("Name the session as HOST/ID; `tacit why` shows them.")
     asked = given(
         text=wanted,
+        previous=previous,
+        tool=tool,
+        command=command,
+        paths=path,
+        error=error,
+        session={"host": host, "session_id": session_id} if session else None,
         cwd=str(cwd.absolute()),
         surface=surface,
         budget_tokens=budget or None,

@@ -69,6 +69,35 @@ class TracedCandidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedWith:
+    """What a recall was asked with besides its surface: enough to ask the same again.
+
+    Attributes:
+        text: the words of the prompt or task.
+        previous: end of the agent's message before, which a short answer may accept.
+        prompts: the prompts before, newest last.
+        tools, files: recent steps and files of the session.
+        tool, command, paths, written: of the tool call that is about to run or ran.
+        finished: the call has run.
+        error: what the call failed with.
+        turn: of the session, from 1; 0 = none.
+    """
+
+    text: str = ""
+    previous: str = ""
+    prompts: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    tool: str = ""
+    command: str = ""
+    paths: tuple[str, ...] = ()
+    written: str = ""
+    finished: bool = False
+    error: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """One recall from signal to delivery.
 
@@ -92,6 +121,7 @@ class Trace:
         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
         project_id: where it was asked; empty = in no project, or stored before this was kept.
         cause: why nothing was injected, of a closed set; None = something was, or stored before this was kept.
+        asked: what it was asked with, redacted; None = nothing but `text`, or stored before this was kept.
     """
 
     id: str
@@ -114,3 +144,4 @@ class Trace:
     took_ms: float = 0.0
     project_id: str = ""
     cause: SilenceCause | None = None
+    asked: AskedWith | None = None

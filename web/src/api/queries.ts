@@ -3,6 +3,7 @@ import { infiniteQueryOptions, keepPreviousData, type InfiniteData, queryOptions
 import { api, body } from "./client";
 import { queryClient } from "./queryClient";
 import { onTakenBack } from "../ui/said";
+import type { paths } from "./schema";
 import type { Job, Memory, Status, Surface } from "./types";
 
 const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? undefined;
@@ -79,8 +80,8 @@ export function askAhead(sinceMs: number, bucket: "hour" | "day"): void {
   void queryClient.prefetchInfiniteQuery(tracesOptions({}, LATEST));
 }
 
-export const useTrace = (id: string) =>
-  useQuery({ queryKey: ["trace", id], queryFn: () => body(api.GET("/v1/traces/{id}", { params: { path: { id } } })), staleTime: Infinity });
+export const useTrace = (id: string, enabled = true) =>
+  useQuery({ enabled, queryKey: ["trace", id], queryFn: () => body(api.GET("/v1/traces/{id}", { params: { path: { id } } })), staleTime: Infinity });
 
 export const useReplay = (id: string, threshold: number, enabled: boolean) =>
   useQuery({
@@ -104,10 +105,25 @@ export interface Question {
   cwd: string;
   surface: Exclude<Surface, "host">;
   preset: string | null;
+  previous?: string;
+  prompts?: readonly string[];
+  tools?: readonly string[];
+  files?: readonly string[];
+  tool?: string;
+  command?: string;
+  paths?: readonly string[];
+  written?: string;
+  finished?: boolean;
+  error?: string;
+  turn?: number;
+  session?: { host: string; session_id: string } | null;
+  held?: readonly string[];
 }
 
+type RecallBody = NonNullable<paths["/v1/recall"]["post"]["requestBody"]>["content"]["application/json"];
+
 const recall = (asked: Question, more: { replay_at?: number[] } = {}) =>
-  body(api.POST("/v1/recall", { body: { ...asked, ...more, store_trace: false } }));
+  body(api.POST("/v1/recall", { body: { ...asked, ...more, store_trace: false } as RecallBody }));
 
 export const useRecall = () => useMutation({ mutationFn: (asked: Question) => recall(asked), meta: { quiet: true } });
 
@@ -129,6 +145,7 @@ export interface MemoryFilter {
   status?: (Status | "all")[];
   scope?: string[];
   as_of_ms?: number;
+  /** Left out = newest first, or with words the best match first. */
   order?: "created" | "updated" | "importance" | "used";
 }
 

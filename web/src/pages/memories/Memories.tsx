@@ -2,7 +2,7 @@ import "./memories.css";
 import { ActionIcon, Button, MultiSelect, Popover, Select, TextInput, Tooltip } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconArrowBackUp, IconCalendarTime, IconPlus, IconSearch } from "@tabler/icons-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
 import { useProjects, type MemoryFilter } from "../../api/queries";
 import type { Status } from "../../api/types";
@@ -23,6 +23,7 @@ const STATES: { value: Status | "all"; label: string }[] = [
   { value: "all", label: "every state" },
 ];
 const ORDERS = [
+  { value: "best", label: "best match first" },
   { value: "created", label: "newest first" },
   { value: "updated", label: "changed last" },
   { value: "importance", label: "most important" },
@@ -41,11 +42,12 @@ export function Component() {
   const kinds = params.getAll("kind");
   const scope = params.get("scope");
   const status = (params.get("status") ?? "active") as Status | "all";
-  const order = (params.get("order") ?? "created") as NonNullable<MemoryFilter["order"]>;
+  const searching = words.trim() !== "";
+  const order = params.get("order") ?? (searching ? "best" : "created");
   const sensitivity = params.get("sensitivity") as Sensitivity | null;
   const asOf = params.get("as_of");
   const filter: MemoryFilter = {
-    order,
+    ...(order !== "best" && (order !== "created" || searching) && { order: order as NonNullable<MemoryFilter["order"]> }),
     status: [status],
     ...(words.trim() !== "" && { text: words.trim() }),
     ...(kinds.length > 0 && { kind: kinds }),
@@ -54,6 +56,7 @@ export function Component() {
     ...(asOf !== null && { as_of_ms: Number(asOf) }),
   };
 
+  useEffect(() => put("text", searching ? [words.trim()] : []), [words]); // eslint-disable-line react-hooks/exhaustive-deps
   const put = (name: string, values: string[]) =>
     setParams(
       (now) => {
@@ -80,7 +83,7 @@ export function Component() {
         </Button>
       </Head>
       <div className="filters" role="search">
-        <TextInput data-search aria-label="Search memories" placeholder="Search: words of a memory" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
+        <TextInput data-search aria-label="Search memories" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
         <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={KINDS.map((kind) => ({ value: kind, label: wordsOf(kind) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={170} />
         <Select
           aria-label="Scope"
@@ -93,7 +96,7 @@ export function Component() {
         />
         <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value === null ? [] : [value])} w={150} allowDeselect={false} />
         <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value === null ? [] : [value])} w={160} />
-        <Select aria-label="Order" data={ORDERS} value={order} onChange={(value) => put("order", value === null ? [] : [value])} w={150} allowDeselect={false} />
+        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => put("order", value === null ? [] : [value])} w={150} allowDeselect={false} />
         <AsOf value={asOf} set={(value) => put("as_of", value === null ? [] : [value])} />
       </div>
       <MemoryList filter={filter} chosen={id} open={open} filtered={words !== "" || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />

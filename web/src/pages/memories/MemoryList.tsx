@@ -11,6 +11,8 @@ import { State } from "../../ui/State";
 import { dateOf, plural, scopeOf } from "../../ui/words";
 
 const ROW_PX = 38;
+/** What the date column shows: the time that the list is ordered by. */
+const DATED: Record<string, string> = { created: "stored", updated: "changed", importance: "stored", used: "stored" };
 const OVERSCAN = 12;
 const AHEAD = PAGE_ROWS / 2; // rows beyond those drawn that are asked for, so that they are there when they come
 
@@ -91,7 +93,7 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
         <span>scope</span>
         <span>importance</span>
         <span>used</span>
-        <span>since</span>
+        <span>{DATED[filter.order ?? "created"]}</span>
       </div>
       <div className="memory-box" ref={box} tabIndex={-1}>
         <ul style={{ height: rows.getTotalSize() }} aria-busy={total === undefined} aria-label={total === undefined ? "Loading" : `${total} memories`}>
@@ -104,7 +106,7 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
                     <i />
                   </span>
                 ) : (
-                  <Row memory={memory} index={item.index} chosen={memory.id === chosen} reachable={item.index === at} setAt={setAt} onKey={onKey} open={open} />
+                  <Row memory={memory} dateMs={filter.order === "updated" ? memory.updated_at_ms : memory.created_at_ms} index={item.index} chosen={memory.id === chosen} reachable={item.index === at} setAt={setAt} onKey={onKey} open={open} />
                 )}
               </li>
             );
@@ -117,6 +119,7 @@ export function MemoryList({ filter, filtered, chosen, open: openNow }: Props) {
 
 interface RowProps {
   memory: Memory;
+  dateMs: number;
   index: number;
   chosen: boolean;
   reachable: boolean;
@@ -126,7 +129,7 @@ interface RowProps {
 }
 
 /** One line. It is drawn anew only when it is another one: the list moves under the wheel. */
-const Row = memo(function Row({ memory, index, chosen, reachable, setAt, onKey, open }: RowProps) {
+const Row = memo(function Row({ memory, dateMs, index, chosen, reachable, setAt, onKey, open }: RowProps) {
   return (
     <button
       type="button"
@@ -149,7 +152,7 @@ const Row = memo(function Row({ memory, index, chosen, reachable, setAt, onKey, 
         <i style={{ width: `${memory.importance * 100}%` }} />
       </span>
       <span className="num faint">{memory.use_count > 0 ? memory.use_count : "·"}</span>
-      <time className="num faint">{dateOf(memory.validity.valid_from_ms)}</time>
+      <time className="num faint">{dateOf(dateMs)}</time>
     </button>
   );
 });

@@ -22,7 +22,7 @@ export function Component() {
                 Others of this session
               </Button>
             )}
-            <Button variant="default" component={Link} to={`/playground?text=${encodeURIComponent(trace.text)}`}>
+            <Button variant="default" component={Link} to={`/playground?trace=${encodeURIComponent(trace.id)}`}>
               Try in the playground
             </Button>
           </Head>
