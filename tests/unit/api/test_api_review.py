@@ -9,9 +9,10 @@ from starlette.testclient import TestClient
 from tacit.api.routes import build_routes
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, Relation, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, Relation, Speaker, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope
 from tacit.providers.embedding import FakeEmbedder
+from user_voice import spoken_by
 
 pytestmark = pytest.mark.timeout(60)
 WAITING = 900
@@ -43,7 +44,9 @@ def engine(tmp_path):
 
 @pytest.fixture
 def client(engine):
-    with TestClient(Starlette(routes=build_routes(engine)), base_url="http://tacit") as made:
+    with TestClient(
+        spoken_by(Speaker.USER, Starlette(routes=build_routes(engine))), base_url="http://tacit"
+    ) as made:
         yield made
 
 

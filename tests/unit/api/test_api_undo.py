@@ -11,9 +11,10 @@ from starlette.testclient import TestClient
 from tacit.api.routes import build_routes
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, Speaker, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.embedding import FakeEmbedder
+from user_voice import spoken_by
 
 pytestmark = pytest.mark.timeout(180)
 ROUNDS = 100
@@ -28,7 +29,9 @@ def engine(tmp_path):
 
 @pytest.fixture
 def client(engine):
-    with TestClient(Starlette(routes=build_routes(engine)), base_url="http://tacit") as made:
+    with TestClient(
+        spoken_by(Speaker.USER, Starlette(routes=build_routes(engine))), base_url="http://tacit"
+    ) as made:
         yield made
 
 
@@ -145,7 +148,7 @@ def test_of_a_change_on_many_memories_one_can_be_taken_back(client, engine):
     ids = []
     for number in range(3):
         (change,) = engine.remember(
-            f"Team {number} deploys from region {number * 31}.", kind="fact", tier=TrustTier.IMPORT
+            f"Team {number} deploys from region {number * 31}.", kind="fact", speaker=Speaker.AGENT
         )
         ids.append(change.memory.id)
     done = client.post("/v1/review", json={"action": "accept", "ids": ids}).json()

@@ -11,8 +11,9 @@ from starlette.testclient import TestClient
 
 from tacit.api.routes import build_routes
 from tacit.app.wiring import open_engine
-from tacit.model.memory import TrustTier
+from tacit.model.memory import Speaker
 from tacit.providers.clock import FakeClock
+from user_voice import spoken_by
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
 TRACES = 200
@@ -62,7 +63,7 @@ def engine(tmp_path):
     folder = tmp_path / "shop"
     folder.mkdir()
     for content, when in RULES:
-        made.remember(content, when=when, cwd=str(folder), tier=TrustTier.USER)
+        made.remember(content, when=when, cwd=str(folder))
     made.cwd = str(folder)
     yield made
     made.close()
@@ -70,7 +71,9 @@ def engine(tmp_path):
 
 @pytest.fixture
 def client(engine):
-    with TestClient(Starlette(routes=build_routes(engine)), base_url="http://tacit") as made:
+    with TestClient(
+        spoken_by(Speaker.USER, Starlette(routes=build_routes(engine))), base_url="http://tacit"
+    ) as made:
         yield made
 
 

@@ -191,12 +191,19 @@ def test_a_day_in_the_past_shows_what_held_then(tacit):
 
 
 def imported(tacit, words, source):
-    from tacit.model.memory import TrustTier
+    """A statement as an import of another tool's memory leaves it."""
+    from tacit.model.changes import Add
+    from tacit.model.ids import content_hash
+    from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+    from tacit.model.scope import UNIVERSAL
 
-    (change,) = tacit.daemon.engine.remember(
-        words, cwd=str(tacit.project), tier=TrustTier.IMPORT, source=source, kind="fact"
-    )
-    return change.memory.id
+    made = Memory(
+        id=f"mem_{content_hash(words)}", kind="fact", content=words, scope=UNIVERSAL, status="quarantined",
+        provenance=Provenance(tier=TrustTier.IMPORT, source=source), validity=Validity(valid_from_ms=1),
+        created_at_ms=1, updated_at_ms=1,
+    )  # fmt: skip
+    tacit.daemon.engine._parts.store.apply([Add(memory=made)])
+    return made.id
 
 
 @pytest.fixture
