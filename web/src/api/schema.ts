@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find active memories by words and by meaning, best first. */
+        /** Find memories by words, in any order and with slips, and by meaning, best first. */
         get: operations["get_search"];
         put?: never;
         post?: never;
@@ -1019,6 +1019,82 @@ export interface components {
             agents: components["schemas"]["AgentSettings"][];
         };
         /**
+         * AskedWith
+         * @description What a recall was asked with besides its surface: enough to ask the same again.
+         *
+         *     Attributes:
+         *         text: the words of the prompt or task.
+         *         previous: end of the agent's message before, which a short answer may accept.
+         *         prompts: the prompts before, newest last.
+         *         tools, files: recent steps and files of the session.
+         *         tool, command, paths, written: of the tool call that is about to run or ran.
+         *         finished: the call has run.
+         *         error: what the call failed with.
+         *         turn: of the session, from 1; 0 = none.
+         */
+        AskedWith: {
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            /**
+             * Previous
+             * @default
+             */
+            previous: string;
+            /**
+             * Prompts
+             * @default []
+             */
+            prompts: string[];
+            /**
+             * Tools
+             * @default []
+             */
+            tools: string[];
+            /**
+             * Files
+             * @default []
+             */
+            files: string[];
+            /**
+             * Tool
+             * @default
+             */
+            tool: string;
+            /**
+             * Command
+             * @default
+             */
+            command: string;
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /**
+             * Written
+             * @default
+             */
+            written: string;
+            /**
+             * Finished
+             * @default false
+             */
+            finished: boolean;
+            /**
+             * Error
+             * @default
+             */
+            error: string;
+            /**
+             * Turn
+             * @default 0
+             */
+            turn: number;
+        };
+        /**
          * AtFolder
          * @description A working folder.
          */
@@ -1099,6 +1175,18 @@ export interface components {
              * @enum {string}
              */
             name: "check" | "reindex";
+        };
+        /**
+         * BeginRescan
+         * @description Take secrets out of everything stored, by the rules that hold now.
+         */
+        BeginRescan: {
+            /**
+             * Dry Run
+             * @description only count what would change
+             * @default false
+             */
+            dry_run?: boolean;
         };
         /**
          * Block
@@ -2808,9 +2896,10 @@ export interface components {
         Recall: {
             /**
              * Text
-             * @description the words to ask with
+             * @description the words to ask with; `action` and `failure` need a tool, command or file instead
+             * @default
              */
-            text: string;
+            text?: string;
             /**
              * Cwd
              * @description working folder: decides what may be seen
@@ -2854,6 +2943,83 @@ export interface components {
              * @default null
              */
             preset?: string | null;
+            /**
+             * Previous
+             * @description end of the agent's last message, which a short prompt may accept
+             * @default
+             */
+            previous?: string;
+            /**
+             * Prompts
+             * @description the prompts before, newest last
+             * @default []
+             */
+            prompts?: string[];
+            /**
+             * Tools
+             * @description recent tool steps, newest last
+             * @default []
+             */
+            tools?: string[];
+            /**
+             * Files
+             * @description files at hand, relative to the project
+             * @default []
+             */
+            files?: string[];
+            /**
+             * Tool
+             * @description `action` and `failure`: the tool that is called
+             * @default
+             */
+            tool?: string;
+            /**
+             * Command
+             * @description the command it runs
+             * @default
+             */
+            command?: string;
+            /**
+             * Paths
+             * @description the files it touches
+             * @default []
+             */
+            paths?: string[];
+            /**
+             * Written
+             * @description the text it writes
+             * @default
+             */
+            written?: string;
+            /**
+             * Finished
+             * @description `action`: the call has run; what follows it is asked for
+             * @default false
+             */
+            finished?: boolean;
+            /**
+             * Error
+             * @description `failure`: what the call failed with
+             * @default
+             */
+            error?: string;
+            /**
+             * Turn
+             * @description turn of the session
+             * @default 0
+             */
+            turn?: number;
+            /**
+             * @description the session it is asked for; its situation is taken where none is given
+             * @default null
+             */
+            session?: components["schemas"]["SessionName"] | null;
+            /**
+             * Held
+             * @description ids of memories that the context holds already
+             * @default []
+             */
+            held?: string[];
             /**
              * Replay At
              * @description also decide the answer again at these thresholds
@@ -3164,18 +3330,6 @@ export interface components {
         };
         /**
          * Rescan
-         * @description Take secrets out of everything stored, by the rules that hold now.
-         */
-        "Rescan-Input": {
-            /**
-             * Dry Run
-             * @description only count what would change
-             * @default false
-             */
-            dry_run?: boolean;
-        };
-        /**
-         * Rescan
          * @description What a rescan found.
          *
          *     Attributes:
@@ -3184,7 +3338,7 @@ export interface components {
          *         left: what could not be cleaned, with what to do about it.
          *         dry_run: nothing was changed.
          */
-        "Rescan-Output": {
+        Rescan: {
             /** Rows */
             rows: {
                 [key: string]: number;
@@ -3958,6 +4112,7 @@ export interface components {
          *         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
          *         project_id: where it was asked; empty = in no project, or stored before this was kept.
          *         cause: why nothing was injected, of a closed set; None = something was, or stored before this was kept.
+         *         asked: what it was asked with, redacted; None = nothing but `text`, or stored before this was kept.
          */
         Trace: {
             /** Id */
@@ -4025,6 +4180,8 @@ export interface components {
             project_id: string;
             /** @default null */
             cause: components["schemas"]["SilenceCause"] | null;
+            /** @default null */
+            asked: components["schemas"]["AskedWith"] | null;
         };
         /**
          * TraceFeedback
@@ -4512,7 +4669,7 @@ export interface operations {
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /** @description only from this source */
                 source?: string;
-                /** @description only with these words */
+                /** @description found by these words, in any order and with slips, or by their meaning; at most 200, best first unless `order` says otherwise */
                 text?: string;
                 /** @description as known and valid at this time */
                 as_of_ms?: number;
@@ -4524,7 +4681,7 @@ export interface operations {
                 sensitivity?: ("public" | "project" | "session" | "restricted")[];
                 /** @description only pinned ones, or only others */
                 pinned?: boolean;
-                /** @description the greatest of it first; ties newest first */
+                /** @description the greatest of it first; ties newest first; left out = `created` */
                 order?: "created" | "updated" | "importance" | "used";
                 /** @description most memories of one answer */
                 limit?: number;
@@ -4561,6 +4718,10 @@ export interface operations {
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
+                /** @description only these kinds */
+                kind?: string[];
+                /** @description only these states; `all` for any */
+                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /** @description most memories */
                 limit?: number;
             };
@@ -5223,7 +5384,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Recall"];
             };
@@ -6188,7 +6349,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Rescan-Input"];
+                "application/json": components["schemas"]["BeginRescan"];
             };
         };
         responses: {
@@ -6198,7 +6359,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Rescan-Output"];
+                    "application/json": components["schemas"]["Rescan"];
                 };
             };
             "4XX": components["responses"]["Problem"];
