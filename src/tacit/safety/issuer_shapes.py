@@ -173,7 +173,7 @@ ISSUER_SHAPES: tuple[Shape, ...] = (
     _shape("mnemonic", "seed mnemonic recovery", r"(?i:\b(?:seed|mnemonic|recovery)\b[^\n]{0,40}?(?:is|:|=|phrase|words)\s*)[\"'`]?(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})\b", innocent=_no_mnemonic),
     _shape("wallet_key", "private wallet wif", r"(?i:\b(?:private|wallet|wif)\b[^\n]{0,30}?)\b(?P<secret>(?:0x)?[0-9a-fA-F]{64}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51})\b"),
     _shape("social_security", "ssn social", r"(?i:\b(?:ssn|social security)\b[^\n]{0,24}?)(?<!\d)(?P<secret>(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4})(?!\d)"),
-    _shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.-]*(?:password|passwd|passphrase|secret|api-?key|token)))>\s*)(?P<secret>[^<\s$][^<\n]{5,}?)\s*</(?P=name)>"),
+    _shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.:-]{0,60}(?:password|passwd|passphrase|passcode|pwd|secret|api-?key|key|token|credential|pin)))>\s*)(?P<secret>[^<\s$][^<\n]{3,}?)\s*</(?P=name)>"),
     _shape("spoken_secret", "pw passwort pwd", r"(?i:\b(?:pw|pwd|passwort|kennwort|contraseña|mot de passe)\b\s*(?:is|ist|:|=|es|est)?\s*)[\"'`]?(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>,;]{6,})", innocent=_no_token),
     _shape("spoken_secret", "pass", r"(?i:\b(?:password|passphrase)\b(?: (?:on|for|of|in|to|at) (?:the )?[\w.@-]+){1,3}\s*[:=]\s*)[\"'`]?(?P<secret>(?=\S*[\d!@#$%^&*])[^\s\"'`<>,;]{6,})", reach=(0, 2)),
     _shape("spoken_secret", "passphrase", r"(?i:\bpassphrase\b[^\n:=\"'`]{0,40}[:=]\s*)[\"'`]?(?P<secret>[A-Za-z0-9]{3,}(?:[ -][A-Za-z0-9]{3,}){3,7})(?=[\"'`.\n]|$)"),

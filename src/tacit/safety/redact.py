@@ -6,6 +6,7 @@ Never guesses from randomness alone: hashes, UUIDs and commit ids stay, unless a
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,12 +23,13 @@ from tacit.model.scope import Scope
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.near_words import SHORT, pieces_near
 from tacit.safety.secret_shapes import SHAPES, Shape
+from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 
 PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 """Kinds that are personal data rather than keys to something."""
 
 _Judge = Callable[[str], bool]
-_ALL = (*ISSUER_SHAPES, *SHAPES)
+_ALL = (*SPLIT_SHAPES, *ISSUER_SHAPES, *SHAPES, *VALUE_SHAPES)
 _WITH_WORD = {
     word: tuple(place for place, shape in enumerate(_ALL) if word in shape.keywords)
     for word in dict.fromkeys(word for shape in _ALL for word in (*shape.keywords, *shape.held))
@@ -42,6 +44,9 @@ _BY_GRAM = {
 _LONG = 600
 """From so many characters on their threes are looked up as numbers, all at once."""
 _MOST_PASSES = 12
+_UNSEEN = late_pattern("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_ENCODED = late_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,600}={0,2}(?![A-Za-z0-9+/=_-])")
+"""What may be base 64 of a short text."""
 _MARK_WORDS = ("[redacted:",)
 _BESIDE = (2, 2)
 """Lines before and after a find in which it may uncover another one, as a rule on its own."""
@@ -164,9 +169,38 @@ class Redactor:
         if self._settings.redact:
             if self._settings.home_paths == "shorten" and any(mark in text for mark in _HOME_MARKS):
                 text = _HOME.sub("~", text)
-            text = self._until_nothing_new(text, found)
+            text = self._until_nothing_new(self._seen(text, found), found)
+            text = _ENCODED.sub(lambda match: self._decoded(match[0], found), text)
         findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
         return Redaction(text=text, findings=findings)
+
+    def _seen(self, text: str, found: Counter[str]) -> str:
+        """`text`; without characters that nobody sees where a secret shows only then."""
+        if not _UNSEEN.search(text):
+            return text
+        bare, there = _UNSEEN.sub("", text), Counter[str]()
+        cleaned = self._until_nothing_new(bare, there)
+        if not there:
+            return text
+        found.update(there)
+        return cleaned
+
+    def _decoded(self, run: str, found: Counter[str]) -> str:
+        """A run of base 64; a mark instead where a secret is in it."""
+        try:
+            inner = base64.b64decode(
+                run + "=" * (-len(run) % 4), altchars=b"-_" if "-" in run or "_" in run else None
+            )
+            text = inner.decode("ascii")
+        except (ValueError, UnicodeDecodeError):
+            return run
+        if not (text.isprintable() and ("=" in text or ":" in text)):
+            return run
+        words = _words_in(text.lower())
+        if not words or self._allowed(run) or self._secrets(text, words, Counter()) == text:
+            return run
+        found["encoded_secret"] += 1
+        return _mark("encoded_secret")
 
     def _denied(self, text: str, found: Counter[str]) -> str:
         for pattern in self._deny:

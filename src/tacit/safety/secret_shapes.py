@@ -21,7 +21,7 @@ _PLACEHOLDER = late_pattern(
         (?:[\s_\-.].*|\d*)?
     | .*(?:change[_-]?me|changeit|example|placeholder|redacted|dummy|fake[_-]|[_-]fake|xxxx|\*\*\*|\.\.\.|_here\b|-here\b|your[_-]).*
     | (?:none|null|nil|undefined|true|false|empty|string|str|int|bool|bytes|any|text|password|passwd|pass|secret|token|api[_-]?key|key|value
-        |foo|bar|baz|qux|foobar|hunter2|username|user|admin|root|default|required|optional|env|unset|hidden|masked|is|not|to|in|for|and|or
+        |foo|bar|baz|qux|foobar|username|user|admin|root|default|required|optional|env|unset|hidden|masked|is|not|to|in|for|and|or
         |with|of|from|on|at|by|was|are|has|must|should|via|when|will|can|as|it|be|been|using|used|only|missing|invalid|expired|wrong|incorrect
         |stored|set|sent|passed|kept|lives?|comes?|goes|read|loaded|generated|rotated|hashed|encrypted|never|always|also|then|now|here|there)
     | (?:process\.env|os\.environ|os\.getenv|env|config|settings|self|this|req(?:uest)?|args|options|opts|params|secrets|vars|import\.meta|System)\b[.(\[].*
@@ -32,15 +32,19 @@ _PLACEHOLDER = late_pattern(
 _CODE_NAME = late_pattern(
     r"^(?:[A-Za-z]?[a-z]{2,}(?:[A-Z][a-z]{2,})+|[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\(\))?|[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:-[a-z]+){1,2})[,;)]*$"
 )
-_REFERENCE = late_pattern(  # says where a secret is kept, or counts tokens, rather than being one
+REFERENCE = late_pattern(  # says where a secret is kept, or counts tokens, rather than being one
     r"^(?:(?:\.{0,2}|~)/[\w./-]+|[A-Za-z]:\\.*|https?://[^@]*|arn:.*|(?:vault|op|secret|secrets|ssm|file|env|gcp|aws|keychain|keyring|kv)[:/].*|projects/.*|\d{1,9}(?:\.\d+)*[kKmM]?|[\w-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md)"
     r"|sha\d{1,3}[:-].*|[\w.-]+/[\w.-]+(?:/[\w.-]+)*)$"
 )
+_CALL = late_pattern(r"^[A-Za-z_]\w*(?:\.\w+)+\(|^[a-z_]+\[\w")
+"""Code that is called or looked up: `match.group(1)`, `tokens[0]`."""
+_NEXT_NAME = late_pattern(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=")
+"""The next line of settings, behind one without a value."""
 _UUID = late_pattern(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
 _WORD = late_pattern(r"^[A-Za-z]+$")
 
 
-_TECHNICAL = late_pattern(  # words of the trade that hold digits: `AES-256`, `base64url`, `32-byte`, `90-day`
+TECHNICAL = late_pattern(  # words of the trade that hold digits: `AES-256`, `base64url`, `32-byte`, `90-day`
     r"^(?:(?:aes|sha|rsa|hmac|oauth|base|utf|argon|md|pbkdf|ed|ipv|http|https|tls|v|ver|k8s|s3|ec2|es|hs|rs|ps|jwt|bcrypt|scrypt|pkcs|x|p|web3|auth|log4j|i18n|rfc|iso|nist|python|node|php|java|es)[-_. ]?\d+[\w-]*"
     r"|\d+[-–]?(?:bytes?|chars?|characters?|bits?|digits?|days?|hours?|hrs?|min\w*|sec\w*|weeks?|months?|years?|times?|[smhdwky]|ms|kb|mb|fa|factor|st|nd|rd|th)\b.*|\d+(?:[.:/-]\d+)*[a-z]{0,2})$",
     re.IGNORECASE,
@@ -65,7 +69,13 @@ def _never(_: str) -> bool:
 def _not_secret_like(value: str) -> bool:
     """For values named by a secret-like word: innocent are placeholders, names in code and plain words."""
     value = value.strip().strip("\"'`,;")
-    if len(value) < 6 or is_placeholder(value) or _CODE_NAME.match(value) or _REFERENCE.match(value):
+    if (
+        len(value) < 6
+        or is_placeholder(value)
+        or _NEXT_NAME.match(value)
+        or _CODE_NAME.match(value)
+        or REFERENCE.match(value)
+    ):
         return True
     return bool(_WORD.match(value)) and (value.islower() or value.istitle() or value.isupper())
 
@@ -75,7 +85,7 @@ def _not_prose_secret(value: str) -> bool:
     value = value.strip().rstrip(".,;:!?").strip("\"'`*_()")
     if (
         len(value) < 6
-        or any(rule.match(value) for rule in (_CODE_NAME, _TECHNICAL, _REFERENCE))
+        or any(rule.match(value) for rule in (_CODE_NAME, TECHNICAL, REFERENCE, _CALL))
         or is_placeholder(value)
     ):
         return True
@@ -138,7 +148,7 @@ _NAME = (
     r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)|(?<=[_.-])pass|(?<![\w.-])pass(?=\s*=)|pwd|secret|token|api[_-]?key|apikey|app(?:lication)?[_-]?key|auth[_-]?key|access[_-]?key"
     r"|private[_-]?key|client[_-]?secret|credentials?|encryption[_-]?key|signing[_-]?key|webhook[_-]?secret|dsn)(?:[_-]?(?:key|value|id|prod|dev|test|live|staging|\d+))?)"
 )
-_SET = r"(?<![\w/-])(?=[\w.-]++[\"'`]?\s*+[:=,])"  # a name that a value may follow; where none does, nothing else is tried
+_SET = r"(?<![\w./-])(?=[\w.-]++[\"'`]?\s*+[:=,])"  # a name that a value may follow; where none does, nothing else is tried
 _NAME_WORDS = "pass pwd secret token key credential dsn"
 _B = r"(?<![A-Za-z0-9_])"  # a token starts here
 _E = r"(?![A-Za-z0-9_-])"  # and ends here
@@ -151,7 +161,7 @@ SHAPES: tuple[Shape, ...] = (
     ),
     _shape("putty_key", "putty-user-key-file", r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: ?\w+|\Z)", _never, re.DOTALL),
     _shape("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[0-9A-Z]{20,}", flags=re.IGNORECASE),
-    _shape("url_credentials", "://", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@\"'<>]*:(?P<secret>[^\s/@\"'<>]{3,}|[^\s@\"'<>]{3,}(?=@[\w.-]+))@"),
+    _shape("url_credentials", "://", r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,60}://[^\s/:@\"'<>]*:(?P<secret>[^\s/@\"'<>]{3,}|[^\s@\"'<>]{3,}(?=@[\w.-]+))@"),
     _shape("url_token", "://", r"https?://(?P<secret>[A-Za-z0-9_-]{20,})@"),
     _shape("aws_access_key", "akia asia abia acca agpa aida aroa", rf"{_B}(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{{16}}{_E}"),
     _shape("aws_secret_key", "aws", r"(?i:aws[\w .-]{0,30}?(?:secret|key|sk)[\w .\"'-]{0,20}?)\s*[:=]?\s*[\"'`]?(?P<secret>(?=[A-Za-z0-9/+]*[0-9])(?=[A-Za-z0-9/+]*[A-Z])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
@@ -204,5 +214,5 @@ SHAPES: tuple[Shape, ...] = (
     _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like, reach=(0, 2)),
     _shape("spoken_secret", "pass pin pwd secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret, reach=(0, 12), held="pass pwd secret token key credential login"),
     _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret, reach=(0, 3)),
-    _shape("high_entropy", _NAME_WORDS, r"(?i:\b[\w-]*(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy, reach=(0, 0)),
+    _shape("high_entropy", _NAME_WORDS, r"(?i:(?<![\w-])[\w-]{0,80}?(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy, reach=(0, 0)),
 )  # fmt: skip

@@ -12,9 +12,12 @@ from tacit.config.settings import PrivacySettings
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.redact import Redactor
 from tacit.safety.secret_shapes import SHAPES, Shape
+from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 
 REDACTOR = Redactor(PrivacySettings())
-REACHING = tuple(shape for shape in (*ISSUER_SHAPES, *SHAPES) if shape.reach is not None)
+REACHING = tuple(
+    shape for shape in (*SPLIT_SHAPES, *ISSUER_SHAPES, *SHAPES, *VALUE_SHAPES) if shape.reach is not None
+)
 FILLER = "\n".join(
     f"We moved the {word} over to the other side"
     for word in ("lamp chair table floor door roof wall" * 2).split()

@@ -25,7 +25,10 @@ _IMAGE = late_pattern(r"!\[[^\]]*\]\([^)]*\)")
 _BADGE = late_pattern(r"\[\s*\]\([^)]*\)")
 _LINK = late_pattern(r"\[([^\]]+)\]\([^)]*\)|\[([^\]]+)\]\[[^\]]*\]")
 _EMPHASIS = late_pattern(r"(?<![\w*`])(\*\*\*|\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?![\w*`])")
-_TAG = late_pattern(r"</?[a-zA-Z][^>\n]*>")
+_TAG = late_pattern(
+    r"</?(?![\w.:-]{0,60}(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credential|pin)s?\s*/?>)[a-zA-Z][^>\n]*>", re.IGNORECASE
+)  # fmt: skip
+"""Elements, but not those that name a secret: by their names redaction, which comes later, knows what stands in them."""
 _IMPORT = late_pattern(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
 """A line that has another file read in its place; a host does that, we do not."""
 _SYMBOLS = late_pattern(r"[\U0001F000-\U0001FAFF\u2190-\u21FF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")

@@ -1,0 +1,243 @@
+"""Secrets by their place: a word that announces one, in any of several languages, and a value where a value stands. Data only.
+
+In: nothing. Out: `VALUE_SHAPES`; `redact` applies them after `secret_shapes`. A plain word counts as a secret only directly behind the name of
+a password and a mark of assignment, and only where no sentence goes on behind it; elsewhere the value must look like none of the words
+around it. Every pattern is bounded, so that its time grows with the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tacit.late_pattern import late_pattern
+from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Shape, entropy, is_placeholder
+
+_NAME = r"(?:pass(?:word|wd|phrase|code)|passw|pwd|secret)"
+_KEY_NAME = (
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_ -]?key|access[_ -]?key|private[_ -]?key|auth(?:[_-]?key)?|credentials?"
+    r"|encryption[_ -]?key|signing[_ -]?key|client[_ -]?secret|dsn)"
+)
+_SET = r"[^\S\n]{0,3}(?::=|=>|[:=\uff1a\uff1d])[^\S\n]{0,3}"
+_START = r"(?<![\w./-])(?=[\w.-]++(?: [kK]ey)?\\{0,4}[\"'`]?[^\S\n]{0,3}[:=\uff1a\uff1d])[\w.-]{0,80}?"
+"""Where a name begins that a value may follow, and what it may have before the word that tells."""
+_END = r"(?=[\"'`\\.,;:)\]}\u3002\uff0c]{0,3}(?:[ \t]{0,4}(?:$|\n|\r|#|//|--|&&|\|)|,\s|;\s)|[\"'`&;])"
+"""Behind a value: the end of the line or of the value, with nothing that goes on like a sentence."""
+_BARE = (
+    r"[^\s\"'`,;<>(){}\[\]\\\u3001\u3002\uff0c\uff1b\u300c\u300d\u300e\u300f\u201c\u201d\u201e\u00ab\u00bb]"
+)
+_QUOTE = r"[\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u300c\u300e]"
+
+_STATES = late_pattern(
+    r"^(?:[a-z]{2,}(?:ed|ing|tion|sion|ment|ness|able|ible|ity|ance|ence|ally|ful|less|ism|ology|ure|ory|ings|tions|ers|ies)|un[a-z]{3,}"
+    r"|[a-z]{2,}(?:ung|keit|heit|lich|isch|ieren|iert|ción|miento|ado|ada|ement|toire|eur|euse))$",
+    re.IGNORECASE,
+)
+_STAND_IN = late_pattern(
+    r"^(?:your|my|the|some|any|test|dummy|fake|sample|new|old|db|app|user)[\w-]*(?:pass(?:word|wd)?|pwd|secret|token|key|name)$", re.IGNORECASE
+)  # fmt: skip
+_ORDINARY = frozenset(
+    ["about", "above", "access", "account", "accounts", "actual", "after", "again", "agent", "alias", "aliases", "all", "always", "and", "any", "anything", "apis", "app", "apps", "argument", "arguments", "array", "async", "auto", "aws", "azure", "back", "base", "basic", "bearer", "because", "before", "below", "best", "better", "beyond", "both", "bool", "boolean", "browser", "bucket", "buckets", "build", "builder", "bug", "but", "byte", "bytes", "cache", "call", "callback", "can", "case", "chain", "change", "changes", "char", "chars", "check", "class", "claim", "claims", "clear", "cli", "client", "clients", "cloud", "code", "codes", "column", "common", "complex", "config", "configs", "console", "constant", "context", "cookie", "cookies", "copy", "core", "count", "create", "credential", "credentials", "custom", "daily", "data", "database", "date", "dates", "db", "debug", "default", "defaults", "delete", "detail", "details", "dev", "device", "dialog", "dict", "digest", "disabled", "docs", "document", "done", "double", "each", "edit", "email", "empty", "enabled", "encoded", "end", "endpoint", "enter", "entry", "enum", "env", "error", "errors", "event", "events", "every", "example", "examples", "expiry", "expired", "export", "extra", "fail", "false", "feature", "field", "fields", "file", "files", "first", "fix", "flag", "flags", "float", "flow", "folder", "font", "for", "form", "format", "forms", "forgot", "free", "from", "full", "func", "function", "generic", "get", "global", "group", "groups", "guide", "handle", "handler", "hash", "hashes", "header", "headers", "help", "here", "hidden", "high", "hint", "hints", "history", "host", "how", "html", "http", "https", "icon", "ignore", "import", "in", "index", "info", "init", "inline", "input", "inputs", "int", "integer", "internal", "internals", "into", "is", "issue", "it", "item", "items", "its", "json", "jwt", "keep", "key", "keys", "kind", "kubernetes", "label", "labels", "last", "later", "latest", "layer", "lazy", "length", "level", "library", "limit", "limits", "line", "link", "list", "lists", "literal", "load", "local", "lock", "log", "login", "logs", "long", "loop", "lost", "low", "mail", "main", "make", "manager", "map", "mask", "match", "max", "maybe", "memory", "menu", "message", "meta", "method", "min", "minimum", "mode", "model", "module", "more", "most", "must", "name", "names", "need", "new", "next", "no", "node", "none", "normal", "not", "note", "notes", "nothing", "now", "null", "number", "object", "oauth", "off", "often", "old", "on", "once", "one", "only", "open", "option", "optional", "options", "or", "order", "other", "our", "out", "output", "over", "owner", "page", "pages", "panel", "param", "params", "parent", "parse", "part", "path", "paths", "per", "phrase", "phrases", "place", "plain", "plaintext", "policies", "policy", "pool", "port", "post", "prefix", "print", "private", "process", "profile", "prompt", "prompts", "proper", "props", "proxy", "public", "push", "query", "queue", "random", "range", "rate", "raw", "read", "ready", "real", "reason", "record", "redis", "ref", "refresh", "regex", "region", "release", "reload", "remote", "remove", "repo", "request", "require", "reset", "resource", "response", "rest", "result", "results", "retry", "return", "review", "role", "roles", "root", "rotate", "rotates", "rotation", "row", "rule", "rules", "run", "safe", "salt", "same", "santa", "sauce", "save", "schema", "scheme", "scope", "scopes", "score", "screen", "script", "search", "section", "security", "see", "select", "self", "send", "server", "service", "services", "session", "sessions", "set", "sets", "setting", "settings", "setup", "shape", "share", "short", "should", "show", "sign", "signin", "signup", "simple", "single", "size", "skip", "some", "source", "sources", "space", "spec", "split", "ssl", "ssh", "stage", "staging", "standard", "start", "state", "state", "static", "status", "step", "still", "storage", "store", "stores", "str", "strategy", "stream", "strength", "string", "strings", "strong", "style", "suite", "support", "sync", "system", "table", "tables", "tag", "task", "team", "temp", "template", "test", "tests", "text", "the", "their", "them", "then", "there", "they", "thing", "this", "tier", "time", "timeout", "times", "title", "to", "today", "todo", "token", "tokens", "tool", "tools", "topic", "true", "turn", "two", "type", "types", "typed", "ui", "undefined", "unique", "unit", "unknown", "unless", "until", "up", "update", "upload", "url", "urls", "usage", "use", "used", "user", "username", "users", "uses", "using", "utils", "uuid", "valid", "value", "values", "var", "variable", "variables", "vault", "version", "via", "view", "visible", "void", "volume", "wait", "warn", "weak", "web", "weekly", "what", "when", "where", "which", "while", "who", "why", "widget", "width", "will", "window", "with", "within", "without", "word", "words", "work", "worker", "write", "wrong", "xml", "yaml", "yes", "yet", "you", "your", "zero", "zone", "agility", "angular", "bcrypt", "argon", "argon2", "scrypt", "sha256", "md5", "erforderlich", "leer", "optional", "pflichtfeld", "vergessen", "ändern", "obligatoire", "requis", "oublié", "vide", "facultatif", "obligatorio", "requerido", "vacío", "olvidada", "opcional", "patience", "recipe", "weapon", "ingredient", "garden", "service", "society", "police", "agent", "agents", "handshake", "life", "success", "happiness", "keeping", "meeting"]
+)  # fmt: skip
+_LIKE_CODE = late_pattern(
+    r"^(?:[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|_?[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)*|[a-z]+(?:-[a-z]+)+|[\w.-]+\(.*|\$.*|%.*%|\{.*|/[\w./-]*|~/.*|\.{1,2}/.*"
+    r"|[\w.-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md|html|pdf|png)|\d+(?:[.,:/-]\d+)*\w{0,2}|https?:.*|\W+|(?:[A-Z][a-z]+)+|.*\]|[A-Za-z_]+=|\+.*|&\w+|\*+\w*)$"
+)
+_SHORT_NAME = late_pattern(r"^[A-Za-z]{1,6}-?\d{1,3}(?:-\w+)?$")
+"""`AES-256`, `utf8`, `v2`."""
+_PARTS = late_pattern(r"[_\W]+")
+
+
+def _stripped(value: str) -> str:
+    return value.strip().strip("\"'`\\.,;:!?*()[]{}\u201c\u201d\u201e\u00ab\u00bb")
+
+
+def _is_ordinary(word: str) -> bool:
+    """A word of everyday technical prose."""
+    return (
+        word.lower() in _ORDINARY
+        or any(rule.match(word) for rule in (_STATES, _STAND_IN))
+        or is_placeholder(word)
+    )
+
+
+def _no_password(value: str) -> bool:
+    """For a value directly behind the name of a password: innocent are words of prose, names in code, paths and placeholders."""
+    value = _stripped(value)
+    if len(value) < 4 or _is_ordinary(value) or _LIKE_CODE.match(value):
+        return True
+    words = [word for word in _PARTS.split(value) if word]
+    return len(words) > 1 and all(word.isalpha() and _is_ordinary(word) for word in words)
+
+
+def _no_key(value: str) -> bool:
+    """For a value behind a name that more is called by (`token`, `key`): it must hold more than letters."""
+    value = _stripped(value)
+    return _no_password(value) or value.isalpha() or (value.isdigit() and len(value) < 9)
+
+
+def _no_mixed_value(value: str) -> bool:
+    """For a value in a sentence: letters with digits, or with inner capitals or signs that no word has."""
+    value = _stripped(value)
+    if _no_password(value) or len(value) < 5:
+        return True
+    letters, digits = any(ch.isalpha() for ch in value), any(ch.isdigit() for ch in value)
+    signs = any(not ch.isalnum() and ch not in "-'./_\u2019" for ch in value)
+    if any(rule.match(value) for rule in (TECHNICAL, REFERENCE, _SHORT_NAME)):
+        return True
+    return not (letters and (digits or signs))
+
+
+def _no_foreign_value(value: str) -> bool:
+    """For Latin letters within a sentence of another script: innocent are ordinary words."""
+    value = _stripped(value)
+    return len(value) < 4 or not value.isascii() or _is_ordinary(value) or bool(_LIKE_CODE.match(value))
+
+
+def _no_opaque(value: str) -> bool:
+    return is_placeholder(value) or entropy(value) < 2.8 or _no_key(value)
+
+
+_MNEMONIC_STOPS = frozenset(
+    [
+        "the",
+        "and",
+        "are",
+        "was",
+        "with",
+        "from",
+        "that",
+        "this",
+        "must",
+        "should",
+        "have",
+        "has",
+        "not",
+        "for",
+        "its",
+        "when",
+        "where",
+        "which",
+        "into",
+        "then",
+        "than",
+        "them",
+        "they",
+        "your",
+        "our",
+        "words",
+        "phrase",
+    ]
+)
+
+
+def _no_mnemonic(value: str) -> bool:
+    words = re.findall(r"[a-z]+", value)
+    return len(words) < 12 or sum(word in _MNEMONIC_STOPS for word in words[:12]) > 0
+
+
+def _no_pem(value: str) -> bool:
+    return len(set(value)) < 16
+
+
+def _shape(
+    kind: str,
+    keywords: str,
+    pattern: str,
+    innocent: Callable[[str], bool] = _no_password,
+    *,
+    reach: tuple[int, int] | None = None,
+    held: str = "",
+) -> Shape:
+    words = tuple(keywords.split())
+    compiled, certain = late_pattern(pattern), tuple(held.split())
+    return Shape(kind=kind, keywords=words, pattern=compiled, innocent=innocent, reach=reach, held=certain)
+
+
+_PASSWORDS = "pass pwd secret"
+_KEYS = "pass pwd secret token key auth credential dsn"
+# A word for a password, token or key in another language, what may stand between, and the verb or sign before the value.
+_LANGUAGES: tuple[tuple[str, str, str], ...] = (
+    ("passwort kennwort zugangscode geheimnis passphrase schlüssel", r"(?:passwort|kennwort|zugangscode|geheimnis|passphrase|(?:api-?|zugangs)?schlüssel)s?", r"(?:ist|lautet|war|heißt|heisst)"),
+    ("mot jeton clé cle", r"(?:mots? de passe|jeton|clef?|clé)s?", r"(?:est|était|c['\u2019]est|sera)"),
+    ("contraseña clave contrasena senha chave palavra", r"(?:contraseña|contrasena|clave|senha|chave|palavra-passe)s?", r"(?:es|era|será|é|foi)"),
+    ("password parola chiave", r"(?:password|parola d['\u2019]ordine|chiave)", r"(?:è|era|sarà)"),
+    ("wachtwoord sleutel toegangscode", r"(?:wachtwoord|sleutel|toegangscode)", r"(?:is|was|luidt)"),
+    ("hasł klucz", r"(?:hasło|hasłem|klucz(?:em)?)", r"(?:to|jest|brzmi)"),
+    ("lösenord adgangskode passord salasana", r"(?:lösenord(?:et)?|adgangskoden?|passord(?:et)?|salasana)", r"(?:är|er|on)"),
+    ("şifre parol heslo jelszó", r"(?:şifre(?:si)?|parola(?:sı)?|heslo|jelszó|parolă)", r"(?:je|este|is|olarak)"),
+)  # fmt: skip
+
+SPLIT_SHAPES: tuple[Shape, ...] = (
+    _shape(
+        "secret_assignment", _KEYS,
+        rf"(?i:{_START}{_KEY_NAME})[\"'`]?{_SET}(?P<secret>[\"'][^\"'\n]{{2,80}}[\"'](?:\s{{0,3}}[+.&\\]{{0,2}}\s{{0,8}}[\"'][^\"'\n]{{2,80}}[\"']){{1,8}})(?!\s{{0,3}}[:=])",
+        _no_key, reach=(0, 16),
+    ),
+    _shape(
+        "secret_assignment", _KEYS,
+        rf"(?i:{_START}{_KEY_NAME}){_SET}[\"']?(?P<secret>{_BARE}{{2,100}}\\\r?\n[ \t]{{0,12}}{_BARE}{{3,100}})",
+        _no_key, reach=(0, 4),
+    ),
+)  # fmt: skip
+"""Values in several pieces: tried before all others, which would take the first piece alone."""
+
+VALUE_SHAPES: tuple[Shape, ...] = (
+    # `password = swordfish`, `db password: swordfish`, `"secret": "opensesame"`, also with the quotes of JSON within a text.
+    _shape(
+        "secret_assignment", _PASSWORDS,
+        rf"(?i:{_START}{_NAME}(?:[_-]?\d{{1,2}})?)\\{{0,4}}[\"'`]?{_SET}\\{{0,4}}[\"'`]?(?P<secret>{_BARE}{{4,200}}){_END}",
+        reach=(0, 4),
+    ),
+    _shape(
+        "secret_assignment", _KEYS,
+        rf"(?i:{_START}{_KEY_NAME})\\{{0,4}}[\"'`]{_SET}\\{{0,4}}[\"'`](?P<secret>[^\"'`\\\s]{{6,400}})\\{{0,4}}[\"'`]",
+        _no_key, reach=(0, 4),
+    ),
+    # Strings with a prefix (`@"..."`, `b'...'`, `L"..."`) and strings that are put together of pieces.
+    _shape(
+        "secret_assignment", _KEYS,
+        rf"(?i:{_START}{_KEY_NAME})[\"'`]?(?:\s{{0,2}}:\s{{0,2}}[&\w]{{1,20}}\s{{0,3}}=\s{{0,3}}[@$bBrRfFuUL]{{0,2}}|\s{{0,3}}[:=]{{1,2}}\s{{0,3}}[@$bBrRfFuUL]{{1,2}})[\"'](?P<secret>[^\"'\n]{{4,200}})[\"']",
+        reach=(0, 4),
+    ),
+    # YAML: the value on the next line.
+    _shape(
+        "secret_assignment", _KEYS,
+        rf"(?i:{_START}{_KEY_NAME})[\"']?:[ \t]{{0,4}}(?:[|>][+-]?\d?)?[ \t]{{0,4}}\r?\n[ \t]{{1,12}}[\"']?(?P<secret>[^\s\"':#-][^\s\"':]{{5,200}})[\"']?[ \t]{{0,4}}(?=\r?\n|$)",
+        _no_key, reach=(0, 3),
+    ),
+    # Percent encoding: `password%3Dvalue`, `%22token%22%3A%22value%22`.
+    _shape(
+        "secret_assignment", "%3d %3a",
+        rf"(?i:{_KEY_NAME}(?:%22)?(?:%3a|%3d)(?:%20|%22){{0,3}}(?P<secret>(?:[^\s&\"'<>%]|%(?!22|26|2c|7d)[0-9a-f]{{2}}){{4,300}}))",
+    ),
+    _shape("auth_header", "bearer", r"(?i:\bbearer\s{1,3})(?P<secret>[A-Za-z0-9][A-Za-z0-9._~+/=-]{5,400})" + _END, reach=(0, 3)),
+    _shape("registry_auth", "auth", r"(?i:\\{0,4}[\"']_?auth\\{0,4}[\"']\s{0,3}:\s{0,3}\\{0,4}[\"'])(?P<secret>[A-Za-z0-9+/=]{12,400})", _no_opaque, reach=(0, 4)),
+    _shape("cookie", "curl wget http cookie", r"(?i:\b(?:curl|wget|https?)\b[^\n]{0,300}?\s(?:-b|--cookie|--load-cookies=?|--header[= ][\"']?cookie:)[ =]{0,2})[\"']?(?P<secret>[\w.%-]{1,60}=[^\"'\n]{6,400}?)(?=[\"'\n]|\s-|$)", reach=(0, 3), held="curl wget http"),
+    _shape("cli_password", "snowsql sqlcmd sqlplus ldap mongosh pg_ smb cqlsh clickhouse influx mosquitto xfreerdp rdesktop keytool kinit bcp isql sftp ftp vncpasswd net ansible rabbitmq nats etcdctl consul couchbase",
+        r"(?i:\b(?:snowsql|sqlcmd|bcp|isql|mongosh|cqlsh|clickhouse-client|influx|mosquitto_\w{3}|xfreerdp|rdesktop|ldap\w{3,10}|smbclient|lftp|etcdctl|rabbitmqadmin|couchbase-cli)\b[^\n|;]{0,300}?\s(?:-p|-P|-w|-pw|/p:|--pass)[ =]{0,2})[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,200})", reach=(0, 3),
+        held="snowsql sqlcmd bcp isql mongosh cqlsh clickhouse influx mosquitto xfreerdp rdesktop ldap smbclient lftp etcdctl rabbitmq couchbase"),
+    _shape("cli_password", "keytool jarsigner", r"(?i:\b(?:keytool|jarsigner)\b[^\n|;]{0,300}?\s-(?:store|key|src|dest)\w{0,8}pass[ =]{1,2})[\"']?(?P<secret>[^\s\"'$]{4,200})", reach=(0, 3)),
+    _shape("private_key", "mii mhc mhg mig mc4 b3blbnnzac", r"(?<![A-Za-z0-9+/=])(?P<secret>(?:MII(?:E[opvw]|J[QKpqR]|C[XWde]|B[UVPO]|G)|MHcCAQEE|MHgCAQ|MI(?:GHAgEA|GkAgEB|GTAgEA|HuAgEA)|MC4CAQAw|b3BlbnNzaC1rZXk)[A-Za-z0-9+/]{24,}={0,2}(?:\s{1,8}[A-Za-z0-9+/]{4,80}={0,2}(?=\s|$|-----)){0,80})", _no_pem),
+    _shape("vault_text", "$ansible_vault", r"\$ANSIBLE_VAULT;[^\n]{1,60}(?P<secret>(?:\s{1,8}[0-9a-f]{16,100}){1,400})", _no_pem),
+    _shape("secret_assignment", ".key .pem .secret", r"(?i:[\w./-]{0,60}\.(?:key|pem|secret)[\"'`]?\s{0,3}(?:is|was|=|:|contains|holds|reads)\s{1,3})[\"'`]?(?P<secret>[A-Za-z0-9+/=_-]{16,400})(?![\w./])", _no_opaque, reach=(0, 3)),
+    _shape("mnemonic", "seed mnemonic recovery wallet backup", r"(?i:\b(?:seed|mnemonic|recovery|wallet|backup)\b[^\n]{0,60}?(?:\bis|:|=|\bphrase|\bwords)\s{0,4})[\"'`]?(?P<secret>(?:\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}(?:[\s,]{1,4}(?:\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}){11,23})\b", _no_mnemonic, reach=(0, 40)),
+    # `with X as the password`, `X is the password`, `password for the box on the left, X`.
+    _shape("spoken_secret", _KEYS + " pin pw", rf"(?i:\b(?:with|use|using|enter|type|try|put|and|set|chose|choose|made|take|took|have|picked)\s{{1,3}}){_QUOTE}?(?P<secret>{_BARE}{{4,200}}){_QUOTE}?(?i:\s{{1,3}}(?:as|for)\s{{1,3}}(?:(?:the|its|their|our|my|your|a)\s{{1,3}})?(?:[\w-]{{1,30}}\s{{1,3}}){{0,2}}(?:password|passwd|passphrase|passcode|pin|token|secret|api[ -]?key|key|pw|pwd)\b)", _no_mixed_value, reach=(6, 0)),
+    _shape("spoken_secret", _KEYS + " pw login cred", rf"(?:^|(?<=[\s\"'`(])){_QUOTE}?(?P<secret>{_BARE}{{5,200}}){_QUOTE}?(?i:\s{{1,3}}(?:is|was|=)\s{{1,3}}(?:the|its|their|our|my|your|a)\s{{1,3}}(?:[\w-]{{1,30}}\s{{1,3}}){{0,3}}(?:password|passwd|passphrase|passcode|token|secret|api[ -]?key|pw|pwd|login|credentials?|creds)\b)", _no_mixed_value, reach=(6, 0)),
+    _shape("spoken_secret", "auth login cred", rf"(?i:\b(?:auth|login|creds?|credentials)\b[^\n:]{{0,20}}:\s{{1,3}}[\w.@-]{{2,30}}:)(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
+    _shape("spoken_secret", "pass pwd pw token secret key", rf"(?i:\b(?:password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ -]?key|(?-i:pass)(?=\s?[:=]))\b(?:[^\n.:=]{{0,60}}?\s{{0,2}}(?:\bis\b|\bwas\b|\bequals\b|\bbecomes\b|\bto\b|:(?=[\s\"'`])|=)|\s{{0,2}}(?:\u2014|\u2013|->|\u2192))\s{{0,3}}(?:now\s|still\s|again\s)?){_QUOTE}?(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
+    *(
+        _shape("spoken_secret", words, rf"(?i:(?<!\w){name}\b[^\n.:=]{{0,60}}?\s{{0,2}}(?:(?<!\w){verb}\b|:|=|\uff1a)\s{{0,3}}){_QUOTE}{{0,2}}(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3))
+        for words, name, verb in _LANGUAGES
+    ),
+    *(
+        _shape("spoken_secret", words, rf"(?i:(?<!\w){name}\s{{0,2}}[:=\uff1a]\s{{0,3}}){_QUOTE}{{0,2}}(?P<secret>{_BARE}{{5,200}}){_END}", _no_password, reach=(0, 3))
+        for words, name, _ in _LANGUAGES
+    ),
+    # Chinese, Japanese, Korean: words without spaces between, then Latin letters, digits and signs.
+    _shape("spoken_secret", "密码 密碼 口令 密钥 密鑰 令牌 暗号 秘钥", r"(?:密码|密碼|口令|密钥|密鑰|令牌|暗号|秘钥)[^\n!-~]{0,24}?(?:[!-~]{1,20}[^\n!-~]{1,12})?(?:是|为|為|：|:|=|改成|設為|设为|用)\s{0,3}[\"'`“「『]?(?P<secret>[!-~]{4,200})", _no_foreign_value),
+    _shape("spoken_secret", "パスワード 暗証番号 トークン 秘密鍵 シークレット キー", r"(?:パスワード|暗証番号|トークン|秘密鍵|シークレット|キー)[^\n!-~]{0,24}?(?:は|：|:|=|が|を)\s{0,3}[\"'`“「『]?(?P<secret>[!-~]{4,200})", _no_foreign_value),
+    _shape("spoken_secret", "비밀번호 암호 토큰 비밀키", r"(?:비밀번호|암호|토큰|비밀키)[^\n!-~]{0,24}?(?:는|은|가|：|:|=|\s)\s{0,3}[\"'`“「]?(?P<secret>[!-~]{4,200})", _no_foreign_value),
+    _shape("spoken_secret", "парол токен секрет ключ пароль кодов", r"(?i:(?<!\w)(?:парол\w{0,3}|токен\w{0,3}|секрет\w{0,3}|ключ\w{0,3}|кодов\w{2} слов\w)[^\n!-~]{0,60}?(?:[!-~]{1,20} [^\n!-~]{0,30}?)?(?:—|–|-|:|=|это|такой|є|\s[!-~]{1,20}:|\s)\s{0,3})[\"'`«“]?(?!\S{1,20}:\s)(?P<secret>[!-~]{4,200})", _no_foreign_value, reach=(0, 3)),
+)  # fmt: skip

@@ -1,0 +1,51 @@
+"""Fresh secrets in many forms and languages go, and innocents stay. `SECRET_FORMS_SEED` draws other values."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from secret_forms import innocents, planted
+from tacit.capture.bootstrap.markdown import read_rules
+from tacit.config.settings import PrivacySettings
+from tacit.safety.redact import Redactor
+
+REDACTOR = Redactor(PrivacySettings())
+SEED = int(os.environ.get("SECRET_FORMS_SEED", "20261122"))
+
+
+@pytest.mark.parametrize("seed", [SEED, SEED + 1])
+def test_of_fresh_secrets_at_least_93_of_100_go(seed: int) -> None:
+    forms = planted(seed)
+    assert len({one.form for one in forms}) >= 118
+    texts = {one.form: REDACTOR.redact(one.text).text for one in forms}
+    missed = [one.form for one in forms if any(piece in texts[one.form] for piece in one.pieces)]
+    assert len(missed) <= 0.07 * len(forms), (seed, missed)
+
+
+@pytest.mark.parametrize("seed", [SEED, SEED + 1])
+def test_of_300_innocents_at_most_6_are_touched(seed: int) -> None:
+    sentences = innocents(seed)
+    assert len(set(sentences)) == 300
+    touched = [one for one in sentences if REDACTOR.redact(one).text != one]
+    assert len(touched) <= 6, (seed, touched)
+
+
+@pytest.mark.parametrize("name", ["password", "server.password", "apiKey", "secret", "token"])
+def test_a_secret_between_tags_of_a_rule_file_goes(name: str) -> None:
+    value = "".join(reversed("bez" + "rat" + "774"))
+    rules = read_rules(
+        f"# Rules\n- Environment 50 always needs <server><{name}>{value}</{name}></server> in the file.\n"
+    )
+    assert rules.lines
+    assert all(value not in REDACTOR.redact(line.content).text for line in rules.lines)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a-b_", "a.", "key", "password:", "密码是", "seed phrase abandon ", 'password="a" + ', "curl -b "],
+)
+def test_no_shape_takes_time_that_grows_with_the_square(piece: str) -> None:
+    # Of 40,000 characters: a search that went over the rest of the text from every place would take minutes.
+    REDACTOR.redact(f"password {piece * (40_000 // len(piece))} secret token key")
