@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.backends.changes import dated_change_id
 from tacit.backends.sqlite.codec import decode
 from tacit.backends.sqlite.connection import connect, device_error, translate
 from tacit.backends.sqlite.documents import index_memory
@@ -31,18 +32,18 @@ class Held:
         number: its row.
         row: its newest version.
         memory: what `row.body` says.
-        versions: (recorded_at_ms, reason, body) by version.
+        versions: (recorded_at_ms, reason, body, change_id) by version.
     """
 
     number: int
     row: MemoryRow
     memory: Memory
-    versions: Mapping[int, tuple[int, str, str]]
+    versions: Mapping[int, tuple[int, str, str, str]]
 
 
 def held_memories(found: FoundRows) -> dict[str, Held]:
     """The memories by id. One whose row is lost is put together from its newest version."""
-    versions: dict[int, dict[int, tuple[int, str, str]]] = {}
+    versions: dict[int, dict[int, tuple[int, str, str, str]]] = {}
     for (number, version), recorded in found.versions.items():
         versions.setdefault(number, {})[version] = recorded
     held: dict[str, Held] = {}
@@ -160,12 +161,20 @@ def _put_memories(connection: sqlite3.Connection, held: Mapping[str, Held]) -> N
                 memory.trigger.reach,
             ),
         )  # fmt: skip
-        versions = dict(one.versions) or {one.row.version: (memory.updated_at_ms, "recovered", one.row.body)}
-        for version, (at_ms, reason, body) in sorted(versions.items()):
+        versions = dict(one.versions) or {
+            one.row.version: (
+                memory.updated_at_ms,
+                "recovered",
+                one.row.body,
+                dated_change_id(memory.updated_at_ms),
+            )
+        }
+        for version, (at_ms, reason, body, change_id) in sorted(versions.items()):
             whose = scope_number(connection, decode(Memory, body).scope)
             connection.execute(
-                "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body) VALUES (?, ?, ?, ?, ?, ?)",
-                (number, version, at_ms, whose, reason, body),
+                "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body, change_id)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (number, version, at_ms, whose, reason, body, change_id),
             )
         index_memory(connection, number, scope, memory)
     connection.execute("UPDATE state SET change = ?", (change,))

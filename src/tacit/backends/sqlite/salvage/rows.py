@@ -14,6 +14,7 @@ from typing import get_args
 
 import msgspec
 
+from tacit.backends.changes import dated_change_id
 from tacit.backends.sqlite.salvage.pages import PageFile
 from tacit.backends.sqlite.salvage.records import Record, Value, children, is_tree_page, records
 from tacit.model.memory import Memory, RelationType
@@ -49,7 +50,7 @@ class FoundRows:
 
     Attributes:
         memories: by number.
-        versions: (recorded_at_ms, reason, body) by memory's number and version.
+        versions: (recorded_at_ms, reason, body, change_id) by memory's number and version.
         relations: weights by (source, target, type), with memories' numbers.
         identities: (name, dimensions) of embedders by number.
         vectors: (identity, bytes) by memory's number.
@@ -60,8 +61,8 @@ class FoundRows:
     """
 
     memories: dict[int, MemoryRow] = field(default_factory=dict[int, MemoryRow])
-    versions: dict[tuple[int, int], tuple[int, str, str]] = field(
-        default_factory=dict[tuple[int, int], tuple[int, str, str]]
+    versions: dict[tuple[int, int], tuple[int, str, str, str]] = field(
+        default_factory=dict[tuple[int, int], tuple[int, str, str, str]]
     )
     relations: dict[tuple[int, int, str], float] = field(default_factory=dict[tuple[int, int, str], float])
     identities: dict[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
@@ -208,9 +209,11 @@ def _take_of_table(found: FoundRows, rowid: int, values: Row) -> None:
 
 def _take_of_index(found: FoundRows, values: Row) -> None:
     match values:
-        case (int(number), int(version), int(at_ms), int(), str(reason), str(body)):
+        case (int(number), int(version), int(at_ms), int(), str(reason), str(body), *change):
+            # Before schema 5 a version had no id of its change.
             if _memory(body):
-                found.versions[number, version] = (at_ms, reason, body)
+                change_id = str(change[0]) if change and change[0] else dated_change_id(at_ms)
+                found.versions[number, version] = (at_ms, reason, body, change_id)
         case (int(source), int(target), str(kind), int() | float() as weight) if kind in _RELATIONS:
             found.relations[source, target, kind] = float(weight)
         case (str(), str(), str(), str(), int(), int(), str(), int(), int()):
