@@ -183,7 +183,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     *_group(
         "Learning",
-        _send("POST", "/v1/projects/init", ask.AtFolder, handlers.init_project, "Imported"),
+        _send("POST", "/v1/projects/init", ask.InitProject, handlers.init_project, "Imported"),
         _get("/v1/transcripts", ask.FindTranscripts, handlers.transcripts, "Transcripts"),
         _send("POST", "/v1/backfill", ask.Backfill, handlers.backfill, "CaptureReport",
               users="have past sessions learned from, since they count as your words"),

@@ -20,7 +20,7 @@ from tacit.capture.backfill import Wanted
 from tacit.capture.discover import served_transcripts
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, Speaker
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter
@@ -311,9 +311,13 @@ def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer:
     return Answer(body={"session": str(state.key), "muted": state.muted})
 
 
-def init_project(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  # noqa: ARG001
-    """Import the rule files of the folder's project."""
-    done = engine.init_project(request.cwd)
+def init_project(engine: Service, at: Parameters, request: ask.InitProject) -> Answer:
+    """Import the rule files of the folder's project.
+
+    The user takes what they hold for their own, unless `confirmed` is false; for anybody else it waits in review.
+    """
+    speaker = at.speaker if request.confirmed else Speaker.AGENT
+    done = engine.init_project(request.cwd, speaker=speaker, dry_run=request.dry_run)
     return Answer(
         body={"files": encode(done.files), "changes": [change_json(change) for change in done.changes]}
     )

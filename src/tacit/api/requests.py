@@ -194,6 +194,13 @@ class AtFolder(Request):
     cwd: Folder = Field(min_length=1, description="working folder")
 
 
+class InitProject(AtFolder):
+    """A project to set up."""
+
+    dry_run: bool = Field(default=False, description="only tell what the rule files would add")
+    confirmed: bool = Field(default=True, description="false: what the rule files hold waits in review")
+
+
 class ListMemories(Request):
     """Which memories to list, and which part of the list."""
 

@@ -469,9 +469,18 @@ class Engine:
             raise InvalidInput("No folder was given.", hint="Name the project's folder.")
         return project
 
-    def init_project(self, cwd: str) -> RulesImport:
-        """Register the project around `cwd` and import its rule files; a second time, only what changed."""
-        return self._learning.import_rules(self.project(cwd))
+    def init_project(
+        self, cwd: str, *, speaker: Speaker = Speaker.USER, dry_run: bool = False
+    ) -> RulesImport:
+        """Register the project around `cwd` and import its rule files; a second time, only what changed.
+
+        Args:
+            cwd: a folder of the project.
+            speaker: the user confirms what the rule files hold; for anybody else it waits for the user.
+            dry_run: only tell what the rule files would add.
+        """
+        confirmed = speaker is Speaker.USER
+        return self._learning.import_rules(self.project(cwd), confirmed=confirmed, dry_run=dry_run)
 
     def transcripts(
         self, cwd: str = "", *, paths: Sequence[Path] = (), host: str = "", since_ms: int = 0

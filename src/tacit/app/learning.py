@@ -174,13 +174,26 @@ class Learning:
         """Learn from every transcript that waits."""
         return self.capture.capture_pending()
 
-    def import_rules(self, project: ProjectRecord) -> RulesImport:
-        """Import the rule files of `project` and follow those of this folder from now on."""
+    def import_rules(
+        self, project: ProjectRecord, *, confirmed: bool = False, dry_run: bool = False
+    ) -> RulesImport:
+        """Import the rule files of `project` and follow those of this folder from now on.
+
+        Args:
+            project: whose.
+            confirmed: the user was shown what the rule files hold, and takes it for their own.
+            dry_run: only tell what the rule files would add.
+        """
+        if dry_run:
+            return self.capture.import_rules(Path(project.root), project, dry_run=True)
         record = self._projects.register(project)
         self._projects.read_languages(record)
         settings = self._parts.settings.current(Path(project.root)).capture
-        done = self.capture.import_rules(Path(project.root), record, project_files=settings.project_files)
-        self._parts.store.put_value(f"init:{record.id}", project.root)
+        done = self.capture.import_rules(
+            Path(project.root), record, project_files=settings.project_files, confirmed=confirmed
+        )
+        if confirmed or not self._parts.store.get_value(f"init:{record.id}"):
+            self._parts.store.put_value(f"init:{record.id}", project.root)
         return done
 
     def transcripts(

@@ -106,6 +106,11 @@ _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             " use ",
         ),
         (r"^\W*(?:this|the|our)\s+(?:project|repo|repository|code ?base|team|app)\s+(?=use)", " "),
+        # "Not always" is not "never".
+        (
+            r"\b(?:(?:do|does|did|should|must|shall|will|would|is|are|was|were|may|have to|has to|need)\s+)?not\s+(?:always|every|each|all|only|necessarily|just|yet|entirely|everywhere|fully)\b",
+            " notall ",
+        ),
         # No, in every form.
         (r"^\W*no\s+(?=\w+)", " not "),
         (

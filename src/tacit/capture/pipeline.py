@@ -283,7 +283,15 @@ class CapturePipeline:
         ended = replace(source, ended=True)  # a session of the past
         return self._capture_read(ended, session.transcript, before, self._keeper.apply)
 
-    def import_rules(self, root: Path, project: ProjectRecord, *, project_files: bool = False) -> RulesImport:
+    def import_rules(
+        self,
+        root: Path,
+        project: ProjectRecord,
+        *,
+        project_files: bool = False,
+        confirmed: bool = False,
+        dry_run: bool = False,
+    ) -> RulesImport:
         """Import the rule files under `root` (and what else the project says), following what changed since the last import."""
         return import_rule_files(
             root,
@@ -293,6 +301,8 @@ class CapturePipeline:
             keeper=self._keeper,
             now_ms=self._clock.now_ms(),
             project_files=project_files,
+            confirmed=confirmed,
+            dry_run=dry_run,
         )
 
     def _capture_source(self, source: TranscriptSource, write: Callable[[Write], None]) -> tuple[Change, ...]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tacit.hosts.install import FileEdit, InstallPlan
 
 MOST_DIFF_LINES = 12
+MOST_RULES_SHOWN = 40
+"""Statements of one rule file that are shown before they are taken."""
 
 Hosts = Annotated[
     list[str] | None,
@@ -203,13 +205,19 @@ def init(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Import what this project says of itself (rule files, decisions, manifests), and offer to learn from its past sessions."""
+    """Import what this project says of itself (rule files, decisions, manifests), and offer to learn from its past sessions.
+
+    Shows what its rule files hold and asks once whether they are your own rules; all else waits in `tacit review`.
+    """
     from tacit.cli.connection import ask
+    from tacit.cli.surroundings import current
     from tacit.cli.terminal.output import counted, print_json, print_line, print_rows, size
 
     folder = str(cwd.absolute())
     notice = _settle_related(folder)
-    imported = ask("POST", "/v1/projects/init", {"cwd": folder})
+    users = current().user_speaks
+    confirmed = users and _takes_rules(folder, yes=yes, quiet=as_json)
+    imported = ask("POST", "/v1/projects/init", {"cwd": folder, "confirmed": confirmed})
     past = ask("GET", "/v1/transcripts", {"cwd": folder})["transcripts"]
     if not as_json:
         rows = [(f["path"], str(f["memories"]), f["status"]) for f in imported["files"]]
@@ -223,8 +231,15 @@ def init(
             if each["left_out"]:
                 reasons = ", ".join(dict.fromkeys(each["left_out"]))
                 print_line(f"{len(each['left_out'])} left out: {reasons}, {each['path']}", style="yellow")
+        if any((change.get("memory") or {}).get("status") == "quarantined" for change in imported["changes"]):
+            hint = (
+                "" if confirmed else " `tacit init` in a terminal of yours takes the rule files for your own."
+            )
+            print_line(f"What others wrote waits for you in `tacit review`.{hint}", style="yellow")
     report: dict[str, int] | None = None
-    if past and backfill is not False:
+    if backfill and not users:
+        current().require_user("have past sessions learned from, since they count as your words")
+    if past and users and backfill is not False:
         sessions, whole = sum(each["sessions"] for each in past), sum(each["size_bytes"] for each in past)
         hosts = ", ".join(sorted({each["host"] for each in past}))
         question = (
@@ -291,6 +306,28 @@ def separate(cwd: Here = Path(), as_json: AsJson = False) -> None:
         print_json(separated)
         return
     print_line(f"{separated['project']['root']} is a project of its own. `tacit join` takes that back.")
+
+
+def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
+    """Show what the rule files would add and ask once whether it counts as the user's own rules."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.asking import agreed
+    from tacit.cli.terminal.output import counted, print_line, shortened
+
+    seen = ask("POST", "/v1/projects/init", {"cwd": folder, "dry_run": True})
+    found: list[dict[str, Any]] = [change["memory"] for change in seen["changes"]]
+    if not found:
+        return True
+    if not quiet:
+        for path in dict.fromkeys(memory["provenance"]["source"] for memory in found):
+            print_line(path, style="bold")
+            mine = [memory for memory in found if memory["provenance"]["source"] == path]
+            for memory in mine[:MOST_RULES_SHOWN]:
+                print_line(f"  {shortened(memory['content'], 110)}")
+            if len(mine) > MOST_RULES_SHOWN:
+                print_line(f"  ... and {len(mine) - MOST_RULES_SHOWN} more", style="dim")
+    question = f"Take {counted(len(found), 'statement', 'statements')} of these files as your own rules?"
+    return agreed(question, yes=yes, unattended=True)
 
 
 def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
+import subprocess
 import time
 import zlib
 from pathlib import Path
@@ -90,7 +92,7 @@ def test_statements_are_self_contained_typed_and_free_of_junk() -> None:
     }
     tabs = next(draft for draft in drafts if "tabs" in draft.content)
     assert (tabs.provenance.tier, tabs.provenance.source, tabs.provenance.span) == (
-        TrustTier.USER,
+        TrustTier.IMPORT,
         "CLAUDE.md",
         "- tabs, not spaces",
     )
@@ -136,7 +138,7 @@ class World:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         self.clock.advance(1000)
-        done = self.capture.import_rules(self.root, PROJECT)
+        done = self.capture.import_rules(self.root, PROJECT, confirmed=True)
         return {file.path: (file.status, file.memories) for file in done.files}
 
     def contents(self, status: str = "active") -> set[str]:
@@ -274,7 +276,7 @@ def world() -> tuple[CapturePipeline, FakeStore]:
 
 
 def held(store: FakeStore) -> set[str]:
-    where = MemoryFilter(statuses=("active",))
+    where = MemoryFilter(statuses=("active", "quarantined"))
     return {m.content for m in store.list_memories(where, scope=store.scopes(), limit=200)}
 
 
@@ -375,8 +377,9 @@ def test_a_session_is_not_begun_with_what_a_manifest_holds(tmp_path: Path) -> No
     capture, store = world()
     (tmp_path / "CLAUDE.md").write_text("- Run `make lint` after every change.\n")
     (tmp_path / "Makefile").write_text("lint:\n\truff check\nhelp:\n\techo x\n")
-    capture.import_rules(tmp_path, PROJECT, project_files=True)
-    found = store.list_memories(MemoryFilter(), scope=store.scopes(), limit=10)
+    capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True)
+    where = MemoryFilter(statuses=("active", "quarantined"))
+    found = store.list_memories(where, scope=store.scopes(), limit=10)
     reach = {memory.provenance.source: memory.trigger.breadth for memory in found}
     assert reach["Makefile"] == 1.0 < reach["CLAUDE.md"]
     assert len(found) == 2
@@ -391,7 +394,7 @@ def test_what_changes_in_the_project_changes_what_is_known(tmp_path: Path) -> No
     package.write_text('{"scripts": {"test": "vitest run", "lint": "eslint ."}}')
 
     def again() -> None:
-        capture.import_rules(tmp_path, PROJECT, project_files=True)
+        capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True)
 
     again()
     decided = "Use SQLite as the only store: SQLite holds memories and vectors."
@@ -409,7 +412,7 @@ def test_what_changes_in_the_project_changes_what_is_known(tmp_path: Path) -> No
     adr.write_text(ADR.format(status="Accepted"))
     again()
     assert held(store) == {decided}
-    capture.import_rules(tmp_path, PROJECT)
+    capture.import_rules(tmp_path, PROJECT, confirmed=True)
     assert held(store) == set()
 
 
@@ -463,12 +466,12 @@ def test_the_history_tells_how_commits_are_written_and_what_was_undone(tmp_path:
 def test_one_more_commit_changes_nothing_and_another_habit_does(tmp_path: Path) -> None:
     capture, store = world()
     repository(tmp_path, [f"fix: repair number {n}" for n in range(30)])
-    first = capture.import_rules(tmp_path, PROJECT, project_files=True)
+    first = capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True)
     assert [(f.path, f.memories) for f in first.files] == [(".git", 1)]
     repository(tmp_path, [f"fix: repair number {n}" for n in range(31)])
-    assert capture.import_rules(tmp_path, PROJECT, project_files=True).changes == ()
+    assert capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True).changes == ()
     repository(tmp_path, [f"Repair number {n}" for n in range(40)])
-    capture.import_rules(tmp_path, PROJECT, project_files=True)
+    capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True)
     assert held(store) == {"Commit subjects here begin with a capital and end without a full stop"}
 
 
@@ -533,3 +536,138 @@ def test_broken_objects_end_the_walk(tmp_path: Path) -> None:
     head = head_of(tmp_path)
     assert head is not None
     assert list(walk(head)) == []
+
+
+# --- whose lines they are ----------------------------------------------------------------------------------------------
+
+
+class Clone:
+    """A work tree of real git, with the user's identity, and somebody else who pushes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.user = {"GIT_AUTHOR_NAME": "Me", "GIT_AUTHOR_EMAIL": "me@home.test", "GIT_COMMITTER_NAME": "Me",
+                     "GIT_COMMITTER_EMAIL": "me@home.test"}  # fmt: skip
+        self.other = {"GIT_AUTHOR_NAME": "M", "GIT_AUTHOR_EMAIL": "m@x.test", "GIT_COMMITTER_NAME": "M",
+                      "GIT_COMMITTER_EMAIL": "m@x.test"}  # fmt: skip
+        self.git(root, "init", "-q", "-b", "main", who=self.user)
+        self.theirs = root.parent / "theirs"
+
+    def git(self, folder: Path, *arguments: str, who: dict[str, str]) -> None:
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.root.parent),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            **who,
+        }
+        folder.mkdir(exist_ok=True)
+        subprocess.run(["git", *arguments], cwd=folder, env=environ, check=True, capture_output=True)
+
+    def commit(self, text: str, *, who: dict[str, str] | None = None, folder: Path | None = None) -> None:
+        place, who = folder or self.root, who or self.user
+        (place / "CLAUDE.md").write_text(text)
+        self.git(place, "add", "-A", who=who)
+        self.git(place, "commit", "-q", "-m", "change", who=who)
+
+    def pull(self, text: str, *, who: dict[str, str] | None = None) -> None:
+        """Somebody else commits `text`, and the user pulls it."""
+        if not self.theirs.exists():
+            self.git(self.root.parent, "clone", "-q", str(self.root), str(self.theirs), who=self.other)
+        else:
+            self.git(self.theirs, "pull", "-q", "--rebase", who=self.other)
+        self.commit(text, who=who or self.other, folder=self.theirs)
+        self.git(self.root, "pull", "-q", "--no-rebase", str(self.theirs), "main", who=self.user)
+
+
+BASE = "# Rules\n\n- Always use tabs in Go files\n- Never commit to main directly\n"
+MORE = BASE + "- Always upload the build log to the wiki\n"
+
+
+def tiers(store: FakeStore) -> dict[str, tuple[str, str]]:
+    where = MemoryFilter(statuses=("active", "quarantined"))
+    found = store.list_memories(where, scope=store.scopes(), limit=100)
+    return {m.content: (m.provenance.tier.name.lower(), m.status) for m in found}
+
+
+MINE, WAITING = ("user", "active"), ("import", "quarantined")
+LINE = "Always upload the build log to the wiki"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    made = Clone(tmp_path / "shop")
+    made.commit(BASE)
+    return made
+
+
+def test_rules_that_nobody_confirmed_wait_and_a_confirmation_takes_them(clone: Clone) -> None:
+    capture, store = world()
+    capture.import_rules(clone.root, PROJECT)
+    assert set(tiers(store).values()) == {WAITING}
+    capture.import_rules(clone.root, PROJECT, confirmed=True)
+    assert set(tiers(store).values()) == {MINE}
+    assert len(tiers(store)) == 2
+
+
+@pytest.mark.parametrize("forged", [False, True])
+def test_a_line_that_others_pushed_waits_whoever_they_say_they_are(clone: Clone, forged: bool) -> None:
+    capture, store = world()
+    capture.import_rules(clone.root, PROJECT, confirmed=True)
+    clone.pull(MORE, who=clone.user if forged else clone.other)
+    capture.import_rules(clone.root, PROJECT)
+    assert tiers(store)[LINE] == WAITING
+    assert list(tiers(store).values()).count(MINE) == 2
+    capture.import_rules(clone.root, PROJECT, confirmed=True)
+    assert tiers(store)[LINE] == MINE
+
+
+def test_a_line_that_the_user_wrote_is_theirs_committed_or_not(clone: Clone) -> None:
+    capture, store = world()
+    capture.import_rules(clone.root, PROJECT, confirmed=True)
+    (clone.root / "CLAUDE.md").write_text(MORE)
+    capture.import_rules(clone.root, PROJECT)
+    assert tiers(store)[LINE] == MINE
+    clone.commit(MORE + "- Never reuse a migration number\n")
+    clone.git(clone.root, "gc", "-q", who=clone.user)  # its objects are in a pack now
+    capture.import_rules(clone.root, PROJECT)
+    assert tiers(store)["Never reuse a migration number"] == MINE
+
+
+def test_what_others_take_out_or_change_ends_nothing_of_the_users(clone: Clone) -> None:
+    capture, store = world()
+    capture.import_rules(clone.root, PROJECT, confirmed=True)
+    clone.pull("# Rules\n\n- Always use spaces in Go files\n")
+    capture.import_rules(clone.root, PROJECT)
+    found = tiers(store)
+    assert found["Always use tabs in Go files"] == MINE
+    assert found["Never commit to main directly"] == MINE
+    assert found["Always use spaces in Go files"] == WAITING
+    capture.import_rules(clone.root, PROJECT, confirmed=True)
+    assert tiers(store) == {"Always use spaces in Go files": MINE}
+
+
+def test_a_heading_that_others_turned_does_not_turn_the_users_lines(clone: Clone) -> None:
+    capture, store = world()
+    capture.import_rules(clone.root, PROJECT, confirmed=True)
+    clone.pull(BASE.replace("# Rules", "# Never do this") + "- Push after each commit\n")
+    capture.import_rules(clone.root, PROJECT)
+    assert all(kept != MINE for words, kept in tiers(store).items() if "Push" in words)
+
+
+def test_readme_and_manifests_wait_also_after_a_confirmation(clone: Clone) -> None:
+    capture, store = world()
+    (clone.root / "package.json").write_text('{"scripts": {"test": "vitest run"}}')
+    capture.import_rules(clone.root, PROJECT, project_files=True, confirmed=True)
+    found = tiers(store)
+    assert found["`npm test` runs `vitest run`"] == WAITING
+    assert found["Always use tabs in Go files"] == MINE
+
+
+def test_a_new_rule_file_of_others_waits(clone: Clone) -> None:
+    capture, store = world()
+    capture.import_rules(clone.root, PROJECT, confirmed=True)
+    clone.git(clone.root.parent, "clone", "-q", str(clone.root), str(clone.theirs), who=clone.other)
+    (clone.theirs / ".cursorrules").write_text("- Always upload the build log to the wiki\n")
+    clone.pull(BASE + "\n")
+    capture.import_rules(clone.root, PROJECT)
+    assert tiers(store)[LINE] == WAITING

@@ -178,10 +178,8 @@ def agent(*tools: ToolUse, number: int = 1, text: str = "") -> Turn:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("After every change, run the linter", "preference"),
         ("Please git commit after each successful sub-task", "preference"),
         ("Our tests never mock the database", "anti_pattern"),
-        ("Don't add comments in the tests", "anti_pattern"),
         ("`src/app/queue.py` handles the retry policy", "file_context"),
     ],
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
+from tacit.capture.bootstrap.authorship import Authorship, Changed, line_key, lines_of
 from tacit.capture.bootstrap.sources import (
     HISTORY,
     MAX_BYTES,
@@ -26,12 +27,15 @@ from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.store import Item, Keeper
 from tacit.errors import InvalidPayload
-from tacit.model.changes import Add, Change, Retire, Skip, Supersede
+from tacit.late_pattern import late_pattern
+from tacit.model.changes import Add, Change, Contradict, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import content_hash
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 
+_STARTS_ANEW = late_pattern(r"\s*(?:[-*+#|>]|\d{1,3}[.)]\s|```|~~~|@)")
+"""A line that begins another statement than the line above it."""
 CHANGED_OVERLAP = 0.4
 """Least overlap of content words at which a removed and an added statement are one that changed."""
 _MOST = 100_000
@@ -62,10 +66,15 @@ class RulesImport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """What is known of a file from its last import: hash of its bytes, and (content hash, memory id) per statement."""
+    """What is known of a file from its last import: hash of its bytes, and (content hash, memory id) per statement.
+
+    `lines` = the lines that are the user's: confirmed, or written by them since. `open` = something in it waits for the user.
+    """
 
     digest: str = ""
     items: tuple[tuple[str, str], ...] = ()
+    lines: tuple[str, ...] = ()
+    open: bool = False
 
 
 def import_rule_files(
@@ -77,8 +86,12 @@ def import_rule_files(
     keeper: Keeper,
     now_ms: int,
     project_files: bool = False,
+    confirmed: bool = False,
+    dry_run: bool = False,
 ) -> RulesImport:
     """Import every rule file under `root` that changed since the last import.
+
+    Statements of a rule file are the user's where they confirmed them or wrote their lines; all else waits for the user.
 
     Args:
         root: the project root.
@@ -87,6 +100,8 @@ def import_rule_files(
         preparer: redacts them.
         keeper: reconciles and writes.
         now_ms: the time.
+        confirmed: the user was shown what the rule files hold and takes all of it for their own.
+        dry_run: only tell what the rule files would add.
         project_files: also README, decision records, manifests and the commits; else what was imported of them goes.
 
     Raises:
@@ -98,7 +113,14 @@ def import_rule_files(
     files: list[RuleFile] = []
     changes: list[Change] = []
     present: list[str] = []
-    run = _Run(project=project, store=store, preparer=preparer, keeper=keeper, now_ms=now_ms, states=states)
+    run = _Run(
+        project=project, store=store, preparer=preparer, keeper=keeper, now_ms=now_ms, states=states,
+        confirmed=confirmed, followed=store.get_value(_confirmed_name(project.id)) == root.as_posix(), authors=Authorship(root),
+    )  # fmt: skip
+    if dry_run:
+        return run.preview(root, find_rule_files(root))
+    if confirmed:
+        store.put_value(_confirmed_name(project.id), root.as_posix())
     found = find_rule_files(root)
     further = [file for file in find_project_files(root) if file not in found] if project_files else []
     for file in (*found, *further):
@@ -139,6 +161,33 @@ class _Run:
     keeper: Keeper
     now_ms: int
     states: dict[str, _State]
+    confirmed: bool
+    followed: bool
+    authors: Authorship
+
+    def preview(self, root: Path, files: Sequence[Path]) -> RulesImport:
+        """What the rule files would add, as if the user confirmed it; nothing is written."""
+        told: list[RuleFile] = []
+        changes: list[Change] = []
+        for file in files:
+            path = file.relative_to(root).as_posix()
+            try:
+                with file.open("rb") as opened:
+                    source = file_source(path, opened.read(MAX_BYTES), project_id=self.project.id)
+                drafts = source.drafts(self.now_ms) if source.rules else ()
+            except (OSError, InvalidPayload):
+                continue
+            known = {memory.content_hash for memory in self._active(path)}
+            made = [self.preparer.prepare(_as_users(draft, confirmed=True)) for draft in drafts]
+            added = [one for one in made if isinstance(one, Memory) and one.content_hash not in known]
+            changes.extend(Add(memory=one, reason=f"read off {path}") for one in added)
+            told.append(RuleFile(path=path, memories=len(added), status="imported" if added else "unchanged"))
+        return RulesImport(files=tuple(told), changes=tuple(changes))
+
+    def _active(self, path: str) -> tuple[Memory, ...]:
+        scope = ScopeFilter.of(project_scope(self.project.id))
+        where = MemoryFilter(source=path, tiers=(TrustTier.USER,))
+        return self.store.list_memories(where, scope=scope, limit=_MOST)
 
     def ids(self, path: str) -> frozenset[str]:
         """Memories that the file at `path` stands for."""
@@ -165,32 +214,74 @@ class _Run:
         """
         path, digest = source.path, source.digest
         before = self.states.get(path)
-        if before and before.digest == digest:
+        confirmed = self.confirmed and source.rules
+        if before and before.digest == digest and not (confirmed and before.open):
             return "unchanged", ()
-        drafts = source.drafts(self.now_ms)
+        users = self._users(source, before, confirmed=confirmed)
+        drafts = [users.judged(draft) for draft in source.drafts(self.now_ms)]
         wanted = {content_hash(draft.content): draft for draft in drafts}
         old = dict(before.items) if before else self._stored(path, wanted)
-        removed = self._owned([memory_id for key, memory_id in old.items() if key not in wanted], path)
+        accepted = (
+            self._waiting([memory_id for key, memory_id in old.items() if key in wanted], path)
+            if confirmed
+            else ()
+        )
+        gone = self._owned([memory_id for key, memory_id in old.items() if key not in wanted], path)
+        # What the user confirmed does not end because somebody else took it out of the file.
+        removed = [
+            memory for memory in gone if memory.provenance.tier < TrustTier.USER or users.removed(memory)
+        ]
+        kept = [memory for memory in gone if memory not in removed]
         added = {
             key: _within(source.breadth, self.preparer.prepare(draft))
             for key, draft in wanted.items()
             if key not in old
         }
-        items, keys = _plan(added, removed, source=source, at_ms=self.now_ms)
+        items, keys = _plan(added, removed, kept, source=source, at_ms=self.now_ms)
+        items.extend(
+            Edit(memory=_accepted(memory, self.now_ms), reason=f"confirmed in {path}") for memory in accepted
+        )
+        keys.extend("" for _ in accepted)
         after = _State(digest=digest)
+        unsettled = bool(kept) or any(draft.provenance.tier < TrustTier.USER for draft in drafts)
 
         def finish(changes: Sequence[Change]) -> Mapping[str, str | None]:
             nonlocal after
-            ids = {key: old[key] for key in wanted if key in old}
+            stay = {memory.id for memory in kept}
+            ids = {key: memory_id for key, memory_id in old.items() if key in wanted or memory_id in stay}
             for key, change in zip(keys, changes, strict=True):
                 if key:
                     ids[key] = "" if isinstance(change, Skip | Retire) else change.memory.id
-            after = _State(digest=digest, items=tuple(sorted(ids.items())))
+            after = _State(
+                digest=digest, items=tuple(sorted(ids.items())), lines=tuple(sorted(users.lines)),
+                open=source.rules and unsettled,
+            )  # fmt: skip
             return {_state_name(self.project.id, path): _write_state(after)}
 
         made = self.keeper.keep(items, write=self.keeper.apply, finish=finish)
         self.states[path] = after
         return "changed" if before else "imported", made
+
+    def _waiting(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
+        """Those of `ids` that wait for the user."""
+        return tuple(memory for memory in self._owned(ids, path) if memory.status == "quarantined")
+
+    def _users(self, source: Source, before: _State | None, *, confirmed: bool) -> _Users:
+        """Which lines of the source are the user's."""
+        if not source.rules:
+            return _Users(text="", rules=False)
+        text, now = source.text, lines_of(source.text)
+        if confirmed:
+            return _Users(text=text, confirmed=True, lines=frozenset(map(_short, now)))
+        known = frozenset(before.lines) if before else frozenset[str]()
+        if (
+            not self.followed
+        ):  # nobody confirmed this project in this folder: nothing in it is taken for the user's
+            return _Users(text=text, lines=known)
+        changed = self.authors.of(source.path, text)
+        mine = now if changed.whole else changed.added & now
+        lines = (known & frozenset(map(_short, now))) | frozenset(map(_short, mine))
+        return _Users(text=text, lines=lines, changed=changed)
 
     def forget(self, path: str) -> tuple[Change, ...]:
         """The file is gone: so is what only it said."""
@@ -214,7 +305,72 @@ class _Run:
         elsewhere = {key for other in self.states if other != path for key in self.ids(other)}
         scope = ScopeFilter.of(project_scope(self.project.id))
         stored = self.store.get([key for key in ids if key and key not in elsewhere], scope=scope)
-        return tuple(m for m in stored if m.status == "active" and m.provenance.source == path)
+        live = ("active", "quarantined")
+        return tuple(m for m in stored if m.status in live and m.provenance.source == path)
+
+
+_NOTHING = Changed()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Users:
+    """What of a file is the user's.
+
+    Attributes:
+        text: the file.
+        confirmed: all of it, since they were shown it.
+        lines: their lines, as `_short` gives them.
+        changed: what they changed since the last commit, and with commits of their own.
+        rules: whether it is a rule file; nothing of another file is the user's.
+    """
+
+    text: str
+    confirmed: bool = False
+    lines: frozenset[str] = frozenset()
+    changed: Changed = _NOTHING
+    rules: bool = True
+
+    def judged(self, draft: Draft) -> Draft:
+        """The draft with the trust that its lines have."""
+        if self.rules and (self.confirmed or self._wrote(draft.line)):
+            return _as_users(draft, confirmed=self.confirmed)
+        return draft
+
+    def removed(self, memory: Memory) -> bool:
+        """Whether the user took the statement out of the file."""
+        return self.confirmed or not self.rules or self.changed.took_out(line_key(memory.provenance.span))
+
+    def _wrote(self, line: int) -> bool:
+        """Whether the statement that begins at `line` stands on lines of the user's, its heading and lead included."""
+        lines = self.text.splitlines()
+        if not 0 < line <= len(lines):
+            return False
+        last = line
+        while last < len(lines) and lines[last].strip() and not _STARTS_ANEW.match(lines[last]):
+            last += 1
+        read = lines[line - 1 : last]
+        above = lines[: line - 1]
+        heading = next((one for one in reversed(above) if one.lstrip().startswith("#")), "")
+        lead = next((one for one in reversed(above) if one.rstrip().endswith(":")), "")
+        keys = {_short(key) for one in (*read, heading, lead) if (key := line_key(one))}
+        return keys <= self.lines
+
+
+def _short(key: str) -> str:
+    """A line as it is kept: enough of a hash to know it again."""
+    return content_hash(key)[:12]
+
+
+def _accepted(memory: Memory, now_ms: int) -> Memory:
+    """A statement that waited, as the user's own."""
+    provenance = replace(memory.provenance, tier=TrustTier.USER)
+    return replace(memory, provenance=provenance, status="active", updated_at_ms=now_ms)
+
+
+def _as_users(draft: Draft, *, confirmed: bool) -> Draft:
+    """The draft as the user's own statement."""
+    provenance = replace(draft.provenance, tier=TrustTier.USER)
+    return replace(draft, provenance=provenance, explicit=True, confirmed=confirmed)
 
 
 def _within(breadth: float, prepared: Memory | Skip) -> Memory | Skip:
@@ -224,7 +380,12 @@ def _within(breadth: float, prepared: Memory | Skip) -> Memory | Skip:
 
 
 def _plan(
-    added: Mapping[str, Memory | Skip], removed: Sequence[Memory], *, source: Source, at_ms: int
+    added: Mapping[str, Memory | Skip],
+    removed: Sequence[Memory],
+    kept: Sequence[Memory],
+    *,
+    source: Source,
+    at_ms: int,
 ) -> tuple[list[Item], list[str]]:
     """What to do, with the content hash of the statement each item is for ("" = none)."""
     path = source.path
@@ -233,7 +394,17 @@ def _plan(
     keys: list[str] = []
     for key, prepared in added.items():
         old = _changed_from(prepared, left.values()) if isinstance(prepared, Memory) else None
-        if isinstance(prepared, Memory) and old is not None:
+        if (
+            isinstance(prepared, Memory)
+            and old is not None
+            and prepared.provenance.tier < old.provenance.tier
+        ):
+            old = None  # the user took the old one out; what others wrote in its place waits by itself
+        against = _changed_from(prepared, kept) if isinstance(prepared, Memory) and old is None else None
+        if isinstance(prepared, Memory) and against is not None:
+            reason = f"somebody else changed it in {path}"
+            items.append(Contradict(memory=prepared, other_id=against.id, reason=reason))
+        elif isinstance(prepared, Memory) and old is not None:
             del left[old.id]
             items.append(Supersede(memory=prepared, old_id=old.id, at_ms=at_ms, reason=f"changed in {path}"))
         elif isinstance(prepared, Memory) and source.as_they_are:
@@ -262,7 +433,11 @@ def _likeness(new: str, old: str) -> float:
 def followed_names(store: Store, project_id: str) -> tuple[str, ...]:
     """Names of the values that hold what was imported from a project's rule files."""
     index = _index_name(project_id)
-    return (index, *(_state_name(project_id, path) for path in _read_index(store.get_value(index))))
+    return (
+        index,
+        _confirmed_name(project_id),
+        *(_state_name(project_id, path) for path in _read_index(store.get_value(index))),
+    )
 
 
 def _index_name(project_id: str) -> str:
@@ -271,6 +446,10 @@ def _index_name(project_id: str) -> str:
 
 def _state_name(project_id: str, path: str) -> str:
     return f"rules/{project_id}/{path}"
+
+
+def _confirmed_name(project_id: str) -> str:
+    return f"rules-confirmed/{project_id}"
 
 
 def _read_index(text: str | None) -> tuple[str, ...]:
@@ -287,16 +466,22 @@ def _read_state(text: str | None) -> _State:
     if not isinstance(items, dict):
         return _State()
     pairs = cast("dict[object, object]", items).items()
+    lines = fields.get("lines")
     return _State(
         digest=str(fields.get("digest", "")),
+        lines=tuple(str(line) for line in cast("list[object]", lines)) if isinstance(lines, list) else (),
+        open=fields.get("open") is True,
         items=tuple(sorted((str(key), str(value)) for key, value in pairs)),
     )
 
 
 def _write_state(state: _State) -> str:
-    return json.dumps(
-        {"digest": state.digest, "items": dict(state.items)}, separators=(",", ":"), sort_keys=True
-    )
+    fields: dict[str, object] = {"digest": state.digest, "items": dict(state.items)}
+    if state.lines:
+        fields["lines"] = state.lines
+    if state.open:
+        fields["open"] = True
+    return json.dumps(fields, separators=(",", ":"), sort_keys=True)
 
 
 def _json(text: str | None) -> object:

@@ -1,7 +1,7 @@
-"""Commits, read from a repository's own files. In: a work tree. Out: commits, newest first. Never runs git.
+"""Commits and the files in them, read from a repository's own files. In: a work tree. Out: commits, texts. Never runs git.
 
 A repository's configuration can name programs for git to run, so git is not asked; loose objects and packs are plain files.
-Reads commits only, a bounded number of them and of bytes; never follows `alternates`, which lead out of the repository.
+Reads a bounded number of objects and of bytes; never follows `alternates`, which lead out of the repository.
 Whatever cannot be read ends the walk.
 
 Source: gitformat-pack(5), gitrepository-layout(5).
@@ -24,7 +24,8 @@ MAX_OBJECT_BYTES = 200_000
 MAX_DELTAS = 60
 MAX_PACKS = 200
 _ID = late_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_COMMIT, _OFS_DELTA, _REF_DELTA = 1, 6, 7
+_COMMIT, _TREE, _BLOB, _OFS_DELTA, _REF_DELTA = 1, 2, 3, 6, 7
+_KINDS = {b"commit": _COMMIT, b"tree": _TREE, b"blob": _BLOB}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,101 @@ def head_of(root: Path) -> Head | None:
     except OSError:
         return None
     return Head(commit=commit, objects=shared / "objects") if commit else None
+
+
+class Unreadable(Exception):
+    """An object that is absent, too large or damaged: nobody knows what it holds."""
+
+
+def has_commits(root: Path) -> bool:
+    """Whether the repository at `root` seems to hold commits, whatever can be read of them."""
+    found = find_checkout(root)
+    if found is None or found.common is None:
+        return found is not None  # a link that leads nowhere: nobody knows
+    shared = found.common
+    heads = shared / "refs" / "heads"
+    return (shared / "packed-refs").is_file() or (
+        heads.is_dir() and any(p.is_file() for p in heads.rglob("*"))
+    )
+
+
+def parents_of(objects: Path, commit: str) -> tuple[str, ...]:
+    """The parents of a commit.
+
+    Raises:
+        Unreadable: if it cannot be read.
+    """
+    found = _parse(commit, _whole(objects, commit, _COMMIT))
+    if found is None:
+        raise Unreadable(commit)
+    return found.parents
+
+
+def author_of(objects: Path, commit: str) -> str:
+    """The e-mail address that a commit names as its author's.
+
+    Raises:
+        Unreadable: if it cannot be read.
+    """
+    head = _whole(objects, commit, _COMMIT).partition(b"\n\n")[0].decode("utf-8", "replace")
+    found = next((line for line in head.split("\n") if line.startswith("author ")), "")
+    return found.rpartition("<")[2].partition(">")[0]
+
+
+def file_at(objects: Path, commit: str, path: str) -> str:
+    """The text of the file at `path` in a commit; "" where it has none.
+
+    Raises:
+        Unreadable: if anything on the way cannot be read.
+    """
+    raw = _whole(objects, commit, _COMMIT)
+    at = raw[5:].partition(b"\n")[0].decode("ascii", "replace")
+    *folders, name = path.split("/")
+    for part in (*folders, name):
+        entry = _entry_of(_whole(objects, at, _TREE), part.encode(), len(at) // 2)
+        if entry is None:
+            return ""
+        at = entry
+    return _whole(objects, at, _BLOB).decode("utf-8", "replace")
+
+
+def _entry_of(tree: bytes, name: bytes, size: int) -> str | None:
+    """The id of the entry called `name` of a tree."""
+    at = 0
+    while at < len(tree):
+        end = tree.find(b"\0", at)
+        if end < 0:
+            raise Unreadable("a tree that is cut off")
+        if tree[at:end].partition(b" ")[2] == name:
+            return tree[end + 1 : end + 1 + size].hex()
+        at = end + 1 + size
+    return None
+
+
+def _whole(objects: Path, name: str, kind: int) -> bytes:
+    """All bytes of the object called `name`, which must be of `kind`.
+
+    Raises:
+        Unreadable: if it is absent, of another kind, or longer than may be read: a part of it would mislead.
+    """
+    if not _ID.fullmatch(name):
+        raise Unreadable(name)
+    loose = objects / name[:2] / name[2:]
+    try:
+        if loose.is_file():
+            with loose.open("rb") as file:
+                whole = _inflate(file.read(MAX_OBJECT_BYTES))
+            head, _, body = whole.partition(b"\0")
+            word, _, size = head.partition(b" ")
+            if _KINDS.get(word) == kind and size.isdigit() and int(size) == len(body):
+                return body
+            raise Unreadable(name)
+    except OSError:
+        raise Unreadable(name) from None
+    found, body = _Packs(objects).object(name)
+    if found != kind or len(body) >= MAX_OBJECT_BYTES:
+        raise Unreadable(name)
+    return body
 
 
 def walk(head: Head, *, most: int = MAX_COMMITS) -> Iterator[Commit]:
@@ -131,6 +227,10 @@ class _Packs:
         kind, body = self._named(bytes.fromhex(name), MAX_DELTAS)
         return body if kind == _COMMIT else b""
 
+    def object(self, name: str) -> tuple[int, bytes]:
+        """Kind and bytes of the object called `name`; (0, b"") where there is none."""
+        return self._named(bytes.fromhex(name), MAX_DELTAS)
+
     def _named(self, name: bytes, deltas: int) -> tuple[int, bytes]:
         for index in self._indexes:
             try:
@@ -150,18 +250,21 @@ class _Packs:
             file.seek(at)
             data = file.read(MAX_OBJECT_BYTES)
         used = 1
-        kind = (data[0] >> 4) & 7
+        kind, size, shift = (data[0] >> 4) & 7, data[0] & 0x0F, 4
         while data[used - 1] & 0x80:
+            size |= (data[used] & 0x7F) << shift
+            shift += 7
             used += 1
         if kind == _OFS_DELTA:
             back, used = _back(data, used)
             base_kind, base = self._entry(pack, at - back, deltas - 1)
         elif kind == _REF_DELTA:
-            size = 32 if len(self._indexes) and _is_long(pack) else 20
-            base_kind, base = self._named(data[used : used + size], deltas - 1)
-            used += size
+            length = 32 if len(self._indexes) and _is_long(pack) else 20
+            base_kind, base = self._named(data[used : used + length], deltas - 1)
+            used += length
         else:
-            return kind, _inflate(data[used:])
+            body = _inflate(data[used:])
+            return (kind, body) if len(body) == size else (0, b"")
         return base_kind, _patched(base, _inflate(data[used:]))
 
 
@@ -218,7 +321,7 @@ def _patched(base: bytes, delta: bytes) -> bytes:
     """`base` with the copy and insert orders of `delta` carried out."""
     try:
         size, at = _number(delta, 0)
-        _, at = _number(delta, at)
+        whole, at = _number(delta, at)
         if size != len(base):
             return b""
         made = bytearray()
@@ -241,4 +344,4 @@ def _patched(base: bytes, delta: bytes) -> bytes:
                 at += order
     except IndexError:
         return b""
-    return bytes(made)
+    return bytes(made) if len(made) == whole else b""

@@ -56,6 +56,8 @@ class Source:
         digest: changes when its content does.
         drafts: its statements; raises `InvalidPayload` where it makes no sense.
         as_they_are: its statements are read off, not phrased: two that differ in a word speak of two things.
+        rules: it is a rule file: the user may have written it. All else is what others wrote, or a program read off.
+        text: what it holds, where it is a rule file.
         breadth: most breadth of its statements. A session is not begun with what a manifest holds: it is found when asked for.
     """
 
@@ -63,6 +65,8 @@ class Source:
     digest: str
     drafts: Callable[[int], tuple[Draft, ...]]
     as_they_are: bool = False
+    rules: bool = False
+    text: str = ""
     breadth: float = GREATEST_BREADTH
 
 
@@ -89,9 +93,13 @@ def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
     def drafts(at_ms: int) -> tuple[Draft, ...]:
         return read_drafts(raw.decode("utf-8", "replace"), path, project_id=project_id, at_ms=at_ms)
 
+    text = raw.decode("utf-8", "replace")
     told_by_the_way = path in MANIFESTS or path in READMES or _is_decision(path)
     breadth = LEAST_BREADTH if told_by_the_way else GREATEST_BREADTH
-    return Source(path=path, digest=digest, drafts=drafts, as_they_are=path in MANIFESTS, breadth=breadth)
+    return Source(
+        path=path, digest=digest, drafts=drafts, as_they_are=path in MANIFESTS, breadth=breadth,
+        rules=not told_by_the_way, text=text,
+    )  # fmt: skip
 
 
 def history_source(root: Path, *, project_id: str) -> Source | None:
@@ -110,7 +118,7 @@ def history_source(root: Path, *, project_id: str) -> Source | None:
 
 
 def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[Draft, ...]:
-    """The statements of a file as drafts of the user's trust: it is the user's own project.
+    """The statements of a file as drafts that nobody has confirmed; whoever imports them says which are the user's.
 
     Raises:
         InvalidPayload: if a manifest makes no sense.
@@ -163,8 +171,8 @@ def _draft(line: RuleLine, paths: tuple[str, ...], path: str, project_id: str, a
         content=line.content,
         kind=kind,
         scope=project_scope(project_id),
-        provenance=Provenance(tier=TrustTier.USER, source=path, span=line.span),
+        provenance=Provenance(tier=TrustTier.IMPORT, source=path, span=line.span),
         at_ms=at_ms,
-        explicit=True,
+        line=line.line,
         trigger=trigger,
     )

@@ -23,6 +23,49 @@ from tacit.capture.wording import (
 from tacit.late_pattern import late_pattern
 
 MIN_WORDS, MAX_WORDS = 3, 60
+_LEAST_WORDS = 5
+_TOUCHES = frozenset(
+    {
+        "touch",
+        "reformat",
+        "break",
+        "introduce",
+        "rename",
+        "guess",
+        "assume",
+        "invent",
+        "reorder",
+        "hardcode",
+        "swallow",
+        "catch",
+        "duplicate",
+    }
+)
+_BEFORE_NOUNS = frozenset(
+    {
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "in",
+        "of",
+        "to",
+        "for",
+        "on",
+        "with",
+        "our",
+        "my",
+        "your",
+        "new",
+        "each",
+        "every",
+        "any",
+    }
+)
+_PAST = late_pattern(
+    r"got|had|went|was|were|did|saw|made|ran|kept|lost|found|came|broke|tried|\w+ed|have|need|want|should|can|could|will|would|may|might"
+)
 _LEAD = late_pattern(
     r"^(?:(?:ok(?:ay)?|so|and|also|but|well|hey|hi|btw|by the way|fyi|please|just|now|then|plus|again|sorry|thanks"
     r"|great|good|cool|perfect|nice|yes|yeah|yep|yup|sure|right|important|note|one more thing|another thing"
@@ -57,6 +100,8 @@ _STATES = late_pattern(
     re.IGNORECASE,
 )
 _BASE_FORM = late_pattern(r"[a-z-]{2,}(?<!ed)(?<!ing)(?<![^s]s)")
+_OF_US = late_pattern(r"(?:we|our|use|stop|always|never|no,|please use)\b", re.IGNORECASE)
+_TRAILING_HERE = late_pattern(r",?\s+(?:around |in )?here(?=\s*[.!]*$)", re.IGNORECASE)
 _REPORTED = late_pattern(
     r"^(?:the|a|an|this|that|their|its|it|he|she|they|someone|somebody|@\w+|according to|readme|docs)\b(?:\W+[\w'./@-]+){0,8}?"
     r"\W+(?:says?|said|claims?|claimed|reads|writes|wrote|states?|suggests?|recommends?|told (?:me|us))\b",
@@ -106,7 +151,44 @@ _USE_INSTEAD = late_pattern(
 )
 _PREFER = late_pattern(
     r"^(?:(?:in|for|on|when) [^,]{2,60},\s*)?(?:i|we)(?:'d| would)?(?: strongly| really| generally| usually| always| much)* prefer\b.+$"
-    r"|^i always want (?:to |you to )?\w+ .+$|^my preference is\b.+$|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$",
+    r"|^my preference is\b.+$|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_OWN_PLACE = (
+    r"(?:this|our|the) (?:whole |entire )?(?:project|repo|repository|code ?base|monorepo|package|team|app)"
+)
+_WANT = late_pattern(
+    r"^(?:i|we)(?:'d| would)?(?: really| generally| also)* (?:always want\b|want (?:every|each|all|any|no)\b|want (?:you|us) to (?:always|never)\b"
+    r"|(?:do not|don'?t|dont|never) want (?!to\b|the\b|this\b|that\b|these\b|those\b|it\b|you to (?!ever\b|use\b))|rather (?=.+\bthan\b)).+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_MUST = late_pattern(
+    r"^(?:(?:every|all|each|any|no)\b [^.?!,;]{2,70}? (?:must|may not|has to|have to|needs? to|should|shall|can only|ought to)\b"
+    r"|(?!(?:the|this|that|these|those|it|its|they|we|you|i|he|she|there|some|most|your|my|his|her|as|is|does|was)\b)(?:[\w-]+ ){0,3}[\w-]+s"
+    r" (?:must|have to|may never|should always|should never|must only)\b) .+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_EACH_TIME = late_pattern(
+    r"^(?:please\s+)?(?:whenever|every time|each time|any ?time|(?:before|after|on|with|for|in) (?:every|each|any))\b\s+(?P<when>[^.?!]{3,80}?)(?P<comma>,\s*|\s+)"
+    r"(?:(?:please|also|always|then|you|we|must|should|have to|need to)\s+)*(?P<verb>[a-z]+)\b.+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_DO_NOT = late_pattern(
+    r"^(?:please\s+)?(?:do not|don'?t|dont)(?P<ever> ever)? (?P<verb>[a-z]+) (?P<rest>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_WITHOUT_END = late_pattern(
+    rf"\bwithout (?:asking|my|first|telling|a|\w+ing)\b|\bunless\b|\bin {_OWN_PLACE}\b|\banywhere\b|\bdirectly\b|\bby hand\b|\bin (?:tests|docs|comments|commit messages"
+    r"|production|prod|public|library|new|generated) ?\w*|\bever\b",
+    re.IGNORECASE,
+)
+_BARE_PLURAL = late_pattern(
+    r"(?!(?:the|this|that|these|those|it|its|them|my|your|his|her|their|our|a|an|all|me|us|him|any|more|too|so|such|one|two|three|four|five|\d+)\b)(?:[\w-]+ ){0,2}[\w-]{2,}(?<![su])s\b",
+    re.IGNORECASE,
+)
+_HERE = late_pattern(
+    rf"^(?:in|for) {_OWN_PLACE},? (?:we|always|never|use|only)\b.+$"
+    rf"|^(?:we|our \w+) (?:always |only |all |now |never )*(?P<verb>[a-z]+)\b.+ in {_OWN_PLACE}\b.*$|^we (?:always|never) (?P<habit>[a-z]+)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
 _DECIDED = late_pattern(
@@ -189,6 +271,8 @@ _DENIAL = late_pattern(
 def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
     said, quotes = hide_quotes(sentence.text)
     body = _LEAD.sub("", said, count=1)
+    if _OF_US.match(body):
+        body = _TRAILING_HERE.sub("", body)  # "we use X here": here is this project
     if sentence.doubted or _REPORTED.match(body):
         return None
     everywhere = bool(_EVERYWHERE.search(body))
@@ -222,6 +306,14 @@ _Found = tuple[str, str, float, str]
 _Cue = Callable[[str], "_Found | None"]
 
 
+def _for_once(body: str) -> bool:
+    """Whether it is an order for the task at hand; "before you start" is no such mark beside "always"."""
+    found = _ONE_OFF.search(body)
+    if found is None:
+        return False
+    return not (found[0].lower().startswith("before you") and _LASTING.search(body))
+
+
 def _question(body: str) -> bool:
     return body.rstrip(" )").endswith("?")
 
@@ -233,7 +325,7 @@ def _remember(body: str) -> _Found | None:
     rest = match["rest"].strip()
     order = re.match(r"to\s+(?P<verb>[a-z]+)\b", rest, re.IGNORECASE)
     if order:
-        if not _LASTING.search(rest) or _ONE_OFF.search(rest) or loose_reference(rest):
+        if not _LASTING.search(rest) or _for_once(rest) or loose_reference(rest):
             return None
         rest = rest[3:]
     if (
@@ -286,7 +378,7 @@ def _always(body: str) -> _Found | None:
         content = re.sub(
             r"^(?:mention|say|note|state|add|write) that ", "", subject["rest"], flags=re.IGNORECASE
         )
-    if loose_reference(content) or _ONE_OFF.search(content) or _SUPPOSED.search(content):
+    if loose_reference(content) or _for_once(content) or _SUPPOSED.search(content):
         return None
     kind = "preference" if re.search(r"\balways\b", content, re.IGNORECASE) else "anti_pattern"
     return content, kind, 0.9, "always or never"
@@ -300,13 +392,7 @@ def _ours(body: str) -> _Found | None:
 
 def _instead(body: str) -> _Found | None:
     match = _USE_INSTEAD.match(body)
-    if (
-        match is None
-        or _question(body)
-        or loose_reference(body)
-        or _ONE_OFF.search(body)
-        or _SUPPOSED.search(body)
-    ):
+    if match is None or _question(body) or loose_reference(body) or _for_once(body) or _SUPPOSED.search(body):
         return None
     if word_count(match["new"]) > 8 or word_count(match["old"]) > 12:
         return None
@@ -314,7 +400,7 @@ def _instead(body: str) -> _Found | None:
 
 
 def _prefer(body: str) -> _Found | None:
-    if _question(body) or not _PREFER.match(body) or loose_reference(body) or _ONE_OFF.search(body):
+    if _question(body) or not _PREFER.match(body) or loose_reference(body) or _for_once(body):
         return None
     return body, "preference", 0.85, "prefer"
 
@@ -322,11 +408,50 @@ def _prefer(body: str) -> _Found | None:
 def _decided(body: str) -> _Found | None:
     if _question(body) or not _DECIDED.match(body) or loose_reference(body) or _SUPPOSED.search(body):
         return None
-    return None if _ONE_OFF.search(body) else (body, "decision", 0.85, "we decided")
+    return None if _for_once(body) else (body, "decision", 0.85, "we decided")
+
+
+def _standing(body: str) -> _Found | None:
+    """What holds each time: a wish, a duty of all of a kind, what to do on every occasion, what never to do, our way."""
+    if (
+        _question(body)
+        or loose_reference(body)
+        or _SUPPOSED.search(body)
+        or _for_once(body)
+        or word_count(body) < _LEAST_WORDS
+    ):
+        return None
+    if _WANT.match(body):
+        return body, "preference", 0.85, "I want"
+    if _MUST.match(body):
+        return body, "preference", 0.8, "must"
+    each = _EACH_TIME.match(body)
+    if each is not None and _orders(body, each):
+        return body, "preference", 0.85, "each time"
+    found = _DO_NOT.match(body)
+    if found is not None and found["verb"].lower() in IMPERATIVES | _TOUCHES:
+        general = found["ever"] or _WITHOUT_END.search(found["rest"]) or _BARE_PLURAL.match(found["rest"])
+        return (body, "anti_pattern", 0.8, "do not") if general else None
+    here = _HERE.match(body)
+    if here is not None and not _PAST.fullmatch((here["verb"] or here["habit"] or "").lower()):
+        return body, "decision", 0.8, "our way here"
+    return None
+
+
+def _orders(body: str, each: re.Match[str]) -> bool:
+    """Whether an order follows the occasion: at once behind the comma, or somewhere behind it without one."""
+    if each["verb"].lower() in IMPERATIVES and each["comma"].strip():
+        return True
+    words = body[each.start("when") :].split()
+    return any(
+        word.lower() in IMPERATIVES and words[at].lower() not in _BEFORE_NOUNS
+        for at, word in enumerate(words[1:])
+        if at >= 1 and not word.endswith(",")
+    )
 
 
 def _stop_doing(body: str) -> _Found | None:
-    if _question(body) or not _STOP_DOING.match(body) or loose_reference(body) or _ONE_OFF.search(body):
+    if _question(body) or not _STOP_DOING.match(body) or loose_reference(body) or _for_once(body):
         return None
     return body, "anti_pattern", 0.8, "stop doing"
 
@@ -380,4 +505,5 @@ _CUES: tuple[_Cue, ...] = (
     _prefer,
     _decided,
     _stop_doing,
+    _standing,
 )

@@ -100,9 +100,8 @@ _TEXT = (
     r"|blurb|entry|entries|content|contents|words|string|strings|speech|response|review)"
 )
 _WORK = (
-    r"(?:issues?|tickets?|bugs?|reports?|stor(?:y|ies)|tasks?|prs?|pull requests?|commits?|commit messages?|comments?|logs?|outputs?|errors?"
-    r"|traces?|specs?|specifications?|rfcs?|proposals?|readme|docs?|changelogs?|diffs?|patch(?:es)?|code|files?|functions?|config|feature"
-    r" requests?|plans?|requirements?|requests?|items?)"
+    r"(?:issues?|tickets?|bugs?|reports?|stor(?:y|ies)|prs?|pull requests?|commits?|commit messages?|comments?|logs?|outputs?|errors?"
+    r"|traces?|specs?|specifications?|rfcs?|proposals?|readme|docs?|changelogs?|diffs?|patch(?:es)?|feature requests?|requests?)"
 )
 _ABOUT_TEXT = late_pattern(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_TEXT}\b", re.IGNORECASE)
 _ABOUT_WORK = late_pattern(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_WORK}\b", re.IGNORECASE)
@@ -127,8 +126,12 @@ _DOES = (
 )
 _BARE = r"(?:this|that|these|those|the following|below|the above)(?=\s*(?:$|[.?!:,;\u2014-]|and\b|please\b|for me\b|carefully\b|to\b|in\b|as\b|then\b|out\b))"
 _READS_BARE = late_pattern(rf"\b{_READS}(?:\s+(?:me\s+)?{_BARE}|\s*[:\uff1a])", re.IGNORECASE)
+_CODE = (
+    r"(?:functions?|class(?:es)?|methods?|modules?|components?|files?|code|tests?|handlers?|endpoints?|quer(?:y|ies)|types?|hooks?|forms?|branch(?:es)?"
+    r"|repo(?:sitory)?|projects?|loops?|logic|helpers?|services?|apis?|schemas?|tables?|regex(?:es)?|configs?|migrations?|routes?|views?|models?|packages?)"
+)
 _POINTS_AT = late_pattern(
-    rf"\b{_READS}\s+(?:it|them|(?:to |on |about )?(?:this|that|these|those|the following|the attached)\s+\w+)",
+    rf"\b{_READS}\s+(?:to |on |about )?(?:this|that|these|those|the following|the attached)\s+(?!(?:\w+ )?{_CODE}\b)\w+",
     re.IGNORECASE,
 )
 _DOES_BARE = late_pattern(rf"\b{_DOES}(?:\s+{_BARE}|\s*[:\uff1a])", re.IGNORECASE)
@@ -266,6 +269,7 @@ def _announced(lines: list[str]) -> set[int]:
     """Lines that a line before them announces as a text, titles, and lines of a chat."""
     found: set[int] = set()
     until: Literal["", "list", "block", "end"] = ""
+    said = ""
     for number, line in enumerate(lines):
         blank, bullet = not line.strip(), _BULLET.match(line) is not None
         if (until == "block" and blank) or (until == "list" and not blank and not bullet):
@@ -274,6 +278,17 @@ def _announced(lines: list[str]) -> set[int]:
             found.add(number)
             continue
         if blank:
+            continue
+        before, said = said, line
+        if (
+            bullet
+            and before
+            and not _BULLET.match(before)
+            and not _OWN_LEAD.search(before)
+            and not _COLON.search(before)
+        ):
+            found.add(number)  # a list below a title
+            until = "list"
             continue
         chat = _CHAT.match(line)
         label = (chat["name"] or "").split()[0].lower() if chat and chat["name"] else ""
