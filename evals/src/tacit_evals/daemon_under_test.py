@@ -33,13 +33,14 @@ class Reply:
     took_ms: float
 
 
-def post(path: Path, target: str, body: bytes, *, timeout_s: float = _LATE_S) -> Reply:
-    """Send one request over the socket `path` and read its answer.
+def post(path: Path, target: str, body: bytes, *, timeout_s: float = _LATE_S, token: str = "") -> Reply:
+    """Send one request over the socket `path` and read its answer; with a personal `token` the user speaks.
 
     Raises:
         OSError: nobody listens, or the answer is no answer.
     """
     head = f"POST {target} HTTP/1.1\r\nHost: tacit\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
+    head += f"Authorization: Bearer {token}\r\n" if token else ""
     deadline_ms = int(timeout_s * 1000)
     began = time.perf_counter()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

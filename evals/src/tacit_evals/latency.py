@@ -31,6 +31,7 @@ from typing import cast, get_args
 from rich.console import Console
 
 from tacit.errors import InvalidInput
+from tacit.safety.authority import Authority
 from tacit_evals.bench import Bench, Case, Spaces
 from tacit_evals.daemon_under_test import DaemonUnderTest, EmbedAlone, post, worked_ms
 from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy, install_plain
@@ -206,9 +207,10 @@ def _starts_after_a_change(bench: Bench, daemon: DaemonUnderTest) -> list[float]
     """Session starts that each follow a new memory, so that nothing kept from the start before can serve."""
     took: list[float] = []
     chance = random.Random(bench.run)
+    token = Authority(daemon.home).create("latency")
     for number in range(CHANGED_STARTS):
         said = {"content": statement(chance, bench.run, number), "kind": "fact", "cwd": str(bench.project)}
-        reply = post(daemon.home.socket, "/v1/remember", json.dumps(said).encode())
+        reply = post(daemon.home.socket, "/v1/remember", json.dumps(said).encode(), token=token)
         if reply.status != 201:
             raise SystemExit(f"the daemon stored no new memory: {reply.status} {reply.body[:300]!r}")
         time.sleep(_PAUSE_S)

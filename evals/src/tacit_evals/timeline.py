@@ -21,11 +21,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tacit.config.home import Home
+from tacit.config.home import TOKEN_VARIABLE, Home
 from tacit.daemon.lifecycle import end_daemon
 from tacit.hosts.probe import claude_code
 from tacit.hosts.probe.process import run_client
 from tacit.hosts.probe.stub_model import StubModel
+from tacit.safety.authority import Authority
 from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy
 from tacit_evals.timing import Row, print_rows, write_json
 
@@ -70,6 +71,8 @@ class Person:
         ]
         self.search_path = ":".join([*folders, "/usr/local/bin", "/usr/bin", "/bin"])
         self._root = root
+        # The person has a terminal; a program that plays them has their token.
+        self._token = Authority(Home(self.tacit_home)).create("person")
 
     def environment(self) -> dict[str, str]:
         """What the person's shell has: nothing of ours but where packages come from."""
@@ -84,7 +87,7 @@ class Person:
         """Run one command of the first hour and note how long it took."""
         began = time.perf_counter()
         done = subprocess.run(
-            list(command), cwd=self.project, env=self.environment(), capture_output=True, text=True,
+            list(command), cwd=self.project, env={**self.environment(), TOKEN_VARIABLE: self._token}, capture_output=True, text=True,
             stdin=subprocess.DEVNULL, timeout=_STEP_LIMIT_S, check=False,
         )  # fmt: skip
         self.note(name, time.perf_counter() - began, counts=counts)

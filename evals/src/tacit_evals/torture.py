@@ -28,10 +28,11 @@ from rich.console import Console
 from rich.table import Table
 
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.config.home import Home
+from tacit.config.home import TOKEN_VARIABLE, Home
 from tacit.errors import NotFound
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import SystemClock
+from tacit.safety.authority import Authority
 from tacit_evals.daemon_under_test import post
 
 WRITERS = 8
@@ -99,7 +100,7 @@ def torture(
     home.ensure()
     mark = secrets.token_hex(8)
     environment = {
-        **os.environ, "TACIT_HOME": str(home.root), "TACIT_EMBEDDER__PROVIDER": embedder, MARK: mark,
+        **os.environ, "TACIT_HOME": str(home.root), TOKEN_VARIABLE: Authority(home).create("torture"), "TACIT_EMBEDDER__PROVIDER": embedder, MARK: mark,
         "TACIT_TORTURE_FOLDER": str(root),
     }  # fmt: skip
     roles = [("write-direct" if number % 2 else "write-socket", number) for number in range(writers)]

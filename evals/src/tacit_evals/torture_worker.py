@@ -17,11 +17,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import tacit_hook
+from tacit.config.home import personal_token
 
 _PATIENCE_S = 8.0
 _ALPHABET = "bcdfghklmnprstvwz"
 _PAUSE_S = 0.01
-_HEADERS = ("Content-Type: application/json",)
+_HEADERS = ("Content-Type: application/json", f"Authorization: Bearer {personal_token()}")
 
 
 class Unanswered(Exception):

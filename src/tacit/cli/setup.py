@@ -231,7 +231,10 @@ def init(
             if each["left_out"]:
                 reasons = ", ".join(dict.fromkeys(each["left_out"]))
                 print_line(f"{len(each['left_out'])} left out: {reasons}, {each['path']}", style="yellow")
-        if any((change.get("memory") or {}).get("status") == "quarantined" for change in imported["changes"]):
+        made: list[dict[str, Any]] = [
+            change["memory"] for change in imported["changes"] if change.get("memory")
+        ]
+        if any(memory["status"] == "quarantined" for memory in made):
             hint = (
                 "" if confirmed else " `tacit init` in a terminal of yours takes the rule files for your own."
             )
