@@ -2193,6 +2193,29 @@ export interface components {
             changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
         };
         /**
+         * InitProject
+         * @description A project to set up.
+         */
+        InitProject: {
+            /**
+             * Cwd
+             * @description working folder
+             */
+            cwd: string;
+            /**
+             * Dry Run
+             * @description only tell what the rule files would add
+             * @default false
+             */
+            dry_run?: boolean;
+            /**
+             * Confirmed
+             * @description false: what the rule files hold waits in review
+             * @default true
+             */
+            confirmed?: boolean;
+        };
+        /**
          * Inject
          * @description A prompt of a conversation that a program keeps.
          */
@@ -5852,7 +5875,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AtFolder"];
+                "application/json": components["schemas"]["InitProject"];
             };
         };
         responses: {
