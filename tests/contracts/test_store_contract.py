@@ -325,6 +325,19 @@ class TestListing:
         with pytest.raises(NotFound):
             store.resolve("mem_ab", scope=NOTHING)
 
+    def test_resolve_by_the_ending(self, store: Store) -> None:
+        names = ("mem_1k700aaq8zw", "mem_1k700bbq8zw", "mem_1k700cc_%9x")
+        store.apply([Add(memory=memory(name)) for name in names])
+        store.apply([Add(memory=memory("mem_1k700zzcc_%9x", scope=BETA))])
+        assert store.resolve("aq8zw", scope=SEES_ALPHA).id == names[0]
+        assert store.resolve("bbq8zw", scope=SEES_ALPHA).id == names[1]
+        assert store.resolve("_%9x", scope=SEES_ALPHA).id == names[2]
+        with pytest.raises(NotFound, match=f"{names[0]}, {names[1]}"):
+            store.resolve("q8zw", scope=SEES_ALPHA)
+        for unknown in ("8zw", "zzcc_%9x", "__%9x", "AQ8ZW"):
+            with pytest.raises(NotFound):
+                store.resolve(unknown, scope=SEES_ALPHA)
+
 
 class TestRelations:
     def test_both_ends_must_be_visible(self, store: Store) -> None:

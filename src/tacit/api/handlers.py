@@ -160,7 +160,7 @@ def _from(where: MemoryFilter, request: ask.ListMemories) -> tuple[MemoryFilter,
 
 
 def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer:
-    """One memory by its id, or by the beginning of its id where that is unique; as it was at a time."""
+    """One memory by its id, or by its beginning or ending where that is unique; as it was at a time."""
     memory = engine.show(at["id"])
     if request.as_of_ms is not None:
         then = engine.desk.as_of(memory.id, request.as_of_ms)
@@ -244,7 +244,7 @@ def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answe
 
 
 def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer:
-    """Decide on one statement of the review queue, by its id or the beginning of it."""
+    """Decide on one statement of the review queue, by its id, its beginning or its ending."""
     changes = engine.review.decide(at["id"], request.action, content=request.content, into=request.into)
     return Answer(body={"changes": [change_json(change) for change in changes]})
 

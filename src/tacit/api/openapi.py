@@ -22,7 +22,7 @@ from tacit.api.problems import STATUS
 
 REF = "#/components/schemas/{model}"
 _BRACES = re.compile(r"\{(\w+)\}")
-_ID = "id of a memory or trace; of a memory also its beginning, where that is unique"
+_ID = "id of a memory or trace; of a memory also its beginning or ending, where that is unique"
 PATH_PARAMETERS: Mapping[str, str] = {
     "id": _ID,
     "host": "name of the host",

@@ -28,7 +28,7 @@ curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/remember \\
 Bodies and answers are JSON; times are milliseconds since the epoch; scopes are texts such as `universal` or
 `language:python`. A body has at most {MAX_BODY_BYTES:,} bytes. Unknown fields are refused. Errors are
 `application/problem+json` with `code`, `title`, `status`, `detail` and `hint`; [errors](errors.md) lists the codes.
-Memories are named by their id, or by the beginning of it where that is unique.
+Memories are named by their id, or by its beginning or ending where that is unique.
 
 `GET /v1/openapi.json` is this page as an OpenAPI 3.1 document, for generated clients; `python -m tacit.api.openapi FILE`
 writes it without a daemon.

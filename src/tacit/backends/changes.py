@@ -162,13 +162,18 @@ def older(memory_id: str) -> InvalidInput:
     )
 
 
+LEAST_ENDING = 4
+"""So many characters an ending has at least that names a memory."""
+
+
 def not_resolved(wanted: str, found: Sequence[str]) -> NotFound:
     """The error for an id or prefix that names no memory, or several."""
     if not found:
         return NotFound(f"No memory is called {wanted!r}.", hint="`tacit list` shows what there is.")
     some = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
     return NotFound(
-        f"Several memories begin with {wanted!r}: {some}.", hint="Give more characters of the id."
+        f"Several memories are called {wanted!r}: {some}.",
+        hint="Give more characters; the last ones tell ids apart.",
     )
 
 

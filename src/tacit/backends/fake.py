@@ -19,6 +19,7 @@ import numpy as np
 
 from tacit.backends.asked_words import read_words, score_of, stems_of
 from tacit.backends.changes import (
+    LEAST_ENDING,
     NotedChanges,
     check_expected,
     check_outcome,
@@ -229,11 +230,10 @@ class FakeStore:
         """See the port."""
         wanted = clean_text(id_or_prefix)
         visible = set(clean_value(scope.scopes))
-        found = [
-            memory
-            for name, memory in sorted(self._tables.memories.items())
-            if name.startswith(wanted) and memory.scope in visible
-        ]
+        seen = [memory for _, memory in sorted(self._tables.memories.items()) if memory.scope in visible]
+        found = [memory for memory in seen if memory.id.startswith(wanted)]
+        if not found and len(wanted) >= LEAST_ENDING:
+            found = [memory for memory in seen if memory.id.endswith(wanted)]
         exact = [memory for memory in found if memory.id == wanted]
         if exact:
             return exact[0]

@@ -20,6 +20,7 @@ from tacit.cli.care import digest, purge, review, token
 from tacit.cli.numbers import stats
 from tacit.cli.page import ui
 from tacit.cli.settings import config
+from tacit.cli.terminal.help import GroupedCommands
 from tacit.cli.transfer import exporting
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="tacit",
+    cls=GroupedCommands,
     help="Tacit gives a coding agent a memory it never has to ask for.",
     epilog="Begin with `tacit demo`, then `tacit install`. Every command takes --json and --help.",
     no_args_is_help=True,

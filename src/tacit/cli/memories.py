@@ -22,6 +22,7 @@ from tacit.cli.terminal.arguments import (
     given,
     moment_of,
 )
+from tacit.cli.terminal.completing import complete_kind
 
 WAITS = "\n  waits for you: `tacit review` (nothing here proves that you said it; see `tacit token --help`)"
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
@@ -199,7 +200,9 @@ def list_(
             help="Words to search for, in any order; the best match comes first.", show_default=False
         ),
     ] = "",
-    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; may be repeated.")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only this kind; may be repeated.", autocompletion=complete_kind)
+    ] = None,
     status: Annotated[
         list[str] | None, typer.Option(help="active, quarantined, superseded, retired or all.")
     ] = None,
@@ -372,7 +375,9 @@ def memory_path(memory: str) -> str:
 
     name = memory.strip()
     if not name:
-        raise typer.BadParameter("Name a memory by its id, or the beginning of it; `tacit list` shows them.")
+        raise typer.BadParameter(
+            "Name a memory by its id, its beginning or its ending; `tacit list` shows them."
+        )
     if not (name.isascii() and name.replace("_", "").isalnum()):
         raise NotFound(f"No memory is called {name!r}.", hint="`tacit list` shows what there is.")
     return f"/v1/memories/{name}"

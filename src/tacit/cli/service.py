@@ -13,12 +13,18 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Yes
+from tacit.cli.terminal.arguments import AsJson, Here, Yes
 
 FOLLOW_S = 0.3
 ANNOUNCE_S = 10.0
+LIVE_S = 12 * 3600
+"""A session that was not heard of for so long is not taken for running: its end was missed."""
+MOST_SESSIONS = 200
 SessionName = Annotated[
-    str, typer.Argument(help="host/id; the session asked last when left out.", show_default=False)
+    str,
+    typer.Argument(
+        help="host/id; this folder's session when left out, if there is only one.", show_default=False
+    ),
 ]
 
 
@@ -179,14 +185,43 @@ def _print_entry(line: str, *, as_json: bool) -> None:
     print_line(f"{entry['at']} {level:<7} {entry.get('message', '')} {extra}".rstrip(), style=style)
 
 
-def mute(session: SessionName = "", as_json: AsJson = False) -> None:
+def mute(session: SessionName = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
     """Hand nothing over in a session until it is unmuted."""
-    _set_muted(session, muted=True, as_json=as_json)
+    _set_muted(session or _only_session(cwd, muted=False), muted=True, as_json=as_json)
 
 
-def unmute(session: SessionName = "", as_json: AsJson = False) -> None:
+def unmute(session: SessionName = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
     """Hand memories over in a session again."""
-    _set_muted(session, muted=False, as_json=as_json)
+    _set_muted(session or _only_session(cwd, muted=True), muted=False, as_json=as_json)
+
+
+def _only_session(cwd: Path, *, muted: bool) -> str:
+    """The one session that runs in this folder's project and is (not) muted.
+
+    Raises:
+        NotFound: if there is none, or several; the hint lists them.
+    """
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import moment
+    from tacit.errors import NotFound
+    from tacit.session.projects import identify_project
+
+    root = identify_project(str(cwd.absolute())).root
+    since_ms = (time.time() - LIVE_S) * 1000
+    running = [
+        each
+        for each in ask("GET", "/v1/sessions", {"limit": MOST_SESSIONS})["sessions"]
+        if not each["ended"] and not each["parent"] and each["last_signal_at_ms"] >= since_ms
+    ]
+    here = [each for each in running if each["project_root"] == root and each["muted"] is muted]
+    if len(here) == 1:
+        return str(here[0]["key"])
+    state = "muted" if muted else "running"
+    listed = ", ".join(
+        f"{each['key']} (last heard of {moment(each['last_signal_at_ms'])})" for each in here or running
+    )
+    found = f"Several sessions are {state} in {root}." if here else f"No session is {state} in {root}."
+    raise NotFound(found, hint=f"Name one as host/id: {listed}." if listed else "Name one as host/id; `tacit why` shows them.")
 
 
 def _set_muted(session: str, *, muted: bool, as_json: bool) -> None:
@@ -194,13 +229,7 @@ def _set_muted(session: str, *, muted: bool, as_json: bool) -> None:
 
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
-    from tacit.errors import NotFound
 
-    if not session:
-        traces = ask("GET", "/v1/traces", {"limit": 50})["traces"]
-        session = next((trace["session"] for trace in traces if trace["session"]), "")
-        if not session:
-            raise NotFound("No session asked the memory lately.", hint="Name one, as host/id.")
     host, slash, name = session.partition("/")
     if not slash or not name:
         raise typer.BadParameter("Name a session as host/id; `tacit why` shows them.")

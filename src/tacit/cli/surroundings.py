@@ -41,8 +41,21 @@ class Daemon(Protocol):
 
 
 def _getchar() -> str:
+    """One key; "" when the terminal's input has ended.
+
+    Switching to single keys discards what waits, so that no key is taken for an answer to a question not yet seen. It
+    would discard the end of the input, too, and wait for ever.
+    """
+    import os
+    import select
+    import sys
+
     import click
 
+    handle = sys.stdin.fileno()
+    while select.select([handle], [], [], 0)[0]:
+        if not os.read(handle, 4096):
+            return ""
     return click.getchar()
 
 

@@ -235,7 +235,10 @@ class MemoryStore(Protocol):
         ...
 
     def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
-        """The one memory whose id is or begins with `id_or_prefix`.
+        """The one memory whose id is or begins with `id_or_prefix`; where none begins so, the one that ends with it.
+
+        An ending has four characters at least. Ids begin with their time and end with chance, so endings tell apart
+        what was stored together.
 
         Raises:
             NotFound: if none or several match; the message says which.

@@ -149,3 +149,31 @@ def test_arguments_are_utf_8_in_every_locale(tmp_path):
 
 def test_run_returns_a_code_and_never_exits(tacit):
     assert run(["--version"]) == 0
+
+
+def test_help_lists_commands_in_groups_with_whole_descriptions(tacit):
+    said = " ".join(tacit("--help").out.split())
+    assert said.index("Set up:") < said.index("Memories:") < said.index("Running:")
+    memories = said[said.index("Memories:") : said.index("Running:")]
+    assert " review " in memories
+    assert not [line for line in tacit("--help").out.splitlines()[1:] if line.endswith("...")]
+    assert "Connect the coding agents on this machine. Shows what it writes and asks once." in said
+    assert said.count("Commands:") == 0
+
+
+def test_ids_and_kinds_are_completed(tacit):
+    from tacit.cli.terminal.completing import complete_kind, complete_memory
+
+    assert complete_memory("") == []  # no daemon runs, and none is started
+    assert tacit.daemon.starts == 0
+    tacit("remember", "Run the linter before every commit.")
+    [(name, text)] = complete_memory("mem_")
+    assert text == "Run the linter before every commit."
+    assert complete_memory(name[-5:]) == [(name, text)]
+    assert complete_memory("zzzz") == []
+    assert "preference" in dict(complete_kind("pref"))
+    assert complete_kind("zzz") == []
+    tacit.place.home.config_file.write_text(
+        "kinds:\n  runbook:\n    label: Runbook\n    prefix: Runbook\n", encoding="utf-8"
+    )
+    assert dict(complete_kind("run")) == {"runbook": "Runbook"}

@@ -68,6 +68,21 @@ def test_keeping_both_settles_the_pair(tacit, pair):
     assert tacit("review", "--json").json["review"] == []
 
 
+def test_keeping_what_is_no_pair_activates_nothing_and_says_what_would(tacit):
+    tacit.daemon.ensure_running()
+    alone = stated_by_agent(tacit, NEW)
+    said = tacit("review", "keep", alone)
+    assert said.code == 3, said.err
+    assert f"tacit review accept {alone}" in said.err
+    assert statuses(tacit) == {NEW: "quarantined"}
+    assert tacit("review", "keep", alone, "--json").code == 3
+
+
+def test_a_statement_is_named_by_the_ending_of_its_id(tacit, pair):
+    assert tacit("review", "accept", pair[1][-6:]).code == 0
+    assert statuses(tacit) == {OLD: "superseded", NEW: "active"}
+
+
 def test_merging_leaves_one_with_both_as_evidence(tacit, pair):
     tacit("review", "merge", pair[1])
     assert statuses(tacit) == {OLD: "active", NEW: "superseded"}

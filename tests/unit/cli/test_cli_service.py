@@ -98,7 +98,7 @@ def test_stop_says_whether_one_ran(tacit):
     assert tacit("stop").out == "stopped\n"
 
 
-def test_mute_takes_the_newest_session_and_ends_with_unmute(tacit):
+def test_mute_takes_the_only_session_of_this_folder_and_ends_with_unmute(tacit):
     tacit("remember", RULE, "--when", "edit_code")
     session(tacit, prompt="hello")
     said = tacit("mute")
@@ -106,7 +106,26 @@ def test_mute_takes_the_newest_session_and_ends_with_unmute(tacit):
     session(tacit, prompt="now change the code of the parser and run make lint")
     newest = tacit("why", "-n", "1", "--json").json["traces"][0]
     assert "mute" in newest["silence"]
-    assert tacit("unmute", "claude-code/s1", "--json").json == {"session": "claude-code/s1", "muted": False}
+    assert tacit("unmute", "--json").json == {"session": "claude-code/s1", "muted": False}
+
+
+def test_mute_without_a_name_mutes_no_session_of_another_folder_and_none_of_several(tacit, tmp_path):
+    session(tacit, name="s1")
+    other = tmp_path / "other"
+    other.mkdir()
+    said = tacit("mute", "--cwd", other)
+    assert said.code == 4
+    assert "claude-code/s1" in said.err
+    session(tacit, name="s2")
+    said = tacit("mute")
+    assert said.code == 4
+    assert "claude-code/s1" in said.err
+    assert "claude-code/s2" in said.err
+    listed = tacit.daemon.request("GET", "/v1/sessions")[1]["sessions"]
+    assert [each["muted"] for each in listed] == [False, False]
+    end = {"hook_event_name": "SessionEnd", "session_id": "s2", "cwd": str(tacit.project), "reason": "exit"}
+    tacit.daemon.engine.hook("claude-code", end, deadline_ms=2000)
+    assert tacit("mute").out == "muted claude-code/s1\n"
 
 
 @pytest.mark.parametrize(("name", "code"), [("s1", 2), ("claude-code/", 2), ("claude-code/nosuch", 4)])

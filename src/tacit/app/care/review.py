@@ -205,7 +205,16 @@ class Review:
         return _Decided(changes=(retired,), rejected=(memory,))
 
     def _keep(self, memory: Memory, others: Sequence[Memory]) -> _Decided:
-        """Both hold: the pair is no question any more."""
+        """Both hold: the pair is no question any more.
+
+        Raises:
+            InvalidInput: if it is no pair. To keep one statement that waits is to accept it, which is to be said.
+        """
+        if not others:
+            raise InvalidInput(
+                f"{memory.id} contradicts nothing, so there are no two to keep.",
+                hint=f"`tacit review accept {memory.id}` confirms it, `tacit review reject {memory.id}` drops it.",
+            )
         settled = tuple(
             Relation(source_id=source, target_id=target, type="contradicts", weight=0.0)
             for other in others

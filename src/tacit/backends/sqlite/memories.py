@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from tacit.backends.changes import not_resolved
+from tacit.backends.changes import LEAST_ENDING, not_resolved
 from tacit.backends.sqlite.codec import decode, decode_memory, json_list
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
@@ -221,11 +221,17 @@ def changed(
 def resolve(connection: sqlite3.Connection, id_or_prefix: str, scope: ScopeFilter) -> Memory:
     """See the port."""
     wanted = clean_text(id_or_prefix)
-    rows = connection.execute(
-        "SELECT id, body, use_count FROM memories"
-        f" WHERE id >= :wanted AND id <= :wanted || :greatest AND {_IN_SCOPE} ORDER BY id LIMIT 6",
-        {"wanted": wanted, "greatest": _GREATEST, "scopes": visible_numbers(connection, scope)},
-    ).fetchall()
+    values = {"wanted": wanted, "greatest": _GREATEST, "scopes": visible_numbers(connection, scope)}
+    begins = "id >= :wanted AND id <= :wanted || :greatest"
+    ends = "substr(id, -length(:wanted)) = :wanted"
+    rows: list[tuple[str, str, int]] = []
+    for matches in (begins, ends) if len(wanted) >= LEAST_ENDING else (begins,):
+        query = (
+            f"SELECT id, body, use_count FROM memories WHERE {matches} AND {_IN_SCOPE} ORDER BY id LIMIT 6"
+        )
+        rows = connection.execute(query, values).fetchall()
+        if rows:
+            break
     if rows and (len(rows) == 1 or rows[0][0] == wanted):
         return decode_memory(rows[0][1], rows[0][2])
     raise not_resolved(id_or_prefix, [str(row[0]) for row in rows])

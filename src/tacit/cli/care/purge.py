@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here, Yes, given
+from tacit.cli.terminal.completing import complete_memory
 
 SHOWN = 20
 PART = 5_000
@@ -18,7 +19,12 @@ PART = 5_000
 
 def purge(
     memory: Annotated[
-        list[str] | None, typer.Argument(help="Ids of memories, or their beginnings.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            help="Ids of memories, or their beginnings or endings.",
+            show_default=False,
+            autocompletion=complete_memory,
+        ),
     ] = None,
     project: Annotated[
         bool, typer.Option("--project", help="All of this folder's project: memories, sessions, traces.")

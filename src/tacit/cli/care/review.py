@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes, given
+from tacit.cli.terminal.completing import complete_kind, complete_memory
 
 app = typer.Typer(
     help="Decide on what contradicts each other or waits for a confirmation; on a terminal key by key.",
@@ -27,7 +28,10 @@ _ACTIONS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep"}
 
 
 Everywhere = Annotated[bool, typer.Option("--all", help="All projects, not only what this folder sees.")]
-Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", help="Only this kind; may be repeated.", autocompletion=complete_kind),
+]
 Sources = Annotated[
     list[str] | None,
     typer.Option("--source", help="Only from this source, such as an imported file; may be repeated."),
@@ -40,7 +44,9 @@ Words = Annotated[str, typer.Option("--text", help="Only with all of these words
 Ids = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Ids of memories, or their beginnings; options instead choose many.", show_default=False
+        help="Ids of memories, or their beginnings or endings; options instead choose many.",
+        show_default=False,
+        autocompletion=complete_memory,
     ),
 ]
 AllThatFit = Annotated[bool, typer.Option("--all", help="Everything that waits and fits the other options.")]
@@ -375,7 +381,7 @@ def _key(allowed: str) -> str:
     while True:
         try:
             key = current().read_key().lower()
-        except (EOFError, KeyboardInterrupt):
+        except (EOFError, KeyboardInterrupt, OSError):  # the last: the terminal is gone
             return "q"
         if key in ("\x03", "\x04", "\x1b", ""):
             return "q"

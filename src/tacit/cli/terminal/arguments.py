@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.terminal.completing import complete_kind, complete_memory
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -28,7 +30,12 @@ When = Annotated[
     ),
 ]
 Kind = Annotated[
-    str, typer.Option("--kind", help="preference, decision, correction, fact, ...; guessed when left out.")
+    str,
+    typer.Option(
+        "--kind",
+        help="preference, decision, correction, fact, ...; guessed when left out.",
+        autocompletion=complete_kind,
+    ),
 ]
 ScopeText = Annotated[
     str,
@@ -41,7 +48,12 @@ SensitivityText = Annotated[
         help="Where it may appear: public, project, session (this session only), restricted (never shown to an agent).",
     ),
 ]
-MemoryId = Annotated[str, typer.Argument(help="Id of a memory, or its beginning.", show_default=False)]
+MemoryId = Annotated[
+    str,
+    typer.Argument(
+        help="Id of a memory, or its beginning or ending.", show_default=False, autocompletion=complete_memory
+    ),
+]
 AsOf = Annotated[
     str,
     typer.Option(
