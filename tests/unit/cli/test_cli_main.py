@@ -174,6 +174,6 @@ def test_ids_and_kinds_are_completed(tacit):
     assert "preference" in dict(complete_kind("pref"))
     assert complete_kind("zzz") == []
     tacit.place.home.config_file.write_text(
-        "kinds:\n  runbook:\n    label: Runbook\n    prefix: Runbook\n", encoding="utf-8"
+        "kinds:\n  runbook:\n    label: Runbook\n    prefix: RUN\n", encoding="utf-8"
     )
     assert dict(complete_kind("run")) == {"runbook": "Runbook"}
