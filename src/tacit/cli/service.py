@@ -221,7 +221,10 @@ def _only_session(cwd: Path, *, muted: bool) -> str:
         f"{each['key']} (last heard of {moment(each['last_signal_at_ms'])})" for each in here or running
     )
     found = f"Several sessions are {state} in {root}." if here else f"No session is {state} in {root}."
-    raise NotFound(found, hint=f"Name one as host/id: {listed}." if listed else "Name one as host/id; `tacit why` shows them.")
+    raise NotFound(
+        found,
+        hint=f"Name one as host/id: {listed}." if listed else "Name one as host/id; `tacit why` shows them.",
+    )
 
 
 def _set_muted(session: str, *, muted: bool, as_json: bool) -> None:
