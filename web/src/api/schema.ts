@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One memory by its id, or by the beginning of its id where that is unique; as it was at a time. */
+        /** One memory by its id, or by its beginning or ending where that is unique; as it was at a time. */
         get: operations["get_memories_id"];
         /** Put another version in its place, whole; needs `If-Match`. Its history keeps the old one. */
         put: operations["put_memories_id"];
@@ -272,7 +272,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide on one statement of the review queue, by its id or the beginning of it. */
+        /** Decide on one statement of the review queue, by its id, its beginning or its ending. */
         post: operations["post_review_id"];
         delete?: never;
         options?: never;
@@ -4775,7 +4775,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -4803,7 +4803,7 @@ export interface operations {
                 "If-Match": string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -4839,7 +4839,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -4867,7 +4867,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -4902,7 +4902,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -4935,7 +4935,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -4965,7 +4965,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -4990,7 +4990,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -5020,7 +5020,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -5045,7 +5045,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -5255,7 +5255,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -5594,7 +5594,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -5622,7 +5622,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
@@ -5647,7 +5647,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description id of a memory or trace; of a memory also its beginning, where that is unique */
+                /** @description id of a memory or trace; of a memory also its beginning or ending, where that is unique */
                 id: string;
             };
             cookie?: never;
