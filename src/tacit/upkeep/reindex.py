@@ -11,6 +11,9 @@ from collections.abc import Callable
 from tacit.ports.models import Embedder
 from tacit.ports.store import Store
 
+LISTED = 1024
+"""Memories without a vector that are asked for at once."""
+
 
 def reindex(
     store: Store,
@@ -35,17 +38,21 @@ def reindex(
         StoreError: as the store; batches before it are kept.
     """
     done = 0
+    whole = store.count_pending(embedder.identity) if progress else 0
     if progress:
-        progress(0, store.count_pending(embedder.identity))
+        progress(0, whole)
     tried: set[str] = set()
     while True:
-        pending = store.pending_vectors(embedder.identity, limit=batch)
+        # Finding them reads over all that have a vector: many are asked for at once.
+        pending = store.pending_vectors(embedder.identity, limit=LISTED)
         fresh = [memory for memory in pending if memory.id not in tried]
         if not fresh:
             return done
         tried.update(memory.id for memory in fresh)
-        vectors = embedder.embed([memory.content for memory in fresh])
-        store.put_vectors([memory.id for memory in fresh], vectors, identity=embedder.identity)
-        done += len(fresh)
-        if progress:
-            progress(done, done + store.count_pending(embedder.identity))
+        for start in range(0, len(fresh), batch):
+            part = fresh[start : start + batch]
+            vectors = embedder.embed([memory.content for memory in part])
+            store.put_vectors([memory.id for memory in part], vectors, identity=embedder.identity)
+            done += len(part)
+            if progress:
+                progress(done, max(whole, done))

@@ -75,6 +75,15 @@ def is_export(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b'{"tacit":')
 
 
+def stated_memories(head: bytes) -> int:
+    """How many memories the first line of an export says that it has; 0 where it does not."""
+    try:
+        said = json.loads(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])["memories"]
+    except (ValueError, KeyError, TypeError):
+        return 0
+    return said if isinstance(said, int) and 0 <= said <= MAX_LINES else 0
+
+
 def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
     """What the lines hold; a line that holds nothing of ours becomes a refusal that names it.
 

@@ -27,6 +27,7 @@ from tacit.app.transfer.records import (
     head_line,
     is_export,
     read_signed_lines,
+    stated_memories,
     write_line,
 )
 from tacit.app.transfer.report import Action, ImportLine, ImportReport, Tally, Wanted
@@ -51,7 +52,8 @@ BATCH = 16
 LISTED = 1_000_000
 OURS = "tacit"
 """The tool of a line of our own export that nobody vouches for."""
-Progress = Callable[[int], None]
+Progress = Callable[[str, int, int], None]
+"""Told of a part of the work ("" = the import itself), how many statements are done, and of how many (0 = not known)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +144,7 @@ class Transfer:
             path: a file or folder.
             cwd: folder whose project it is for.
             wanted: how.
-            progress: called with how many statements were looked at.
+            progress: told how far it is; see `Progress`.
 
         Raises:
             NotFound, InvalidInput: there is nothing, or nothing that is known; see `find_readers`.
@@ -158,7 +160,7 @@ class Transfer:
             scope=UNIVERSAL if wanted.universal or project is None else project_scope(project.id),
             wanted=wanted,
             tally=Tally(),
-            progress=progress or (lambda _: None),
+            progress=progress or _untold,
             owners=Owners(
                 self._store, onto=onto, dry_run=wanted.dry_run, now_ms=self._parts.clock.now_ms(),
             ),
@@ -216,6 +218,7 @@ class Transfer:
             )  # fmt: skip
             work.take(edited)
             return
+        whole = stated_memories(head_of(path))
         purged = frozenset[str]() if wanted.again else self._store.purged_memories()
         stated: list[Foreign | Refused] = []
 
@@ -231,20 +234,24 @@ class Transfer:
             self._parts, dry_run=wanted.dry_run, again=wanted.again, tally=run.tally, name=path.name,
             owners=run.owners,
         )  # fmt: skip
-        restoring.take(believed(), progress=run.progress)
+        restoring.take(believed(), progress=lambda done: run.progress("", done, whole))
         run.tally.confirmed = run.tally.stated
-        self._take_foreign(stated, run)
+        self._take_foreign(stated, run, whole=len(stated))
         if not wanted.dry_run:
-            reindex(self._store, self._parts.embedder)
+            reindex(
+                self._store,
+                self._parts.embedder,
+                progress=lambda done, missing: run.progress("making vectors", done, missing),
+            )
 
-    def _take_foreign(self, found: Iterable[Foreign | Refused], run: _Run) -> None:
+    def _take_foreign(self, found: Iterable[Foreign | Refused], run: _Run, *, whole: int = 0) -> None:
         if run.project is not None and not run.wanted.universal and not run.wanted.dry_run:
             self._projects.register(run.project)
         rows, looked_at = iter(found), 0
         while batch := list(islice(rows, BATCH)):
             looked_at += len(batch)
             self._batch(batch, run)
-            run.progress(looked_at)
+            run.progress("", looked_at, whole)
 
     def _batch(self, batch: Sequence[Foreign | Refused], run: _Run) -> None:
         items: list[Foreign] = []
@@ -339,6 +346,10 @@ class Transfer:
             here = self._store.list_memories(live, scope=ScopeFilter.of(scope), limit=LISTED)
             run.known[scope] = frozenset(memory.content_hash for memory in here)
         return same | {name for name, words in said.items() if words in run.known[scope]}
+
+
+def _untold(what: str, done: int, whole: int) -> None:
+    """Progress that nobody looks at."""
 
 
 def _same_project(name: str, project: ProjectRecord | None) -> bool:

@@ -135,8 +135,12 @@ def _take(engine: Engine, path: Path, cwd: str, wanted: Wanted, *, quiet: bool) 
     if not wanted.vouched and current().user_speaks and engine.transfer.speaks_for_user(path):
         question = f"{path.name} speaks in your name. Do its statements count as your own words?"
         wanted = replace(wanted, vouched=agreed(question, yes=False, unattended=False))
-    with Progress(f"reading {path.name}", quiet=quiet) as progress:
-        report = engine.transfer.take(path, cwd=cwd, wanted=wanted, progress=lambda n: progress.update(n, n))
+    with Progress(f"importing {path.name}", quiet=quiet) as progress:
+
+        def tell(what: str, done: int, whole: int) -> None:
+            progress.update(done, whole, what or f"importing {path.name}")
+
+        report = engine.transfer.take(path, cwd=cwd, wanted=wanted, progress=tell)
     gone = dict(report.counts).get("removed", 0)
     if gone and not wanted.dry_run:
         question = (
