@@ -27,7 +27,7 @@ def imported(web_home, tmp_path_factory):
         for n in range(WAITING)
     ]
     path.write_text(json.dumps({"results": rows}))
-    done = web_home.run("import", str(path), "--yes")
+    done = web_home.run("import", str(path))
     assert done.returncode == 0, done.stderr
     queue = web_home.api("/v1/review?cause=import&limit=1")
     assert queue["total"] >= WAITING
