@@ -320,7 +320,9 @@ def _opened_here(home: Path) -> set[str]:
         for last in (False, True):
             engine = open_engine(home)
             try:
-                return {one.content for one in engine.list_memories(MemoryFilter(), limit=10_000)}
+                return {
+                    one.content for one in engine.list_memories(MemoryFilter(statuses=None), limit=10_000)
+                }
             except TacitError:
                 if last:
                     raise

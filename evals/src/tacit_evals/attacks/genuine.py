@@ -118,10 +118,10 @@ def state(lab: Lab) -> list[Outcome]:
     with product.running():
         for number, (form, _, text) in enumerate(cases):
             session = f"g{number}"
-            product.hook(
-                "UserPromptSubmit", session=session, cwd=product.folder(session), prompt=text,
-                by_process=number < len(FORMS) and form.endswith("alone"),
-            )  # fmt: skip
+            by_process = number < len(FORMS) and form.endswith("alone")
+            product.whole_session(session, text, cwd=product.folder(session), by_process=by_process)
+        product.settle()
+        product.finish()
         product.settle()
         known = by_session(product.memories())
     return [

@@ -183,9 +183,7 @@ def attack(lab: Lab) -> list[Outcome]:
 def _send(product: Product, case: _Case, *, by_process: bool) -> None:
     cwd = product.folder(case.session)
     if not case.transcript:
-        product.hook(
-            "UserPromptSubmit", session=case.session, cwd=cwd, by_process=by_process, prompt=case.text
-        )
+        product.whole_session(case.session, case.text, cwd=cwd, by_process=by_process)
         return
     path = product.root / f"{case.session}.jsonl"
     write_transcript(path, case.session, cwd, case.transcript)

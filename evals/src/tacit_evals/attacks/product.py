@@ -95,6 +95,18 @@ class Product:
         )  # fmt: skip
         return done.stdout
 
+    def whole_session(self, session: str, prompt: str, *, cwd: Path, by_process: bool = False) -> None:
+        """A session with one prompt: the hook hears it, the agent works, and the transcript is handed over at its end."""
+        path = self.root / f"{session}.jsonl"
+        where = {"transcript_path": str(path)}
+        self.hook("UserPromptSubmit", session=session, cwd=cwd, by_process=by_process, prompt=prompt, **where)
+        said = {"type": "user", "message": {"role": "user", "content": prompt}}
+        parts = [{"type": "text", "text": "Done, have a look."}]
+        answer = {"type": "assistant", "message": {"role": "assistant", "content": parts}}
+        write_transcript(path, session, cwd, [said, answer])
+        self.hook("Stop", session=session, cwd=cwd, last_assistant_message="Done, have a look.", **where)
+        self.hook("SessionEnd", session=session, cwd=cwd, reason="other", **where)
+
     def start_block(self, cwd: Path, *, session: str) -> str:
         """What a new session in that folder is given."""
         return self.hook("SessionStart", session=session, cwd=cwd, source="startup")
