@@ -255,9 +255,12 @@ def _owner(stage: Stage) -> None:
 
 
 def _rights(stage: Stage) -> None:
-    (stage.home / stage.words.chance.choice(("log", "run", "."))).chmod(
-        stage.words.chance.choice((0o000, 0o500, 0o777))
+    (stage.home / "log").mkdir()
+    name, mode = (
+        stage.words.chance.choice(("log", "run", ".")),
+        stage.words.chance.choice((0o000, 0o500, 0o777)),
     )
+    (stage.home / name).chmod(mode)
     with contextlib.suppress(OSError):
         stage.no_daemon()
 
