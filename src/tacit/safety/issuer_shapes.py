@@ -97,7 +97,7 @@ _VENDORS = tuple(_VENDOR_WORDS.split())
 _SHOWN = late_pattern(
     r"example|x{6,}|\*{3,}|\.{3,}|your[_-]?|1234567890abcdef|0123456789abcdef|abcdefghijklmnop", re.IGNORECASE
 )
-_LINK = r"(?:[\"'`]?\s{0,3}(?:=>|:=|[:=>,])\s{0,3}|[\"'`]?\s+(?:is|was|to|login)\s+|\s+)"
+_LINK = r"(?:[\"'`]?\s{0,3}(?:=>|:=|[:=>,])\s{0,3}|[\"'`]?\s{1,40}(?:is|was|to|login)\s{1,40}|\s{1,40})"
 _NAMED = r"(?:key|token|secret|auth|login|password|credential|pat|dsn|server|api)s?"
 
 # What stands between a host and the host's path: `vendor.com/...` is an address, not a name of a value.
@@ -162,22 +162,22 @@ ISSUER_SHAPES: tuple[Shape, ...] = (
         r"(?i:(?:secret[_-]key[_-]base|master[_-]key|hmac[ _-]?(?:key|secret))[\"'`]?\s{0,3}(?:=>|:=|[:=])?\s{0,3})[\"'`]?(?P<secret>[A-Za-z0-9+/=]{20,})",
         innocent=_no_token,
     ),
-    _shape("sql_password", "identified password", r"(?i:\b(?:identified\s+(?:with\s+\w+\s+)?by|(?:with\s+|encrypted\s+)?password)\s+)'(?P<secret>[^'\n]{4,})'"),
+    _shape("sql_password", "identified password", r"(?i:\b(?:identified\s{1,40}(?:with\s{1,40}\w+\s{1,40})?by|(?:with\s{1,40}|encrypted\s{1,40})?password)\s{1,40})'(?P<secret>[^'\n]{4,})'"),
     _shape("pgpass", ":5432: :5433: :6432: :3306: :*:", r"(?m:^|(?<=\s))[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:]{6,})(?=\s|$)"),
-    _shape("cli_password", "sudo", r"\becho\s+[\"']?(?P<secret>[^\s\"'$|]{4,})[\"']?\s*\|\s*sudo\s+-\w*S"),
-    _shape("cli_password", "htpasswd", r"\bhtpasswd\s+-\w*b\w*\s+(?:-\w+\s+)*\S+\s+\S+\s+[\"']?(?P<secret>[^\s\"'$]{4,})"),
-    _shape("cli_password", "net use", r"(?i:\bnet\s+use\s+\S+\s+\\\\\S+\s+)(?P<secret>[^\s/*]{4,})(?=\s|$)"),
-    _shape("secret_assignment", "psk", r"(?i:\bpsk[\"']?\s*[:=]\s*)[\"']?(?P<secret>[^\s\"']{8,63})"),
+    _shape("cli_password", "sudo", r"\becho\s{1,40}[\"']?(?P<secret>[^\s\"'$|]{4,})[\"']?\s{0,40}\|\s{0,40}sudo\s{1,40}-\w*S"),
+    _shape("cli_password", "htpasswd", r"\bhtpasswd\s{1,40}-\w*b\w*\s{1,40}(?:-\w+\s{1,40})*\S+\s{1,40}\S+\s{1,40}[\"']?(?P<secret>[^\s\"'$]{4,})"),
+    _shape("cli_password", "net use", r"(?i:\bnet\s{1,40}use\s{1,40}\S+\s{1,40}\\\\\S+\s{1,40})(?P<secret>[^\s/*]{4,})(?=\s|$)"),
+    _shape("secret_assignment", "psk", r"(?i:\bpsk[\"']?\s{0,40}[:=]\s{0,40})[\"']?(?P<secret>[^\s\"']{8,63})"),
     _shape("url_credentials", "jdbc:oracle", r"jdbc:oracle:\w+:[^\s/@]+/(?P<secret>[^\s@]{3,})@"),
     _shape("otp_seed", "otpauth://", r"otpauth://[^\s\"'<>]*?[?&]secret=(?P<secret>[A-Za-z2-7]{12,}=*)"),
-    _shape("mnemonic", "seed mnemonic recovery", r"(?i:\b(?:seed|mnemonic|recovery)\b[^\n]{0,40}?(?:is|:|=|phrase|words)\s*)[\"'`]?(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})\b", innocent=_no_mnemonic),
+    _shape("mnemonic", "seed mnemonic recovery", r"(?i:\b(?:seed|mnemonic|recovery)\b[^\n]{0,40}?(?:is|:|=|phrase|words)\s{0,40})[\"'`]?(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})\b", innocent=_no_mnemonic),
     _shape("wallet_key", "private wallet wif", r"(?i:\b(?:private|wallet|wif)\b[^\n]{0,30}?)\b(?P<secret>(?:0x)?[0-9a-fA-F]{64}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51})\b"),
     _shape("social_security", "ssn social", r"(?i:\b(?:ssn|social security)\b[^\n]{0,24}?)(?<!\d)(?P<secret>(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4})(?!\d)"),
-    _shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.:-]{0,60}(?:password|passwd|passphrase|passcode|pwd|secret|api-?key|key|token|credential|pin)))>\s*)(?P<secret>[^<\s$][^<\n]{3,}?)\s*</(?P=name)>"),
-    _shape("spoken_secret", "pw passwort pwd", r"(?i:\b(?:pw|pwd|passwort|kennwort|contraseña|mot de passe)\b\s*(?:is|ist|:|=|es|est)?\s*)[\"'`]?(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>,;]{6,})", innocent=_no_token),
-    _shape("spoken_secret", "pass", r"(?i:\b(?:password|passphrase)\b(?: (?:on|for|of|in|to|at) (?:the )?[\w.@-]+){1,3}\s*[:=]\s*)[\"'`]?(?P<secret>(?=\S*[\d!@#$%^&*])[^\s\"'`<>,;]{6,})", reach=(0, 2)),
-    _shape("spoken_secret", "passphrase", r"(?i:\bpassphrase\b[^\n:=\"'`]{0,40}[:=]\s*)[\"'`]?(?P<secret>[A-Za-z0-9]{3,}(?:[ -][A-Za-z0-9]{3,}){3,7})(?=[\"'`.\n]|$)"),
-    _shape("pin_code", "pin", r"(?i:\bpin(?: code| number)?\b(?: (?:for|of|to) (?:the |my |our )?[\w-]+){0,2}\s*(?:is|:|=)\s*)(?P<secret>\d{4,8})(?![\d.])"),
+    _shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.:-]{0,60}(?:password|passwd|passphrase|passcode|pwd|secret|api-?key|key|token|credential|pin)))>\s{0,40})(?P<secret>[^<\s$][^<\n]{3,}?)\s{0,40}</(?P=name)>"),
+    _shape("spoken_secret", "pw passwort pwd", r"(?i:\b(?:pw|pwd|passwort|kennwort|contraseña|mot de passe)\b\s{0,40}(?:is|ist|:|=|es|est)?\s{0,40})[\"'`]?(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>,;]{6,})", innocent=_no_token),
+    _shape("spoken_secret", "pass", r"(?i:\b(?:password|passphrase)\b(?: (?:on|for|of|in|to|at) (?:the )?[\w.@-]+){1,3}\s{0,40}[:=]\s{0,40})[\"'`]?(?P<secret>(?=\S*[\d!@#$%^&*])[^\s\"'`<>,;]{6,})", reach=(0, 2)),
+    _shape("spoken_secret", "passphrase", r"(?i:\bpassphrase\b[^\n:=\"'`]{0,40}[:=]\s{0,40})[\"'`]?(?P<secret>[A-Za-z0-9]{3,}(?:[ -][A-Za-z0-9]{3,}){3,7})(?=[\"'`.\n]|$)"),
+    _shape("pin_code", "pin", r"(?i:\bpin(?: code| number)?\b(?: (?:for|of|to) (?:the |my |our )?[\w-]+){0,2}\s{0,40}(?:is|:|=)\s{0,40})(?P<secret>\d{4,8})(?![\d.])"),
     # `login: joe / Secret9` and the like: the word must stand before the pair.
     _shape("spoken_secret", "login log sign cred account user", r"(?i:\b(?:login|log ?in|sign ?in|creds?|credentials?|accounts?|user(?:name)?)\b[^\n/]{0,40}?)(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*[A-Za-z])(?=[^\s/]*\d)[^\s\"'`/<>,;)]{6,})(?=[\s\"'`,;)]|[.]?$|[.]\s)", innocent=_no_pair, reach=(0, 2)),
     # `joe / Secret!9`: where the slash stands alone, the value's four classes of characters are enough.

@@ -145,7 +145,7 @@ def _shape(
 
 
 _NAME = (
-    r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)|(?<=[_.-])pass|(?<![\w.-])pass(?=\s*=)|pwd|secret|token|api[_-]?key|apikey|app(?:lication)?[_-]?key|auth[_-]?key|access[_-]?key"
+    r"(?:[\w.-]*(?:pass(?:word|wd|phrase|code)|(?<=[_.-])pass|(?<![\w.-])pass(?=\s{0,40}=)|pwd|secret|token|api[_-]?key|apikey|app(?:lication)?[_-]?key|auth[_-]?key|access[_-]?key"
     r"|private[_-]?key|client[_-]?secret|credentials?|encryption[_-]?key|signing[_-]?key|webhook[_-]?secret|dsn)(?:[_-]?(?:key|value|id|prod|dev|test|live|staging|\d+))?)"
 )
 _SET = r"(?<![\w./-])(?=[\w.-]++[\"'`]?\s*+[:=,])"  # a name that a value may follow; where none does, nothing else is tried
@@ -164,7 +164,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("url_credentials", "://", r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,60}://[^\s/:@\"'<>]*:(?P<secret>[^\s/@\"'<>]{3,}|[^\s@\"'<>]{3,}(?=@[\w.-]+))@"),
     _shape("url_token", "://", r"https?://(?P<secret>[A-Za-z0-9_-]{20,})@"),
     _shape("aws_access_key", "akia asia abia acca agpa aida aroa", rf"{_B}(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{{16}}{_E}"),
-    _shape("aws_secret_key", "aws", r"(?i:aws[\w .-]{0,30}?(?:secret|key|sk)[\w .\"'-]{0,20}?)\s*[:=]?\s*[\"'`]?(?P<secret>(?=[A-Za-z0-9/+]*[0-9])(?=[A-Za-z0-9/+]*[A-Z])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
+    _shape("aws_secret_key", "aws", r"(?i:aws[\w .-]{0,30}?(?:secret|key|sk)[\w .\"'-]{0,20}?)\s{0,40}[:=]?\s{0,40}[\"'`]?(?P<secret>(?=[A-Za-z0-9/+]*[0-9])(?=[A-Za-z0-9/+]*[A-Z])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
     _shape("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_B}gh[pousr]_[A-Za-z0-9]{{20,255}}"),
     _shape("github_token", "github_pat_", rf"{_B}github_pat_[A-Za-z0-9_]{{20,255}}"),
     _shape("gitlab_token", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- gloas- glagent-", rf"{_B}gl(?:pat|dt|rt|cbt|ptt|ft|soat|oas|agent)-[A-Za-z0-9_.-]{{16,}}"),
@@ -179,10 +179,10 @@ SHAPES: tuple[Shape, ...] = (
     _shape("openai_key", "sk- sess-", rf"{_B}(?:sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{{16,}}|sk-[A-Za-z0-9]{{20,}}|sess-[A-Za-z0-9]{{30,}})"),
     _shape("huggingface_token", "hf_ api_org_", rf"{_B}(?:hf|api_org)_[A-Za-z0-9]{{20,}}"),
     _shape("groq_key", "gsk_ xai- pplx- r8_ nvapi- fw_ csk- tvly-", rf"{_B}(?:gsk_|xai-|pplx-|r8_|nvapi-|fw_|csk-|tvly-)[A-Za-z0-9_-]{{20,}}"),
-    _shape("npm_token", "npm_ _authtoken", rf"{_B}npm_[A-Za-z0-9]{{20,}}|_authToken\s*=\s*(?P<secret>[^\s\"'$]{{8,}})"),
+    _shape("npm_token", "npm_ _authtoken", rf"{_B}npm_[A-Za-z0-9]{{20,}}|_authToken\s{{0,40}}=\s{{0,40}}(?P<secret>[^\s\"'$]{{8,}})"),
     _shape("pypi_token", "pypi-", rf"{_B}pypi-[A-Za-z0-9_-]{{16,}}"),
     _shape("package_token", "rubygems_ dckr_pat_ dckr_oat_ cio oy2", rf"{_B}(?:rubygems_[a-f0-9]{{40,}}|dckr_[po]at_[A-Za-z0-9_-]{{20,}}|cio[A-Za-z0-9]{{32}}|oy2[a-z0-9]{{43}}){_E}"),
-    _shape("azure_key", "accountkey sharedaccesskey", r"(?i:AccountKey|SharedAccessKey)\s*=\s*(?P<secret>[A-Za-z0-9+/=]{20,})"),
+    _shape("azure_key", "accountkey sharedaccesskey", r"(?i:AccountKey|SharedAccessKey)\s{0,40}=\s{0,40}(?P<secret>[A-Za-z0-9+/=]{20,})"),
     _shape("azure_sas", "sig=", r"[?&;]?\bsig=(?P<secret>[A-Za-z0-9%+/=_-]{20,})"),
     _shape("azure_secret", "8q~ 7q~", r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}"),
     _shape("sendgrid_key", "sg.", rf"{_B}SG\.[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{10,}}"),
@@ -195,24 +195,24 @@ SHAPES: tuple[Shape, ...] = (
     _shape("shopify_token", "shpat_ shpss_ shpca_ shppa_", rf"{_B}shp(?:at|ss|ca|pa)_[A-Fa-f0-9]{{20,}}"),
     _shape("vault_token", "hvs. hvb. hvr. s.", rf"{_B}hv[sbr]\.[A-Za-z0-9_-]{{20,}}"),
     _shape("service_token", "lin_api_ figd_ ntn_ secret_ glsa_ pul- dapi phc_ phx_ pscale_ sntry sbp_ sb_secret_ fo1_ rnd_ dp. eaac nrak- nfp_ atatt3 at3 patk exavault", rf"{_B}(?:lin_(?:api|oauth)_[A-Za-z0-9]{{20,}}|figd_[\w-]{{20,}}|ntn_[A-Za-z0-9]{{30,}}|secret_[A-Za-z0-9]{{32,}}|glsa_[A-Za-z0-9_]{{20,}}|pul-[a-f0-9]{{40}}|dapi[a-f0-9]{{32}}(?:-\d)?|ph[cx]_[A-Za-z0-9]{{30,}}|pscale_(?:tkn|oauth|pw)_[\w.=-]{{20,}}|sntry[su]_[A-Za-z0-9+/=_]{{20,}}|sb(?:p|_secret)_[A-Za-z0-9_]{{20,}}|fo1_[\w-]{{20,}}|rnd_[A-Za-z0-9]{{20,}}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.]{{20,}}|EAAC[A-Za-z0-9]{{20,}}|NRAK-[A-Z0-9]{{20,}}|nfp_[A-Za-z0-9]{{30,}}|ATATT3[A-Za-z0-9_=-]{{20,}}){_E}"),
-    _shape("auth_header", "authorization bearer basic", r"(?i:authorization[\"']?\s*[:=]\s*[\"']?\s*(?:bearer|basic|token|digest|apikey)?\s+|\b(?:bearer|basic)\s+)(?P<secret>(?=[A-Za-z0-9._~+/=-]*[0-9A-Z])[A-Za-z0-9._~+/=-]{12,})"),
-    _shape("api_header", "x- api-key apikey", r"(?i:\bx-[\w-]*(?:key|token|secret|auth)[\w-]*[\"']?\s*:\s*[\"']?)(?P<secret>[^\s\"',;]{8,})", _not_secret_like),
-    _shape("cookie", "cookie", r"(?i:(?:set-)?cookie:\s*[\w.-]+=)(?P<secret>[^\s;\"']{16,})"),
+    _shape("auth_header", "authorization bearer basic", r"(?i:authorization[\"']?\s{0,40}[:=]\s{0,40}[\"']?\s{0,40}(?:bearer|basic|token|digest|apikey)?\s{1,40}|\b(?:bearer|basic)\s{1,40})(?P<secret>(?=[A-Za-z0-9._~+/=-]*[0-9A-Z])[A-Za-z0-9._~+/=-]{12,})"),
+    _shape("api_header", "x- api-key apikey", r"(?i:\bx-[\w-]*(?:key|token|secret|auth)[\w-]*[\"']?\s{0,40}:\s{0,40}[\"']?)(?P<secret>[^\s\"',;]{8,})", _not_secret_like),
+    _shape("cookie", "cookie", r"(?i:(?:set-)?cookie:\s{0,40}[\w.-]+=)(?P<secret>[^\s;\"']{16,})"),
     _shape("cli_password", "-u --user", r"(?:^|(?<=[\s;&|]))(?:-u|--user|--proxy-user)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"'@]{3,})"),
-    _shape("cli_password", "mysql mariadb sshpass mongo redis-cli psql 7z zip openssl docker", r"(?:\b(?:mysql\w*|mariadb\w*)\b[^\n|;]*?\s-p|\bsshpass\s+-p\s*|\bredis-cli\b[^\n|;]*?\s-a\s*|\bmongo\w*\b[^\n|;]*?\s-p\s+|\bdocker login\b[^\n|;]*?\s-p\s+|\b7z\b[^\n|;]*?\s-p)[\"']?(?P<secret>[^\s\"'-][^\s\"']{2,})"),
+    _shape("cli_password", "mysql mariadb sshpass mongo redis-cli psql 7z zip openssl docker", r"(?:\b(?:mysql\w*|mariadb\w*)\b[^\n|;]*?\s-p|\bsshpass\s{1,40}-p\s{0,40}|\bredis-cli\b[^\n|;]*?\s-a\s{0,40}|\bmongo\w*\b[^\n|;]*?\s-p\s{1,40}|\bdocker login\b[^\n|;]*?\s-p\s{1,40}|\b7z\b[^\n|;]*?\s-p)[\"']?(?P<secret>[^\s\"'-][^\s\"']{2,})"),
     _shape("cli_password", "--pass --token --secret --api --auth --key", r"--(?:[\w-]*(?:password|passwd|passphrase|pass|token|secret|api-?key|auth-?key|access-?key))[ =][\"']?(?P<secret>[^\s\"'-][^\s\"']{5,})", _not_secret_like),
     _shape("cli_password", "pass:", r"\bpass:(?P<secret>[^\s\"']{4,})", _not_secret_like, reach=(0, 0)),
     _shape("cookie", "cookie", r"(?i:(?:session|sess|sid|auth|token|csrf|xsrf|jwt)[\w.-]*=)(?P<secret>[^\s;,\"']{16,})"),
-    _shape("spoken_secret", "passphrase password", r"(?i:\bpass(?:phrase|word)(?:'s)?(?:\s*|\b[^\"'`\n]{0,60}?(?:is|was|:|=|to|of|use|with|now)\s*))[\"'`](?P<secret>[^\"'`\s]+(?: [^\"'`\s]+){2,}|[a-z]+(?:-[a-z0-9]+){3,})[\"'`]", is_placeholder, reach=(0, 2)),
-    _shape("secret_assignment", "variable", r"variable\s+\"[^\"]*(?i:password|passwd|secret|token|key|credential)[^\"]*\"\s*\{[^}]*?\bdefault\s*=\s*\"(?P<secret>[^\"\n]{6,})\"", _not_secret_like),
+    _shape("spoken_secret", "passphrase password", r"(?i:\bpass(?:phrase|word)(?:'s)?(?:\s{0,40}|\b[^\"'`\n]{0,60}?(?:is|was|:|=|to|of|use|with|now)\s{0,40}))[\"'`](?P<secret>[^\"'`\s]+(?: [^\"'`\s]+){2,}|[a-z]+(?:-[a-z0-9]+){3,})[\"'`]", is_placeholder, reach=(0, 2)),
+    _shape("secret_assignment", "variable", r"variable\s{1,40}\"[^\"]*(?i:password|passwd|secret|token|key|credential)[^\"]*\"\s{0,40}\{[^}]*?\bdefault\s{0,40}=\s{0,40}\"(?P<secret>[^\"\n]{6,})\"", _not_secret_like),
     _shape("spoken_secret", "login log sign cred account user admin pass root", r"(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*\d)(?=[^\s/]*[a-z])(?=[^\s/]*[A-Z])(?=[^\s/]*[!@#$%^&*?+=~])[^\s\"'`/<>]{8,})(?=[\s\"'`.,;)]|$)", _not_prose_secret),
-    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]\s*,\s*[\"'`](?P<secret>[^\"'`\s]{{8,}})[\"'`]", _not_secret_like, reach=(0, 2)),
-    _shape("secret_assignment", _NAME_WORDS, rf"(?i:\bname\b[\"']?\s*[:=]\s*[\"']?{_NAME}[\"']?\s*,?\s*\n?\s*[\"']?value\b)[\"']?\s*[:=]\s*[\"']?(?P<secret>[^\s\"'`,]{{6,}})", _not_secret_like, reach=(2, 4)),
+    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]\s{{0,40}},\s{{0,40}}[\"'`](?P<secret>[^\"'`\s]{{8,}})[\"'`]", _not_secret_like, reach=(0, 2)),
+    _shape("secret_assignment", _NAME_WORDS, rf"(?i:\bname\b[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?{_NAME}[\"']?\s{{0,40}},?\s{{0,40}}\n?\s{{0,40}}[\"']?value\b)[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?(?P<secret>[^\s\"'`,]{{6,}})", _not_secret_like, reach=(2, 4)),
     _shape("monitoring_key", "datadog relic algolia mailchimp pagerduty segment amplitude mixpanel honeycomb dd_ dd-", r"(?i:\b(?:datadog|dd[_-]|new ?relic|algolia|mailchimp|pagerduty|segment|amplitude|mixpanel|honeycomb)[^\n]{0,80}?\b(?:key|app|api|token)s?\b[^\n]{0,60}?)(?<![\w-])(?P<secret>[0-9a-f]{32}|[0-9a-f]{40})(?![\w-])"),
-    _shape("netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<secret>\S{3,})"),
-    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s*(?::=|=>|[:=])\s*(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like, reach=(0, 2)),
-    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s*(?::=|=>|=|:(?=\s))\s*(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like, reach=(0, 2)),
-    _shape("spoken_secret", "pass pin pwd secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s+(?:for|of|to|on|in)\s+(?:(?:the|our|my)\s+)?[\w.@/-]+(?:\s+[\w.@/-]+){0,4}?)?\s+(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s*:?\s*)(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret, reach=(0, 12), held="pass pwd secret token key credential login"),
-    _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s*[:,]?\s+(?:for [\w.@-]+\s+)?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret, reach=(0, 3)),
+    _shape("netrc", "machine", r"\bmachine\s{1,40}\S+\s{1,40}login\s{1,40}\S+\s{1,40}password\s{1,40}(?P<secret>\S{3,})"),
+    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s{{0,40}}(?::=|=>|[:=])\s{{0,40}}(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote)", _not_secret_like, reach=(0, 2)),
+    _shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]?\s{{0,40}}(?::=|=>|=|:(?=\s))\s{{0,40}}(?P<secret>[^\s\"'`,;<>(){{}}\[\]]{{6,}}+)(?![(\[])", _not_secret_like, reach=(0, 2)),
+    _shape("spoken_secret", "pass pin pwd secret token key credential", r"(?i:\b(?:password|passwd|passphrase|passcode|pwd|secret|token|api[ -]?key|credentials?|login)\b(?:\s{1,40}(?:for|of|to|on|in)\s{1,40}(?:(?:the|our|my)\s{1,40})?[\w.@/-]+(?:\s{1,40}[\w.@/-]+){0,4}?)?\s{1,40}(?:is(?: now| currently| still)?|was|=|to|are|will be|set to|of|as)\s{0,40}:?\s{0,40})(?P<secret>[\"'`][^\"'`\n]{4,}[\"'`]|[^\s\"'`<>]{6,})", _not_prose_secret, reach=(0, 12), held="pass pwd secret token key credential login"),
+    _shape("spoken_secret", "pass pwd", r"(?i:\b(?:password|passwd|pwd|passphrase)(?:'s)?\s{0,40}[:,]?\s{1,40}(?:for [\w.@-]+\s{1,40})?)(?P<secret>(?=\S*\d)(?=\S*[A-Za-z])[^\s\"'`<>]{6,}|[\"'`](?=[^\"'`\n]*\d)[^\"'`\n]{6,}[\"'`])", _not_prose_secret, reach=(0, 3)),
     _shape("high_entropy", _NAME_WORDS, r"(?i:(?<![\w-])[\w-]{0,80}?(?:secret|token|api[ _-]?key|app(?:lication)?[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key|credential|password)s?\b)[^\n]{0,24}?(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{24,})(?![\w/.])", _low_entropy, reach=(0, 0)),
 )  # fmt: skip
