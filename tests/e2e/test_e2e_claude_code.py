@@ -326,3 +326,18 @@ def _wait_until_captured(sandbox, *, sessions: int, timeout_s: float = 90.0) -> 
             return
         assert time.monotonic() <= end, f"{len(ended)} sessions ended, {pending} handovers wait"
         time.sleep(0.2)
+
+
+def test_the_command_that_the_user_types_is_their_word(sandbox, installed):
+    with installed.session() as session:
+        session.ask("/tacit remember The wiki is written in Danish.")
+    assert any("Danish" in text for text in sandbox.wait_for_memory("Danish"))
+    (found,) = sandbox.ask_daemon("/v1/memories")["memories"]
+    assert (found["provenance"]["tier"], found["status"]) == ("user", "active")
+    memory = found["id"]
+    with installed.session() as session:
+        session.ask(f"/tacit forget {memory}")
+    until = time.monotonic() + 60
+    while sandbox.ask_daemon("/v1/memories")["memories"] and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not sandbox.ask_daemon("/v1/memories")["memories"]

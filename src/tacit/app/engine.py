@@ -96,8 +96,9 @@ class Engine:
             settings_at=self._settings_at, changed=self._starts.drop,
         )  # fmt: skip
         self._learning = Learning(
-            parts=parts, projects=self._projects, sessions=self._sessions, writing=self._writing
-        )
+            parts=parts, projects=self._projects, sessions=self._sessions, writing=self._writing,
+            changed=self._starts.drop,
+        )  # fmt: skip
         self.trial = self._learning.trial
         self._signals = SignalHandler(
             store=parts.store, sessions=self._sessions, projects=self._projects, pipeline=self._pipeline,
@@ -447,6 +448,8 @@ class Engine:
             RefusedByTrust: if it is the user's and somebody else speaks.
         """
         memory = self.show(id_or_prefix)
+        if memory.status == "retired" and speaker is Speaker.AGENT:
+            return memory  # a command that the user typed for the agent to run has ended it already
         users = memory.provenance.tier is TrustTier.USER
         require(
             authorized=speaker is Speaker.USER or not users,

@@ -23,7 +23,9 @@ from tacit.app.signals import Handled
 from tacit.app.trial.trial import Trial
 from tacit.config.settings import CaptureSettings
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
+from tacit.model.memory import TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
+from tacit.model.session import SessionKey
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
 from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
@@ -35,13 +37,21 @@ if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.capture.pipeline import CapturePipeline, CaptureReport
 
 _LOG = logging.getLogger(__name__)
+COMMAND_SOURCE = "command"
+"""Source of what the user told Tacit with a command typed as a prompt."""
 
 
 class Learning:
     """The write side of the engine."""
 
     def __init__(
-        self, *, parts: Parts, projects: Projects, sessions: LiveSessions, writing: LaterWriting
+        self,
+        *,
+        parts: Parts,
+        projects: Projects,
+        sessions: LiveSessions,
+        writing: LaterWriting,
+        changed: Callable[[], None],
     ) -> None:
         self._parts = parts
         self._projects = projects
@@ -52,6 +62,7 @@ class Learning:
         self._lock = Lock()
         self._running: set[Future[None]] = set()
         self._writing = writing
+        self._changed = changed
         self.trial = Trial(parts.store, parts.estimate)
 
     @property
@@ -65,7 +76,11 @@ class Learning:
         hidden = settings.privacy.incognito or handled.state.incognito
         if not hidden and self.trial.concerns(signal, settings.recall):
             self._submit(lambda: self.trial.note(signal, handled, settings.recall), on=self._statements)
-        if settings.privacy.incognito or handled.state.incognito or not settings.capture.enabled:
+        if isinstance(signal, PromptSubmitted) and signal.command:
+            # Not capture: the user asks for exactly this, as at a terminal.
+            self._submit(lambda: self._obey(signal, handled, hidden=hidden), on=self._statements)
+            return
+        if hidden or not settings.capture.enabled:
             return
         project = handled.project
         match signal:
@@ -124,12 +139,36 @@ class Learning:
             previous_end=state.last_message_end,
             at_ms=signal.at_ms,
         )
+        self._expose(state.key, changes)
+
+    def _obey(self, signal: PromptSubmitted, handled: Handled, *, hidden: bool) -> None:
+        """Do what the user typed as a command to Tacit, on their word.
+
+        Raises:
+            TacitError: where it cannot be done; the agent, which runs the same command, shows why.
+        """
+        verb, _, argument = signal.command.partition(" ")
+        memories, state = self._writing().memories, handled.state
+        if verb == "forget":
+            found = self._parts.store.resolve(argument, scope=self._parts.store.scopes())
+            memories.forget(found, reason="forgotten")
+            self._changed()
+            return
+        changes = memories.remember(
+            argument, kind=None, scope=None, when=None, cwd=signal.cwd or state.cwd, tier=TrustTier.USER,
+            source=COMMAND_SOURCE, session=state.key, pinned=False, files=(), confirmed=False,
+        )  # fmt: skip
+        if not hidden:
+            self._expose(state.key, changes)
+
+    def _expose(self, session: SessionKey, changes: Sequence[Change]) -> None:
+        """Count what was just said as in the context of `session`."""
         stored = [m for change in changes if (m := _memory_of(change)) is not None]
         if not stored:
             return
         # The words stand in the conversation already: the session must not be given them again.
-        with self._sessions.turn(state.key, timeout_s=5.0) as mine:
-            newest = self._sessions.load(state.key) if mine else None
+        with self._sessions.turn(session, timeout_s=5.0) as mine:
+            newest = self._sessions.load(session) if mine else None
             if newest is not None:
                 now = self._parts.clock.now_ms()
                 self._sessions.save(ledger.expose_host_rules(newest, stored, at_ms=now))

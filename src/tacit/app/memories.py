@@ -49,8 +49,9 @@ class Memories:
         pinned: bool,
         files: Sequence[str],
         sensitivity: Sensitivity | None = None,
+        confirmed: bool = True,
     ) -> tuple[Change, ...]:
-        """Store one statement; see `Engine.remember`."""
+        """Store one statement; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same."""
         text = content.replace("\0", "").strip()
         if not text:
             raise InvalidInput("There is nothing to remember: the text is empty.", hint="Give one statement.")
@@ -90,7 +91,7 @@ class Memories:
             files=paths,
             pinned=pinned,
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
-            confirmed=tier is TrustTier.USER and source not in AGENT_SOURCES,
+            confirmed=confirmed and tier is TrustTier.USER and source not in AGENT_SOURCES,
         )
         changes = self._capture.store_drafts([draft])
         refused = [c for c in changes if isinstance(c, Skip)]

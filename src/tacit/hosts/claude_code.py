@@ -43,6 +43,7 @@ from tacit.model.signal import (
 )
 from tacit.ports.host import BESIDE_RESULTS, HostCapabilities
 from tacit.reading.prompts.machine_made import PROGRAM_SOURCES, machine_made
+from tacit.reading.prompts.typed_command import typed_command
 
 NAME = "claude-code"
 CAP_CHARS = 9_500
@@ -181,6 +182,8 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     source = fields.identifier("source")
     agent_id = fields.identifier("agent_id")
     name = prompt_id or str(_moment(at_ms))
+    # A subagent is prompted by the agent above it, never by the user: nothing in it is the user's word.
+    by_program = bool(agent_id) or source in PROGRAM_SOURCES
     return PromptSubmitted(
         session=_session(fields),
         key=f"prompt:{digest(name, text)}",
@@ -191,8 +194,8 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
         transcript_path=fields.path("transcript_path"),
         text=text,
         message_id=prompt_id,
-        # A subagent is prompted by the agent above it, never by the user: nothing in it is the user's word.
-        machine=bool(agent_id) or source in PROGRAM_SOURCES or machine_made(text),
+        machine=by_program or machine_made(text),
+        command="" if by_program else typed_command(text),
     )
 
 

@@ -45,12 +45,17 @@ class SessionStarted(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSubmitted(_Common):
-    """The user sent a prompt. `message_id` names it where the host does; `machine` = made by a program."""
+    """The user sent a prompt. `message_id` names it where the host does; `machine` = made by a program, or for one.
+
+    `command` = what the user typed for Tacit to do, `remember TEXT` or `forget ID`; a host sets it only where the whole
+    prompt is that command and no program made it.
+    """
 
     text: str
     message_id: str = ""
     previous_message_end: str = ""
     machine: bool = False
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

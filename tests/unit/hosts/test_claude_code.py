@@ -100,6 +100,14 @@ def test_a_prompt_that_the_host_calls_its_own_is_machine_made() -> None:
     assert not prompt("continue", source="user").machine
 
 
+def test_a_command_counts_only_where_no_program_made_the_prompt() -> None:
+    typed = "/tacit remember We deploy on Fridays."
+    assert prompt(typed).command == "remember We deploy on Fridays."
+    assert prompt(typed).machine  # Tacit answers it, recall does not
+    assert not prompt(typed, source="loop_wakeup").command
+    assert not prompt(typed, agent_id="a1", agent_type="Explore").command
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
