@@ -33,7 +33,7 @@ def _scope(text: str) -> str:
     try:
         Scope.parse(text)
     except TacitError as error:
-        raise ValueError(f"a scope. {error}") from error
+        raise ValueError(str(error)) from error
     return text
 
 

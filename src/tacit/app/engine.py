@@ -288,9 +288,15 @@ class Engine:
             by_user=True,
         )
 
-    def context(self, cwd: str) -> Block:
-        """The start pack that a session in `cwd` would get now."""
-        return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
+    def context(self, cwd: str, *, with_ids: bool = False) -> Block:
+        """The start pack that a session in `cwd` would get now; for a reader who may act on its memories, with their ids."""
+        found = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False)
+        if not with_ids:
+            return found.block
+        settings = self._settings_at(cwd)
+        clean = self._parts.redactor.cleaner(settings)
+        render = rendering(self._parts.kinds, clean, settings.recall.render, with_ids=True)
+        return replace(found.block, text=render(found.pack))
 
     def memory_context(
         self, cwd: str, *, query: str = "", scope: str = "", category: str = "", session: SessionKey | None = None,

@@ -25,6 +25,8 @@ from tacit.cli.terminal.arguments import (
 from tacit.cli.terminal.completing import complete_kind
 
 WAITS = "\n  waits for you: `tacit review` (nothing here proves that you said it; see `tacit token --help`)"
+SHOWN_ACTIONS = 3
+"""Most actions named when it is said when a memory applies; `show` and `--json` have all of them."""
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 
 
@@ -89,7 +91,7 @@ def describe_change(change: dict[str, Any]) -> str:
     """One change for people; it names when the memory applies."""
     memory: dict[str, Any] = change.get("memory") or {}
     name, what = memory.get("id", ""), memory.get("content", "")
-    when = when_of(memory) if memory else ""
+    when = shown_when(memory) if memory else ""
     stored = f"remembered {name} [{memory.get('kind', '')}] {what}" + (f"\n  when: {when}" if when else "")
     match change["change"]:
         case "add":
@@ -123,6 +125,15 @@ def when_of(memory: dict[str, Any]) -> str:
     return format_when(Trigger(**fields))
 
 
+def shown_when(memory: dict[str, Any]) -> str:
+    """When a memory applies, for people: its strongest actions without their weights, and everything else."""
+    trigger = memory["trigger"]
+    ranked = sorted(trigger["actions"], key=lambda pair: -pair[1])
+    strongest = [action.replace("_", " ") for action, _ in ranked[:SHOWN_ACTIONS]]
+    others = when_of({"trigger": {**trigger, "actions": [], "breadth": 3.0 if trigger["always"] else 1.0}})
+    return ", ".join(part for part in (*strongest, others) if part)
+
+
 def recall(
     text: Annotated[list[str] | None, typer.Argument(help="What to look for.", show_default=False)] = None,
     surface: Annotated[
@@ -149,7 +160,7 @@ def recall(
 ) -> None:
     """Ask the memory."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_rows, shortened
+    from tacit.cli.terminal.output import print_json, print_rows, short_ids, shortened
 
     wanted = " ".join(text or []).strip()
     if not (wanted or command or path or tool or error):
@@ -174,8 +185,10 @@ def recall(
     if as_json:
         print_json(answer)
         return
+    names = short_ids([m["id"] for m in answer["memories"]])
     rows = [
-        (m["id"], f"{m['relevance']:.2f}", m["kind"], shortened(m["text"], 200)) for m in answer["memories"]
+        (names[m["id"]], f"{m['relevance']:.2f}", m["kind"], shortened(m["text"], 200))
+        for m in answer["memories"]
     ]
     silence = answer["trace"]["silence"] or "nothing was found"
     print_rows("", ("memory", "relevance", "kind", "content"), rows, empty=f"Nothing: {silence}.")
@@ -229,7 +242,7 @@ def list_(
         list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
         return
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import day, print_json, print_line, print_rows, shortened
+    from tacit.cli.terminal.output import day, print_json, print_line, print_rows, short_ids, shortened
     from tacit.errors import InvalidInput
 
     unknown = [name for name in status or () if name not in STATUSES]
@@ -241,10 +254,11 @@ def list_(
     if as_json:
         print_json(answer)
         return
+    names = short_ids([m["id"] for m in answer["memories"]])
     columns = ("memory", "kind", "since", *(("scope",) if everywhere else ()), "content")
     rows = [
         (
-            m["id"],
+            names[m["id"]],
             m["kind"],
             day(m["created_at_ms"]),
             *((m["scope"],) if everywhere else ()),

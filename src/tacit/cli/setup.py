@@ -173,8 +173,10 @@ def _difference(edit: FileEdit, *, whole: bool) -> list[str]:
     ]
     if whole or len(lines) <= MOST_DIFF_LINES:
         return lines
+    from tacit.cli.terminal.output import counted
+
     added = sum(line.startswith("+") for line in lines)
-    return [f"{added} lines added, {len(lines) - added} removed (--dry-run shows them)"]
+    return [f"{counted(added, 'line', 'lines')} added, {len(lines) - added} removed (--dry-run shows them)"]
 
 
 def _report(plans: list[InstallPlan], *, versions: dict[str, str], written: bool) -> dict[str, Any]:

@@ -30,17 +30,22 @@ def tune(
 
 def print_report(report: dict[str, Any]) -> None:
     """Before and after for people."""
-    from tacit.cli.terminal.output import print_line
+    from tacit.cli.terminal.output import counted, print_line
 
-    how = "asked of another project" if report["paired"] == "projects" else "given another's situation"
-    print_line(f"Looked at {report['pairs']} prompts {how}: they deserve nothing but generic rules.")
+    how = (
+        "each of them asked in a project that it was not written in"
+        if report["paired"] == "projects"
+        else "each of them with the files and calls of another prompt"
+    )
+    print_line(f"Looked at {counted(report['pairs'], 'prompt', 'prompts')}, {how}.")
+    print_line("No memory fits there, generic rules aside: what they still get is a false alarm.")
     if report["note"]:
         print_line(f"Nothing is proposed: {report['note']}.", style="yellow")
         return
     print_line(f"  {'':<34}{'before':>8}{'after':>8}")
     rows = (
         ("threshold of prompts", f"{report['before']:.3f}", f"{report['after']:.3f}"),
-        ("of these, get something", f"{report['rate_before']:.0%}", f"{report['rate_after']:.0%}"),
+        ("false alarms among them", f"{report['rate_before']:.0%}", f"{report['rate_after']:.0%}"),
         (
             "of your stored prompts, get something",
             f"{report['handed_before']:.0%}",

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from tacit.errors import InvalidInput
+from tacit.model.kinds import BUILTIN_KINDS
 
 MAX_TOKENS = 4000
 
@@ -30,7 +31,13 @@ def _as_list(value: object) -> object:
 
 MaxTokens = Annotated[int, Field(ge=50, le=MAX_TOKENS)]
 Words = Annotated[list[str], BeforeValidator(_as_list)]
-MemoryId = Annotated[str, Field(min_length=1, max_length=100)]
+MemoryId = Annotated[
+    str, Field(min_length=1, max_length=100, description="Id, or the ending shown as (id ...)")
+]
+# The schema names the kinds; the engine checks them, because users may have kinds of their own.
+_KIND_NAMES: list[JsonValue] = [kind.name for kind in BUILTIN_KINDS]
+KindName = Annotated[str, Field(json_schema_extra={"enum": _KIND_NAMES})]
+KindNames = Annotated[list[KindName], BeforeValidator(_as_list)]
 
 
 class Arguments(BaseModel):
@@ -54,10 +61,7 @@ class AddOne(Arguments):
     content: str = Field(
         description="One durable statement that stands on its own, e.g. 'Migrations are written by hand.'"
     )
-    kind: str | None = Field(
-        default=None,
-        description="preference, correction, anti_pattern, decision, fact, file_context, error_pattern, todo, ...",
-    )
+    kind: KindName | None = None
     when: str | None = Field(
         default=None,
         description="Coming action, path or command it applies to: 'commit', 'path:*.sql', 'cmd:pytest', 'always'",
@@ -81,14 +85,14 @@ class Context(Arguments):
     scope: str | None = Field(
         default=None, description="universal, language:X, project:X or project:X:task:Y"
     )
-    category: str | None = Field(default=None, description="One kind")
+    category: KindName | None = None
 
 
 class Inject(Arguments):
     """Of `inject_context`."""
 
     topic: str | None = Field(default=None, description="none = what the user asked last")
-    memory_types: Words | None = Field(default=None, description="Kinds, e.g. decision,preference")
+    memory_types: KindNames | None = None
     max_tokens: MaxTokens = 1000
 
 
@@ -106,7 +110,7 @@ class Task(Arguments):
 class ListSome(Arguments):
     """Of `memory_list`."""
 
-    kind: str | None = None
+    kind: KindName | None = None
     scope: str | None = None
     text: str | None = Field(default=None, description="Words, in any order")
     limit: int = Field(default=20, ge=1, le=100)

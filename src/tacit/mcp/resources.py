@@ -29,7 +29,7 @@ class Resource:
 
 
 def _context(engine: Engine, caller: Caller) -> str:
-    return engine.context(caller.cwd).text or "Nothing is known of this project yet."
+    return engine.context(caller.cwd, with_ids=True).text or "Nothing is known of this project yet."
 
 
 def _preferences(engine: Engine, caller: Caller) -> str:

@@ -34,6 +34,8 @@ NOTHING = "Nothing fits this question."
 HOW = "ask more narrowly or raise max_tokens"
 ERRORS = ("error_pattern", "anti_pattern")
 FILES = ("file_context",)
+LEAST_FURTHER = 120
+"""Tokens below which the rest of an answer is not worth a second block."""
 
 Given = TypeVar("Given", bound=ask.Arguments)
 
@@ -70,7 +72,20 @@ class Tool:
 def search(engine: Engine, caller: Caller, given: ask.Search) -> str:
     """The answer to a question, within its tokens, with how many more there are."""
     answer = engine.agents.answer(caller, given.query, budget_tokens=given.max_tokens - TAIL_TOKENS)
-    return _told(answer)
+    if answer.refused:
+        return answer.refused
+    further = engine.agents.matching(caller, given.query, besides=answer.block.memory_ids)
+    if not further:
+        return _told(answer)
+    count = engine.agents.count
+    left = given.max_tokens - count(answer.block.text)
+    if answer.block.text and left < LEAST_FURTHER:
+        return with_more(answer.block.text, answer.more + len(further), HOW)
+    lines = framed(
+        "Also on record with such words.", [memory_line(memory) for memory in further],
+        max_tokens=left, more=answer.more, count=count,
+    )  # fmt: skip
+    return f"{answer.block.text}\n{lines}".strip()
 
 
 def add(engine: Engine, caller: Caller, given: ask.AddOne) -> str:
@@ -97,7 +112,7 @@ def add(engine: Engine, caller: Caller, given: ask.AddOne) -> str:
 def context(engine: Engine, caller: Caller, given: ask.Context) -> str:
     """What a new session gets; with any argument, an answer that counts for the session."""
     if not (given.query or given.scope or given.category):
-        return engine.context(caller.cwd).text or "Nothing is known of this project yet."
+        return engine.context(caller.cwd, with_ids=True).text or "Nothing is known of this project yet."
     answer = engine.agents.answer(
         caller, given.query or "", scope=given.scope or "", category=given.category or ""
     )

@@ -19,6 +19,10 @@ def encode_base32(value: int, length: int) -> str:
     return "".join(reversed(digits))
 
 
+SHORT_ID = 7
+"""Characters of an id's ending that are all random: they name one memory among many thousands."""
+
+
 def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
     """Make a sortable id such as `mem_06f3k2v9qhz8w4t1`: nine digits of time, seven of chance.
 

@@ -33,6 +33,7 @@ class Query:
         finished: the tool call is done; what follows it is asked for as well.
         goal: reading of the prompt that led to this tool call, or None.
         matching: fitted numbers of the intent score other than those that ship, for evaluation; None = what ships.
+        suffix_tokens: tokens that each line of the answer costs beside what its layout writes.
     """
 
     surface: Surface
@@ -52,4 +53,5 @@ class Query:
     turn: int = 0
     finished: bool = False
     goal: Situation | None = None
+    suffix_tokens: int = 0
     matching: object | None = field(default=None, repr=False, compare=False)

@@ -500,13 +500,13 @@ class RecallPipeline:
             candidates,
             surface=query.surface,
             allowance=allowance,
-            cost=partial(self._line_cost, layout=LAYOUTS[settings.render]),
+            cost=partial(self._line_cost, layout=LAYOUTS[settings.render], suffix=query.suffix_tokens),
         )
 
     def _sectioned(
         self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, around: Around
     ) -> Outcome[Pack]:
-        line = partial(self._line_cost, layout=LAYOUTS[settings.render])
+        line = partial(self._line_cost, layout=LAYOUTS[settings.render], suffix=query.suffix_tokens)
         costs = sections_costs(line=line, count=self._line_tokens)
         around = replace(around, frame_tokens=self._frame_tokens(query.surface, settings.render))
         packed = pack_sections(query, candidates, settings=settings, costs=costs, around=around)
@@ -517,12 +517,12 @@ class RecallPipeline:
     def _frame_tokens(self, surface: Surface, layout: str) -> int:
         return self._line_tokens(LAYOUTS[layout].frame(surface)) + 1
 
-    def _line_cost(self, candidate: Candidate, text: str, *, layout: Layout) -> int:
+    def _line_cost(self, candidate: Candidate, text: str, *, layout: Layout, suffix: int) -> int:
         """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
         memory = candidate.memory
         if text == memory.content and memory.tokens and escape_text(text) == text:
-            return self._line_tokens(layout.line(candidate, "", self._kinds)) + memory.tokens + 1
-        return self._line_tokens(layout.line(candidate, text, self._kinds)) + 1
+            return self._line_tokens(layout.line(candidate, "", self._kinds)) + memory.tokens + 1 + suffix
+        return self._line_tokens(layout.line(candidate, text, self._kinds)) + 1 + suffix
 
 
 def _seen_by(query: Query, memory: Memory) -> Ruling:

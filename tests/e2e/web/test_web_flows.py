@@ -14,8 +14,10 @@ expect.set_options(timeout=60_000)
 
 
 def memory_of(served, words: str) -> dict:
-    """The newest memory with these words, whatever its state."""
-    return served.api(f"/v1/memories?status=all&limit=1&text={words.replace(' ', '%20')}")["memories"][0]
+    """The newest memory that holds these words in this order, whatever its state."""
+    found = served.api(f"/v1/memories?status=all&limit=50&text={words.replace(' ', '%20')}")["memories"]
+    fitting = [one for one in found if words in one["content"]]
+    return max(fitting, key=lambda one: one["created_at_ms"])
 
 
 def test_search_edit_conflict_and_undo(go, web_home):
@@ -24,7 +26,7 @@ def test_search_edit_conflict_and_undo(go, web_home):
     page.keyboard.type("staging only")
     row = page.locator("button.memory")
     row.filter(has_text="Load tests run against staging only").wait_for()
-    row.first.click()
+    row.filter(has_text="Load tests run against staging only").click()
     page.get_by_role("button", name="Edit", exact=True).click()
     field = page.get_by_role("textbox", name="Statement")
     field.fill("Load tests run against staging only, with `make load`, after 19:00.")

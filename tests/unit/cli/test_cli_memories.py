@@ -18,7 +18,7 @@ def test_a_statement_is_remembered_listed_shown_and_found(tacit):
     said = tacit("remember", *RULE.split(), "--when", "edit_code")
     assert said.code == 0
     assert "[preference]" in said.out
-    assert "when: edit_code" in said.out
+    assert "when: edit code" in said.out
     [memory] = tacit("list", "--json").json["memories"]
     assert memory["content"] == RULE
     assert memory["provenance"]["source"] == "cli"

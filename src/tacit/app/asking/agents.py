@@ -10,6 +10,7 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from threading import Lock
 
 from tacit.app.asking.answers import Answer, Asking, allowed_tokens, narrowed
@@ -27,6 +28,7 @@ from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
+from tacit.reading.words.stems import content_words
 from tacit.recall.pipeline import RecallPipeline
 from tacit.safety.trust import may_see
 
@@ -37,6 +39,10 @@ JUDGED = 2000
 """Memories whose feedback is remembered, so that an agent's word counts once."""
 LEAST_QUOTED = 3
 TRACES = 50
+MATCHING = 5
+"""Memories that the search may add to an answer."""
+ALIKE = 0.75
+"""Similarity of two words from which one may be a slip of the other."""
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -188,6 +194,14 @@ class Agents:
         seen = self._allowed(caller, found)
         return Listing(memories=self._clean(caller, seen[:limit]), more=len(seen) - len(seen[:limit]))
 
+    def matching(self, caller: Caller, query: str, *, besides: Sequence[str]) -> tuple[Memory, ...]:
+        """The best of what the search finds, slips and word order aside, that recall left out; () where answers are limited."""
+        recall = self._settings_at(caller.cwd).recall
+        if recall.answers_per_session or recall.session_tokens:
+            return ()
+        found = self.listing(caller, text=query, unconfirmed=False, limit=MATCHING).memories
+        return tuple(one for one in found if one.id not in besides and _holds_most(one.content, query))
+
     def profile(self, caller: Caller) -> Listing:
         """What is known of the user and their standing rules, the most important first."""
         kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
@@ -327,6 +341,12 @@ class Agents:
             return False
         wanted = set(_WORD.findall(normalise_text(memory.content)))
         return memory.id in user_words or 2 * len(wanted & set(_WORD.findall(quoted))) >= len(wanted)
+
+
+def _holds_most(content: str, query: str) -> bool:
+    """Whether `content` holds at least half of the words of `query`, slips allowed."""
+    asked, held = set(content_words(query)), set(content_words(content))
+    return 2 * sum(bool(get_close_matches(word, held, 1, ALIKE)) for word in asked) >= max(1, len(asked))
 
 
 def _looked_at(trace: Trace) -> set[str]:

@@ -29,7 +29,7 @@ from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.recall.deliver import Delivered
 from tacit.recall.pipeline import Context, RecallPipeline
-from tacit.recall.render import rendering
+from tacit.recall.render import ID_TOKENS, rendering
 from tacit.recall.stage_log import StageLog
 from tacit.session import ledger
 from tacit.session.answering import give_way
@@ -274,13 +274,14 @@ class Asking:
             budget_tokens=budget,
             entities=find_entities(text),
             session=session,
+            suffix_tokens=ID_TOKENS,
         )
         if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to
             thresholds = recall.thresholds.model_copy(update={"start": recall.thresholds.on_demand})
             recall = recall.model_copy(update={"thresholds": thresholds})
         context = Context(
             preset=settings.preset,
-            render=rendering(self._parts.kinds, clean, recall.render),
+            render=rendering(self._parts.kinds, clean, recall.render, with_ids=True),
             notes=situation.why,
             log=log,
             in_context=wanted,

@@ -239,15 +239,16 @@ def _what(change: dict[str, Any]) -> str:
 
 def _list(where: dict[str, object], *, as_json: bool) -> None:
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line, print_rows, shortened
+    from tacit.cli.terminal.output import print_json, print_line, print_rows, short_ids, shortened
 
     answer = ask("GET", "/v1/review", where)
     if as_json:
         print_json(answer)
         return
+    names = short_ids([entry["memory"]["id"] for entry in answer["review"]])
     rows = [
         (
-            entry["memory"]["id"],
+            names[entry["memory"]["id"]],
             shortened(entry["memory"]["content"], 90),
             shortened(entry["other"]["content"], 90) if entry["other"] else "",
             shortened(entry["reason"], 100),

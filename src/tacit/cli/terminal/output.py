@@ -134,6 +134,17 @@ def shortened(text: str, limit: int = 90) -> str:
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """The endings of `ids` that tell them apart, all of one length; every command takes such an ending."""
+    from tacit.model.ids import SHORT_ID
+
+    distinct = set(ids)
+    longest = max((len(name) for name in distinct), default=0)
+    lengths = range(SHORT_ID, longest)
+    length = next((n for n in lengths if len({name[-n:] for name in distinct}) == len(distinct)), longest)
+    return {name: name[-length:] for name in distinct}
+
+
 def size(count: int) -> str:
     """Bytes for people."""
     amount, unit = float(count), "B"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tacit.recall.render.block import frame_text, line_text, render_block
-from tacit.recall.render.layout import LAYOUTS, Layout, rendering
+from tacit.recall.render.layout import ID_TOKENS, LAYOUTS, Layout, id_suffix, rendering
 
-__all__ = ["LAYOUTS", "Layout", "frame_text", "line_text", "render_block", "rendering"]
+__all__ = [
+    "ID_TOKENS", "LAYOUTS", "Layout", "frame_text", "id_suffix", "line_text", "render_block", "rendering",
+]  # fmt: skip

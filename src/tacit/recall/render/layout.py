@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tacit.model.evidence import Candidate
+from tacit.model.ids import SHORT_ID
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, Surface
 from tacit.recall.render.ambient import ambient_block, ambient_frame, ambient_line
 from tacit.recall.render.block import frame_text, line_text, render_block
 from tacit.recall.render.multispace import multispace_block, multispace_frame, multispace_line
-from tacit.recall.render.scoped import scoped_block, scoped_frame, scoped_line
+from tacit.recall.render.scoped import code_line, scoped_block, scoped_frame, scoped_line
 from tacit.recall.render.typed import typed_block, typed_frame, typed_line
 
 Clean = Callable[[str], str]
@@ -53,12 +54,38 @@ LAYOUTS: dict[str, Layout] = {
     "scoped": Layout(frame=scoped_frame, line=scoped_line, block=scoped_block),
 }
 
+ID_TOKENS = 12
+"""Most tokens of `id_suffix`."""
 
-def rendering(kinds: KindRegistry, clean: Clean, layout: str = "lines") -> Callable[[Pack], str]:
-    """The layout called `layout`, with `clean` applied to every line before it is escaped."""
-    block = LAYOUTS[layout].block
+
+def id_suffix(memory_id: str) -> str:
+    """What a line ends with where the reader may act on its memory."""
+    return f" (id {memory_id[-SHORT_ID:]})"
+
+
+def rendering(
+    kinds: KindRegistry, clean: Clean, layout: str = "lines", *, with_ids: bool = False
+) -> Callable[[Pack], str]:
+    """The layout called `layout`, with `clean` applied to every line before it is escaped.
+
+    Args:
+        kinds: labels and prefixes.
+        clean: takes secrets out of a text.
+        layout: name in `LAYOUTS`.
+        with_ids: whether the line of a memory ends with the ending of its id.
+    """
+    chosen = LAYOUTS[layout]
 
     def render(pack: Pack) -> str:
-        return block(pack, kinds, clean)
+        text = chosen.block(pack, kinds, clean)
+        if not (with_ids and text):
+            return text
+        suffixes: dict[str, list[str]] = {}
+        for item in pack.items:
+            suffix = id_suffix(item.candidate.memory.id)
+            for line in {chosen.line(item.candidate, item.text, kinds, clean), code_line(item.text, clean)}:
+                suffixes.setdefault(line, []).append(suffix)
+        lines = text.split("\n")
+        return "\n".join(line + suffixes[line].pop(0) if suffixes.get(line) else line for line in lines)
 
     return render
