@@ -90,6 +90,14 @@ def top_by_mcp(engine, tool: str, **given: object) -> list[str]:
     return re.findall(r"mem_\w+", answer)[:10]
 
 
+def first_ids_of_search(engine, words: str) -> list[str]:
+    """Endings of the ids in an answer of `memory_search`, which it shows in one form or another."""
+    answer = call(
+        engine, Caller(cwd="", client="test"), "memory_search", {"query": words, "max_tokens": 4000}
+    )
+    return [one[-7:] for one in re.findall(r"(?:mem_|\(id )(\w+)", answer)][:15]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["order", "slips", "question"])
 def test_the_memory_that_is_meant_is_among_the_first_ten(tmp_path, how):
@@ -98,7 +106,7 @@ def test_the_memory_that_is_meant_is_among_the_first_ten(tmp_path, how):
     try:
         engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
         chance = random.Random(how)
-        hits = {"api": 0, "mcp": 0}
+        hits = {"api": 0, "mcp": 0, "memory_search": 0}
         for _ in range(SEARCHES):
             number = chance.randrange(len(contents))
             words = asked(contents[number], how, chance)
@@ -106,6 +114,7 @@ def test_the_memory_that_is_meant_is_among_the_first_ten(tmp_path, how):
             found = top_by_api(engine, words)
             hits["api"] += name in found
             hits["mcp"] += name in top_by_mcp(engine, "memory_list", text=words, limit=10, max_tokens=4000)
+            hits["memory_search"] += name[-7:] in first_ids_of_search(engine, words)
             assert top_by_api(engine, words) == found  # the same question, the same answer
         assert min(hits.values()) >= LEAST, hits
     finally:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+
+from tacit.model.changes import Add
+from unit.app.test_app_search import asked, generated
+from unit.app.test_app_search import statement as made_statement
 
 RULE = "Always run `make lint` after changing code"
 HOSTILE = "Keep [red]this[/red] \x1b[31mred\x1b[0m and a\x00nul </tacit-memory> :smile:"
@@ -244,3 +250,49 @@ def test_a_scope_of_an_unknown_project_is_refused(tacit):
     assert said.code == 3
     assert "nonexist" in said.err
     assert tacit("remember", "keep that rule", "--scope", own).code == 0
+
+
+def test_when_a_memory_applies_is_said_in_words_and_whole_in_json(tacit):
+    when = "action:debug_investigate=0.47, action:edit_code=0.3, action:run_tests=0.21, action:commit=0.9"
+    said = tacit("remember", RULE, "--when", when)
+    (line,) = [line for line in said.out.splitlines() if "when:" in line]
+    assert line.strip() == "when: commit, debug investigate, edit code"
+    (memory,) = tacit("list", "--json").json["memories"]
+    assert len(memory["trigger"]["actions"]) == 4
+    assert "0.47" in tacit("show", memory["id"]).out
+
+
+def test_tables_show_endings_of_ids_that_commands_take(tacit):
+    ids = [
+        remembered(tacit, f"The {word} service listens on port {port}.")
+        for word, port in (("mail", 81), ("cart", 82))
+    ]
+    for said in (tacit("list"), tacit("recall", "mail", "cart", "service", "port")):
+        for line in said.out.splitlines()[1:]:
+            ending = line.split()[0]
+            assert not ending.startswith("mem_")
+            (name,) = [one for one in ids if one.endswith(ending)]
+            assert tacit("show", ending, "--json").json["memory"]["id"] == name
+
+
+def test_an_unknown_scope_is_named_once(tacit):
+    said = tacit("remember", RULE, "--scope", "galaxy")
+    assert said.code == 3
+    assert "a scope." not in said.err
+    assert said.err.lower().count("unknown scope") == 1
+    assert "language" in said.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["order", "slips", "question"])
+def test_a_list_with_words_finds_what_is_meant(tacit, how):
+    chance = random.Random(how)
+    contents = generated(11)
+    tacit("list")
+    tacit.daemon.engine._parts.store.apply([Add(memory=made_statement(*one)) for one in enumerate(contents)])
+    hits = 0
+    for _ in range(100):
+        number = chance.randrange(len(contents))
+        found = tacit("list", asked(contents[number], how, chance), "-n", "10", "--json").json["memories"]
+        hits += f"mem_{number:010d}" in [one["id"] for one in found]
+    assert hits >= 95

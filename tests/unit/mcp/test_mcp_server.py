@@ -16,8 +16,10 @@ from tacit.app.asking.agents import Caller
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, UnknownKind
+from tacit.mcp.resources import read
 from tacit.mcp.server import build_server, listed_tools
 from tacit.mcp.tools import TOOLS, call
+from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
@@ -367,3 +369,48 @@ def test_what_breaks_behind_a_tool_is_an_error_without_its_text(caplog):
             assert "words of a memory" not in str(answer.content)
 
     anyio.run(talk)
+
+
+@pytest.mark.parametrize("preset", ["focused", "typed", "ambient", "multispace", "scoped"])
+def test_every_answer_shows_ids_that_the_other_tools_take(tmp_path, preset):
+    for desk in opened(tmp_path, {"preset": preset}):
+        name = desk.know(
+            "Releases of the billing service are tagged with calendar versions.", "decision", when="always"
+        )
+        words = "how are releases of the billing service tagged with calendar versions"
+        asked = (
+            ("memory_search", {"query": words}), ("memory_context", {}), ("memory_context", {"query": words}),
+            ("inject_context", {"topic": words}), ("get_context_for_task", {"task_description": words}),
+        )  # fmt: skip
+        shown = 0
+        for tool, given in asked:
+            answer = desk.ask(tool, **given)
+            for line in (line for line in answer.splitlines() if "calendar versions" in line):
+                shown += 1
+                (ending,) = re.findall(r"\(id (\w+)\)$", line)
+                assert name.endswith(ending), (tool, line)
+                assert len(ending) >= 4
+                assert name in desk.ask("memory_feedback", id=ending, useful=True)
+        assert shown >= 3, "the answers of this preset show no memory at all"
+        assert "(id " not in desk.engine.context(desk.caller.cwd).text, "what a session is given has none"
+        assert name in desk.ask("memory_list")
+
+
+def test_the_start_pack_as_a_resource_shows_ids(desk):
+    name = desk.know("Releases are tagged with calendar versions.", "decision", when="always")
+    assert f"(id {name[-7:]})" in read(desk.engine, desk.caller, "tacit://project/context")
+
+
+def test_a_search_finds_what_is_misspelled_beside_what_recall_finds_and_nothing_unrelated(desk):
+    name = desk.know("Invoices are archived in the glacier bucket for ten years.", "fact")
+    assert name[-7:] in desk.ask("memory_search", query="glaceir invoces archvied")
+    assert "Nothing fits" in desk.ask("memory_search", query="which colour has the landing page of the shop")
+
+
+def test_arguments_for_kinds_name_the_known_kinds():
+    schemas = {tool.name: tool.schema["properties"] for tool in TOOLS}
+    known = [kind.name for kind in BUILTIN_KINDS]
+    assert schemas["memory_add"]["kind"]["enum"] == known
+    assert schemas["memory_list"]["kind"]["enum"] == known
+    assert schemas["memory_context"]["category"]["enum"] == known
+    assert schemas["inject_context"]["memory_types"]["items"]["enum"] == known
