@@ -154,7 +154,7 @@ class ListEngine:
         self._called("mute", session=session, muted=muted)
         return SessionState(key=session, muted=muted)
 
-    def init_project(self, cwd):
+    def init_project(self, cwd, *, speaker, dry_run=False):
         self._called("init", cwd=cwd)
         return Report(added=3)
 
