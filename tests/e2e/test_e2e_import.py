@@ -17,6 +17,7 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.ports.store import StoreStats
 from tacit.providers.clock import FakeClock, SystemClock
+from user_voice import as_user
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -46,8 +47,8 @@ def stored(machine: Machine) -> int:
     return stats(machine).memories_total
 
 
-def test_an_interrupted_import_goes_on_where_it_was() -> None:
-    option = "--universal"
+@pytest.mark.parametrize("option", ["--mine", "--universal"])
+def test_an_interrupted_import_goes_on_where_it_was(option: str) -> None:
     with Machine() as machine:
         other = Home(machine.root / "other")
         store = open_sqlite_store(other, clock=FakeClock(now_ms=NOW * 2))
@@ -57,7 +58,7 @@ def test_an_interrupted_import_goes_on_where_it_was() -> None:
         machine.tacit("export", "--output", str(source), TACIT_HOME=str(other.root))
         command = [sys.executable, "-m", "tacit.cli.main", "import", str(source), option]
         process = subprocess.Popen(
-            command, cwd=machine.project, env=machine.environ, stdin=subprocess.DEVNULL,
+            command, cwd=machine.project, env=as_user(machine.environ, machine.home), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         until = time.monotonic() + 120
