@@ -32,6 +32,7 @@ Clean = Callable[[str], str]
 """Takes a text, gives it without secrets."""
 
 KEPT_TEXTS = 4096
+KEPT_SHORT = 1024
 LONGEST_KEPT = 2_000
 SHORT_TEXT = 120
 MOST_SETTINGS = 32
@@ -61,7 +62,7 @@ class Remembering:
 
     def __init__(self, inner: Redactor) -> None:
         self._inner = inner
-        self._short = lru_cache(maxsize=KEPT_TEXTS)(inner.redact)
+        self._short = lru_cache(maxsize=KEPT_SHORT)(inner.redact)
 
     def redact(self, text: str) -> Redaction:
         """As the inner redactor."""

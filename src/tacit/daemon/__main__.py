@@ -42,7 +42,9 @@ def main() -> int:
         return 0
 
     from tacit.config.environment import one_thread_for_arrays  # noqa: PLC0415
+    from tacit.daemon.allocator import limit_arenas  # noqa: PLC0415
 
+    limit_arenas()
     one_thread_for_arrays()
     from tacit.daemon.process import DaemonProcess  # noqa: PLC0415
 

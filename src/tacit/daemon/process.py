@@ -22,6 +22,7 @@ from tacit import __version__
 from tacit.config.home import Home
 from tacit.config.layers import load_settings
 from tacit.config.settings import DaemonSettings
+from tacit.daemon.allocator import release_free_memory
 from tacit.daemon.counters import Counters
 from tacit.daemon.door import Door
 from tacit.daemon.hooks import DaemonParts
@@ -193,6 +194,7 @@ class DaemonProcess:
                     self._wanted.set()
                     # What is loaded by now stays; a collection that walked all of it would stop a prompt for tens of milliseconds.
                     gc.freeze()
+                    release_free_memory()
                     self._drain(engine)
                     engine.capture_pending()
                     spooled_s = now
@@ -209,6 +211,7 @@ class DaemonProcess:
                 if (due or engine.starts_stale) and self._claim.holds():
                     rendered_s = now
                     engine.prerender()
+                    release_free_memory()
             # The background job's boundary: the daemon answers on, whatever fails here.
             except Exception:  # noqa: BLE001
                 counters.add("errors")

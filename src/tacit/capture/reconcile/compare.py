@@ -86,7 +86,7 @@ class Statement:
     marks_change: bool
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def take_apart(text: str) -> Statement:
     """Read a statement."""
     rejected: set[str] = set()

@@ -120,7 +120,7 @@ class _Patterns:
     units: frozenset[str]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _patterns_in(text: str) -> _Patterns:
     gone: set[str] = set()
     ends = list(words.ENDS.finditer(text))

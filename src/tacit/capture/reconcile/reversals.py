@@ -103,7 +103,7 @@ def ends_order(new: str, old: str) -> bool:
     return ended.where == order.where or (_base(found["verb"]) in _WHOLE and not order.bounded)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _ended(text: str) -> _Use | None:
     """What `text` ends; None = it ends nothing in so many words."""
     flat = " ".join(text.split())

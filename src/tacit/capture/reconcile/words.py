@@ -133,7 +133,7 @@ class Parts:
         return self.numbers | self.names
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def parts_of(text: str) -> Parts:
     """Read a statement."""
     coded: set[str] = set()
@@ -225,6 +225,6 @@ def opposed(new: str, old: str) -> bool:
     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _opposites_in(text: str) -> frozenset[str]:
     return _OPPOSITE_WORDS.intersection(re.findall(r"[a-z][a-z_-]*[a-z]", text.lower()))

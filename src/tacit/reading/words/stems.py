@@ -95,7 +95,7 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=8192)
 def _stem_or_nothing(word: str) -> str:
     return "" if word in _FUNCTION else stem(word)
 

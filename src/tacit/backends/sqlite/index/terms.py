@@ -37,7 +37,7 @@ NARROW_SHARE = 0.3
 _MOST_SKIPPED = 20
 """Words may stand in so many times more documents of other scopes, which are skipped at a fraction of the cost."""
 
-_CACHED_STEMS = 50_000
+_CACHED_STEMS = 8192
 _OTHERWISE = ("bli", "logi")
 _UNLIKE = frozenset({"eed", "ies"})
 _SLACK = 200
