@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,6 +178,8 @@ class Home:
         """
         self.check_owner()
         for folder in self._folders():
+            if folder in (self.index_dir, self.start_dir):
+                _move_file_away(folder)
             _make_private(folder)
         if not os.access(self.root, os.W_OK | os.X_OK):
             raise StoreReadOnly(
@@ -280,6 +283,13 @@ def _is_private(folder: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def _move_file_away(folder: Path) -> None:
+    """Rename a file that stands where a folder of derived files belongs, so that nothing else waits for it to be moved."""
+    with contextlib.suppress(OSError):
+        if stat.S_ISREG(folder.lstat().st_mode):
+            folder.rename(folder.with_name(f"{folder.name}.file-{time.time_ns()}"))
 
 
 def _make_private(folder: Path) -> None:

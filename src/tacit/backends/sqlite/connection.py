@@ -17,7 +17,14 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from tacit.backends.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate_one, schema_version
+from tacit.backends.sqlite.schema import (
+    SCHEMA_VERSION,
+    is_foreign,
+    is_possible_version,
+    migrate_one,
+    missing_parts,
+    schema_version,
+)
 from tacit.backends.sqlite.scopes import StoredScope, stored_scopes
 from tacit.errors import (
     InvalidInput,
@@ -42,6 +49,7 @@ _POLL_S = 0.004
 _MAX_IDLE_READERS = 8
 _FULL_BYTES = 256 * 1024
 _PRIMARY = 0xFF  # the low byte of an extended SQLite result code
+_SIGNS_OF_DAMAGE = ("decode to UTF-8", "no such table", "no such column", "malformed JSON")
 
 
 def suspicion(path: Path) -> Path:
@@ -53,9 +61,10 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
     """The store's error for an SQLite error, with what to do about it."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & _PRIMARY if isinstance(code, int) else None
-    not_text = "decode to UTF-8" in str(error)  # Python's own error for a text that damage made none
-    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or not_text:
-        return StoreCorrupt(f"The database {path} is damaged ({error}).", hint=DAMAGED_HINT)
+    # Our statements fit our schema and our rows: where they do not, bytes of the file were overwritten.
+    unfit = any(words in str(error) for words in _SIGNS_OF_DAMAGE)
+    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or unfit:
+        return damaged(path, str(error))
     if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _device_is_full(path)):
         return StoreFull(
             f"No space is left for {path}; nothing was stored.", hint="Free some space, then try again."
@@ -70,6 +79,11 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
         return closed()
     return StoreError(f"The database {path} cannot serve: {error}.", hint="`tacit doctor` examines it.")
+
+
+def damaged(path: Path, reason: str) -> StoreCorrupt:
+    """The error for a file that salvage has to read."""
+    return StoreCorrupt(f"The database {path} is damaged ({reason}).", hint=DAMAGED_HINT)
 
 
 def busy(path: Path) -> StoreBusy:
@@ -113,8 +127,8 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def _text_holds(text: str | None, needle: str) -> bool:
-    return text is not None and needle in text.casefold()
+def _text_holds(text: object, needle: str) -> bool:
+    return isinstance(text, str) and needle in text.casefold()
 
 
 @contextmanager
@@ -176,11 +190,12 @@ class Database:
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
         try:
+            self._refuse_foreign_file(writer)
             if self._version(writer) < SCHEMA_VERSION:
                 self._migrate(writer)
-            # One page read and one written lock: a damaged or read-only file says so now, not at the first memory.
+            # A few pages read and one written lock: a damaged or read-only file says so now, not at the first memory.
             writer.execute("BEGIN IMMEDIATE")
-            writer.execute("SELECT change FROM state").fetchone()
+            self._refuse_incomplete_file(writer)
             writer.execute("ROLLBACK")
         except sqlite3.Error as error:
             writer.close()
@@ -192,6 +207,8 @@ class Database:
 
     def _version(self, connection: sqlite3.Connection) -> int:
         version = schema_version(connection)
+        if not is_possible_version(version):
+            raise damaged(self.path, f"no release has the schema {version}")
         if version > SCHEMA_VERSION:
             raise StoreNewer(
                 f"{self.path} has schema {version}; this Tacit knows up to {SCHEMA_VERSION} and reads nothing.",
@@ -201,7 +218,7 @@ class Database:
 
     def _migrate(self, writer: sqlite3.Connection) -> None:
         with file_lock(self._lock_file, self.path):
-            self._refuse_foreign_file(writer)
+            self._refuse_incomplete_file(writer)
             with suppress(OSError):
                 self.path.chmod(0o600)
             writer.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -212,18 +229,28 @@ class Database:
                 try:
                     migrate_one(writer, version)
                     writer.execute("COMMIT")
+                except sqlite3.OperationalError as error:
+                    _roll_back(writer)
+                    if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+                        # Every file of this version can be migrated, so what stands in it is of another version.
+                        raise damaged(
+                            self.path, f"it is no store of schema {version - 1}: {error}"
+                        ) from error
+                    raise
                 except BaseException:
                     _roll_back(writer)
                     raise
 
     def _refuse_foreign_file(self, writer: sqlite3.Connection) -> None:
-        used = writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        owner = writer.execute("PRAGMA application_id").fetchone()[0]
-        if used and owner != APPLICATION_ID:
+        if is_foreign(writer):
             raise StoreError(
                 f"{self.path} is a database of another program.",
                 hint="Move it away, or set TACIT_HOME to another folder.",
             )
+
+    def _refuse_incomplete_file(self, writer: sqlite3.Connection) -> None:
+        if missing := missing_parts(writer):
+            raise damaged(self.path, missing[0])
 
     def _failed(self, error: sqlite3.Error) -> StoreError:
         """The store's error; of damage a mark stays, so that whoever opens the file next examines it first."""

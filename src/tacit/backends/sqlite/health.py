@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.backends.sqlite.connection import DAMAGED_HINT, connect, device_error, translate
-from tacit.backends.sqlite.schema import SCHEMA_VERSION
+from tacit.backends.sqlite.schema import SCHEMA_VERSION, missing_columns, missing_parts
 from tacit.errors import StoreCorrupt, StoreError, TacitError
 from tacit.model.memory import Memory
 from tacit.model.session import SessionState
@@ -80,17 +80,22 @@ def examinations() -> tuple[Examination, ...]:
     )
     read = [
         _damage,
+        _incomplete,
         _unreadable,
         _lost_parents,
         *(partial(_miscounted, sql, sentence) for sql, sentence in _COUNTS),
     ]
     steps = [Examination(find=one) for one in read]
-    return (*steps[:2], first, *steps[2:], second)
+    return (*steps[:3], first, *steps[3:], second)
 
 
 def _damage(connection: sqlite3.Connection) -> list[str]:
     said = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})").fetchall()
     return [f"{DAMAGED}: {one}" for (one,) in said if one != "ok"]
+
+
+def _incomplete(connection: sqlite3.Connection) -> list[str]:
+    return [f"{DAMAGED}: {one}" for one in missing_parts(connection) or missing_columns(connection)]
 
 
 def _unreadable(connection: sqlite3.Connection) -> list[str]:
@@ -206,7 +211,7 @@ def _examine_copy(path: Path, interrupted: Wanted) -> None:
     try:
         with closing(connect(path, read_only=True)) as copy:
             copy.set_progress_handler(lambda: int(interrupted()), _OPERATIONS)
-            problems = _damage(copy)
+            problems = _damage(copy) or [f"{DAMAGED}: {one}" for one in missing_parts(copy)]
             copy.set_progress_handler(None, 0)
     except sqlite3.OperationalError as error:
         if interrupted():

@@ -21,7 +21,7 @@ from tacit.backends.sqlite.purge.log import apply_purges, read_purges
 from tacit.backends.sqlite.salvage.pages import log_is_damaged, open_pages
 from tacit.backends.sqlite.salvage.rebuild import add_missing, held_memories, write_store
 from tacit.backends.sqlite.salvage.rows import FoundRows, find_rows
-from tacit.backends.sqlite.schema import SCHEMA_VERSION, schema_version
+from tacit.backends.sqlite.schema import SCHEMA_VERSION, is_possible_version, schema_version
 from tacit.config.home import Home
 from tacit.errors import NotFound, StoreCorrupt, StoreError, StoreNewer
 from tacit.ports.clock import Clock
@@ -317,7 +317,7 @@ def examine(source: Path) -> int | None:
             version = schema_version(opened)
     except sqlite3.Error:
         version = 0
-    if version > SCHEMA_VERSION:
+    if version > SCHEMA_VERSION and is_possible_version(version):
         raise StoreNewer(
             f"The backup {source} has schema {version}; this Tacit knows up to {SCHEMA_VERSION}.",
             hint="Upgrade this Tacit (`uv tool upgrade tacit`).",

@@ -6,8 +6,10 @@ release. Never runs outside a transaction of its caller, never reads a schema ne
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 
 APPLICATION_ID = 0x54414349
 """`TACI`, written into the file's header, so that another program's database is not taken for ours."""
@@ -242,11 +244,67 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
+MAX_VERSION = 9_999
+"""No release will have a greater number: one that stands in a file is damage, not a newer schema."""
+
+
+def _table_names(statements: Iterable[str]) -> frozenset[str]:
+    found = (re.match(r"CREATE (?:VIRTUAL )?TABLE (\w+)", statement) for statement in statements)
+    return frozenset(match[1] for match in found if match)
+
+
+_TABLES = {1: _table_names(_CORE), 2: _table_names(_SEARCH)}
+"""The tables by the migration that creates them."""
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
     """The version that stands in the file; 0 = empty."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def is_possible_version(version: int) -> bool:
+    """Whether a release can have written this number."""
+    return 0 <= version <= MAX_VERSION
+
+
+def missing_parts(connection: sqlite3.Connection) -> list[str]:
+    """What a file of its schema version must have and does not: tables, or the only row of `state`."""
+    version = schema_version(connection)
+    expected = {name for since, names in _TABLES.items() if since <= version for name in names}
+    if missing := sorted(expected - _tables(connection)):
+        return [f"the table {name} is missing" for name in missing]
+    if expected and connection.execute("SELECT change FROM state").fetchone() is None:
+        return ["the row of the table state is missing"]
+    return []
+
+
+def is_foreign(connection: sqlite3.Connection) -> bool:
+    """Whether another program wrote the file: neither its header nor its tables are ours."""
+    tables = _tables(connection)
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    return bool(tables) and owner != APPLICATION_ID and len(tables & _TABLES[1]) < len(_TABLES[1]) / 2
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def missing_columns(connection: sqlite3.Connection) -> list[str]:
+    """Columns of the newest schema that the file does not have, by comparison with a new store."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for version in range(1, SCHEMA_VERSION + 1):
+            migrate_one(fresh, version)
+        missing = _columns(fresh) - _columns(connection)
+    return sorted(f"the column {table}.{column} is missing" for table, column in missing)
+
+
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    return {
+        (table, column[1])
+        for names in _TABLES.values()
+        for table in names
+        for column in connection.execute(f"PRAGMA table_info({table})")
+    }
 
 
 def migrate_one(connection: sqlite3.Connection, version: int) -> None:

@@ -18,7 +18,14 @@ from tacit.backends.sqlite.purge.rewrite import Cleaning, rewrite_texts
 from tacit.backends.sqlite.salvage.pages import open_pages
 from tacit.backends.sqlite.salvage.rebuild import write_store
 from tacit.backends.sqlite.salvage.rows import find_rows
-from tacit.backends.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate_one, schema_version
+from tacit.backends.sqlite.schema import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    is_possible_version,
+    migrate_one,
+    missing_parts,
+    schema_version,
+)
 from tacit.errors import StoreCorrupt, StoreError
 
 _CHUNK_BYTES = 1 << 20
@@ -71,6 +78,9 @@ def is_sound(path: Path) -> bool:
             whole = connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok"
             owner = connection.execute("PRAGMA application_id").fetchone()[0]
             version = schema_version(connection)
+            complete = is_possible_version(version) and (
+                version > SCHEMA_VERSION or not missing_parts(connection)
+            )
     except sqlite3.DatabaseError as error:
         failed = translate(error, path)
         if isinstance(failed, StoreCorrupt):
@@ -82,6 +92,8 @@ def is_sound(path: Path) -> bool:
         raise StoreError(
             f"{path} is no backup of a Tacit store.", hint="Choose a file that `tacit backup` wrote."
         )
+    if not complete:
+        return False
     if version > SCHEMA_VERSION:
         raise StoreError(f"It has schema {version}, and this Tacit knows up to {SCHEMA_VERSION}.")
     return True

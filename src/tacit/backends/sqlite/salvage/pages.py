@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 MAGIC = b"SQLite format 3\0"
 DEFAULT_PAGE_BYTES = 4096
+_FORMATS = (1, 2)
+_FRACTIONS = bytes((64, 32, 32))
 _WAL_HEADER = struct.Struct(">8I")
 _FRAME_HEADER = struct.Struct(">6I")
 _WAL_MAGIC = 0x377F0682
@@ -144,7 +146,13 @@ def _read_log_file(path: Path) -> bytes:
 
 
 def _page_sizes(content: bytes | mmap.mmap, log: Log | None) -> tuple[int, int]:
-    if content[:16] == MAGIC:
+    # Bytes 18 to 23 hold fixed values but for one: where they do not, the sizes beside them are damage as well.
+    if (
+        content[:16] == MAGIC
+        and content[18] in _FORMATS
+        and content[19] in _FORMATS
+        and content[21:24] == _FRACTIONS
+    ):
         size = int.from_bytes(content[16:18], "big")
         size = 65_536 if size == 1 else size
         if 512 <= size <= 65_536 and not size & (size - 1) and content[20] <= size - 480:
