@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import time
@@ -110,6 +111,24 @@ def test_whatever_is_damaged_hooks_go_on_and_statements_stay(machine, how):
     assert expected <= found, f"seed {SEED}"
     if how in ("index", "config", "shm"):
         assert found == said
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["PRAGMA user_version = 1465806037", "DROP TABLE named_values", "DELETE FROM state", "index is a file"],
+)
+def test_a_home_that_does_not_fit_its_schema_keeps_its_statements(machine, statement):
+    said = fill(machine)
+    machine.tacit("stop")
+    if statement == "index is a file":
+        shutil.rmtree(machine.home.index_dir)
+        machine.home.index_dir.write_text("x")
+    else:
+        with closing(sqlite3.connect(machine.home.database)) as database:
+            database.execute(statement)
+            database.commit()
+    machine.start()
+    assert contents(machine) == said
 
 
 def test_statements_in_the_log_survive_a_kill_and_damage_of_the_log(machine):

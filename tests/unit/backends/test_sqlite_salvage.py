@@ -19,7 +19,7 @@ from tacit.backends.sqlite import open_sqlite_store, restore, salvage
 from tacit.backends.sqlite.rescue import inode_of
 from tacit.backends.sqlite.salvage.pages import log_is_damaged
 from tacit.config.home import Home
-from tacit.errors import StoreCorrupt
+from tacit.errors import StoreCorrupt, StoreError
 from tacit.model.changes import Add, Edit, Gone
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
@@ -374,3 +374,106 @@ def test_kill_9_at_any_moment_leaves_a_sound_home(sound, tmp_path, what):
         store.close()
         assert {row[1] for row in damage.all_rows(home.database)["memories"]} == before
         assert not [path for path in home.root.iterdir() if path.name.endswith((".new", ".aside"))]
+
+
+NOT_OUR_SCHEMA = {
+    "a number no release has": "PRAGMA user_version = 1465806037",
+    "a negative number": "PRAGMA user_version = -7",
+    "no number": "PRAGMA user_version = 0",
+    "a smaller number": "PRAGMA user_version = 2",
+    "no row of state": "DELETE FROM state",
+    "no state": "DROP TABLE state",
+    "no named values": "DROP TABLE named_values",
+    "no sessions": "DROP TABLE sessions",
+    "no documents": "DROP TABLE documents",
+    "no text index": "DROP TABLE text_words",
+    "no memories": "DROP TABLE memories",
+}
+
+
+@pytest.mark.parametrize("statement", NOT_OUR_SCHEMA.values(), ids=NOT_OUR_SCHEMA)
+def test_a_file_that_does_not_fit_its_schema_is_damaged_and_recovered(sound, tmp_path, statement):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    damage.copy_database(sound, home.database)
+    with closing(sqlite3.connect(home.database)) as raw:
+        raw.execute("PRAGMA foreign_keys = OFF")
+        raw.execute(statement)
+        raw.commit()
+    with pytest.raises(StoreCorrupt):
+        open_sqlite_store(home, clock=CLOCK)
+    assert salvage(home, CLOCK, inode=inode_of(home.database)) is not None
+    store = open_sqlite_store(home, clock=CLOCK)
+    assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 90
+    assert store.check() == ()
+    store.close()
+
+
+def test_a_missing_column_is_met_while_reading_and_recovered_at_the_next_start(sound, tmp_path):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    damage.copy_database(sound, home.database)
+    with closing(sqlite3.connect(home.database)) as raw:
+        raw.execute("ALTER TABLE sessions RENAME COLUMN body TO bodx")
+        raw.commit()
+    store = open_sqlite_store(home, clock=CLOCK)
+    with pytest.raises(StoreCorrupt, match="no such column"):
+        store.list_sessions(limit=5)
+    store.close()
+    with pytest.raises(StoreCorrupt):
+        open_sqlite_store(home, clock=CLOCK)
+    assert salvage(home, CLOCK, inode=inode_of(home.database)) is not None
+    store = open_sqlite_store(home, clock=CLOCK)
+    assert len(store.list_sessions(limit=100)) == 25
+    store.close()
+
+
+def test_text_that_is_no_json_is_met_while_sorting_and_recovered_at_the_next_start(sound, tmp_path):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    damage.copy_database(sound, home.database)
+    with closing(sqlite3.connect(home.database)) as raw:
+        raw.execute("UPDATE memories SET body = substr(body, 1, 40) WHERE number = 7")
+        raw.commit()
+    store = open_sqlite_store(home, clock=CLOCK)
+    with pytest.raises(StoreCorrupt):
+        store.list_memories(MemoryFilter(text="statement"), scope=EVERYONE, limit=1000)
+    store.close()
+    assert recovered(home) is not None
+    store = open_sqlite_store(home, clock=CLOCK)
+    assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 90
+    store.close()
+
+
+def test_damaged_sizes_in_the_header_cost_no_row(sound, tmp_path):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    damage.copy_database(sound, home.database)
+    damage.write(home.database, 18, b"\x5a\x77\xc8\x11")
+    done = recovered(home)
+    assert done is not None
+    assert (done.recovered, done.lost_count) == (90, 0)
+
+
+def test_a_file_of_another_program_with_a_great_schema_number_is_left_alone(tmp_path):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    with closing(sqlite3.connect(home.database)) as other:
+        other.execute("CREATE TABLE sessions (url TEXT)")
+        other.execute("PRAGMA user_version = 20260101")
+        other.commit()
+    with pytest.raises(StoreError, match="another program") as caught:
+        open_sqlite_store(home, clock=CLOCK)
+    assert not isinstance(caught.value, StoreCorrupt)
+
+
+def test_an_incomplete_backup_is_read_as_a_damaged_file(sound, tmp_path):
+    source, home = tmp_path / "backup.db", Home(tmp_path / "home")
+    damage.copy_database(sound, source)
+    with closing(sqlite3.connect(source)) as raw:
+        raw.execute("DROP TABLE named_values")
+        raw.execute("PRAGMA user_version = 1465806037")
+    restore(source, home, CLOCK)
+    store = open_sqlite_store(home, clock=CLOCK)
+    assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 90
+    store.close()

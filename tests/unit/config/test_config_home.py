@@ -148,3 +148,24 @@ def test_a_read_only_home_is_named(tmp_path):
             home.ensure()
     finally:
         home.root.chmod(0o700)
+
+
+@pytest.mark.parametrize("name", ["index", "start"])
+def test_a_file_in_place_of_a_derived_folder_is_moved_beside_it(tmp_path, name):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    (home.root / name).rmdir()
+    (home.root / name).write_text("not a folder")
+    home.ensure()
+    assert (home.root / name).is_dir()
+    (moved,) = home.root.glob(f"{name}.file-*")
+    assert moved.read_text() == "not a folder"
+
+
+def test_a_file_in_place_of_the_spool_is_named(tmp_path):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    home.spool_dir.rmdir()
+    home.spool_dir.write_text("not a folder")
+    with pytest.raises(StoreReadOnly, match="is a file"):
+        home.ensure()

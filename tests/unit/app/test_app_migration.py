@@ -1,0 +1,51 @@
+"""Opening a store of an older schema: a backup is made before the migration."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+from tacit.providers.embedding import FakeEmbedder
+
+from tacit.app.wiring import open_engine
+from tacit.backends.sqlite.schema import SCHEMA_VERSION, migrate_one, schema_version
+from tacit.config.home import Home
+from tacit.providers.clock import FakeClock
+
+NOW_MS = 1_780_000_000_000
+
+
+def write_older_store(home):
+    with contextlib.closing(sqlite3.connect(home.database, isolation_level=None)) as raw:
+        raw.execute("BEGIN")
+        for version in range(1, SCHEMA_VERSION):
+            migrate_one(raw, version)
+        raw.execute("INSERT INTO named_values (name, value) VALUES ('older', 'kept')")
+        raw.execute("COMMIT")
+
+
+def opened(home):
+    return contextlib.closing(open_engine(home.root, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder()))
+
+
+def test_a_backup_of_the_older_schema_is_made_before_the_migration(tmp_path):
+    home = Home(tmp_path / "home")
+    home.ensure()
+    write_older_store(home)
+    with opened(home):
+        pass
+    (backup,) = home.automatic_backups()
+    for path, version in ((backup, SCHEMA_VERSION - 1), (home.database, SCHEMA_VERSION)):
+        with contextlib.closing(sqlite3.connect(path)) as raw:
+            assert schema_version(raw) == version
+            assert raw.execute("SELECT value FROM named_values WHERE name = 'older'").fetchone() == ("kept",)
+    with opened(home):  # nothing is migrated any more
+        pass
+    assert home.automatic_backups() == (backup,)
+
+
+def test_a_new_store_needs_no_backup(tmp_path):
+    home = Home(tmp_path / "home")
+    with opened(home):
+        pass
+    assert home.automatic_backups() == ()
