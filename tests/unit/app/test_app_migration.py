@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from pathlib import Path
 
-from tacit.providers.embedding import FakeEmbedder
-
+from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, migrate_one, schema_version
 from tacit.config.home import Home
 from tacit.providers.clock import FakeClock
+from tacit.providers.embedding import FakeEmbedder
 
 NOW_MS = 1_780_000_000_000
 
 
-def write_older_store(home):
+def write_older_store(home: Home) -> None:
     with contextlib.closing(sqlite3.connect(home.database, isolation_level=None)) as raw:
         raw.execute("BEGIN")
         for version in range(1, SCHEMA_VERSION):
@@ -24,11 +25,11 @@ def write_older_store(home):
         raw.execute("COMMIT")
 
 
-def opened(home):
+def opened(home: Home) -> contextlib.closing[Engine]:
     return contextlib.closing(open_engine(home.root, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder()))
 
 
-def test_a_backup_of_the_older_schema_is_made_before_the_migration(tmp_path):
+def test_a_backup_of_the_older_schema_is_made_before_the_migration(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.ensure()
     write_older_store(home)
@@ -44,7 +45,7 @@ def test_a_backup_of_the_older_schema_is_made_before_the_migration(tmp_path):
     assert home.automatic_backups() == (backup,)
 
 
-def test_a_new_store_needs_no_backup(tmp_path):
+def test_a_new_store_needs_no_backup(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     with opened(home):
         pass
