@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from e2e.drivers.machine import Machine
-from tacit.errors import InvalidInput
+from tacit.daemon.client import DaemonClient
+from tacit.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.slow
 
@@ -17,6 +20,12 @@ WORDS = {
     "project": "Always run the schema linter before a commit to the billing tables",
     "session": "Always use the canary cluster for the experiments of today",
     "restricted": "Always escalate pager incidents to the Lisbon office first",
+}
+QUESTIONS = {
+    "public": "which river names the release branches",
+    "project": "when does the schema linter run before a commit to the billing tables",
+    "session": "which canary cluster is for the experiments of today",
+    "restricted": "to which office first are pager incidents escalated",
 }
 PROMPT = "Commit the billing tables, name the release branch, run the experiments on the cluster and handle the pager incident"
 
@@ -141,3 +150,49 @@ def test_export_and_import_keep_the_level(machine: Machine) -> None:
             for one in other.request("GET", "/v1/memories?status=all")["memories"]
         }
         assert {words: levels.get(words) for words in WORDS.values()} == {w: n for n, w in WORDS.items()}
+
+
+def test_a_program_that_is_not_the_users_is_shown_neither_what_is_restricted_nor_what_is_of_a_session(
+    machine: Machine,
+) -> None:
+    know_all(machine)
+    agent = DaemonClient(machine.home)
+    everyone, here = {"public", "project"}, str(machine.project)
+    ids = {one["sensitivity"]: one["id"] for one in machine.request("GET", "/v1/memories")["memories"]}
+    assert set(ids) == set(WORDS)
+
+    def said(method: str, path: str, body: object = None) -> set[str]:
+        return shown(json.dumps(agent.request(method, path, body)[1]))
+
+    for level, question in QUESTIONS.items():
+        asked = {"text": question, "cwd": here}
+        assert said("POST", "/v1/recall", asked) <= everyone
+        assert level in shown(machine.request("POST", "/v1/recall", asked)["block"]["text"])
+    for path in (
+        "/v1/memories?limit=50",
+        f"/v1/memories?cwd={here}&sensitivity=restricted&sensitivity=session",
+        "/v1/memories?text=Lisbon",
+        "/v1/memories?text=canary",
+        "/v1/search?text=Lisbon",
+        "/v1/search?text=canary",
+        "/v1/graph",
+        "/v1/changes",
+        "/v1/review",
+        "/v1/traces?limit=50",
+    ):
+        assert said("GET", path) <= everyone, path
+    assert said("GET", "/v1/memories?limit=50") == everyone
+    for level in ("restricted", "session"):
+        for path in ("", "/history", "/relations", "/exposures"):
+            with pytest.raises(NotFound):
+                agent.request("GET", f"/v1/memories/{ids[level]}{path}")
+        with pytest.raises(NotFound):
+            agent.request("DELETE", f"/v1/memories/{ids[level]}")
+    command = [sys.executable, "-m", "tacit.cli.main"]
+    for words in (("list",), ("recall", QUESTIONS["restricted"]), ("show", ids["restricted"]), ("why",)):
+        done = subprocess.run(
+            [*command, *words], cwd=machine.project, env=machine.environ, capture_output=True,
+            encoding="utf-8", timeout=300, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert shown(" ".join((done.stdout + done.stderr).split())) <= everyone
+    assert "restricted" in shown(machine.tacit("show", ids["restricted"]).stdout.replace("\n", " "))

@@ -34,6 +34,11 @@ class Parameters:
     counters: Callable[[], Mapping[str, float]] = _no_counters
     recalls: Callable[[Service], AsyncIterator[bytes]] = _no_recalls
 
+    @property
+    def by_user(self) -> bool:
+        """Whether the user asks, who sees everything of theirs."""
+        return self.speaker is Speaker.USER
+
     def __getitem__(self, name: str) -> str:
         return self.values[name]
 

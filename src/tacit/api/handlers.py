@@ -24,6 +24,7 @@ from tacit.model.memory import Memory, Speaker
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter
+from tacit.safety.trust import visible_levels
 
 
 def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:
@@ -51,7 +52,7 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:
     )
 
 
-def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:  # noqa: ARG001 - one shape for all
+def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:
     """Ask the memory: the block, its memories, the trace. Silence is an empty block."""
     trial: dict[str, Any] = {}
     if request.threshold is not None or request.preset is not None:
@@ -68,6 +69,7 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:  # n
         given=request.given,
         session=request.session.key if request.session is not None else None,
         held=request.held,
+        speaker=at.speaker,
         **trial,
     )
     body = recalled_json(recalled)
@@ -82,7 +84,7 @@ def context(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  
     return Answer(body={"block": encode(engine.context(request.cwd))})
 
 
-def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) -> Answer:  # noqa: ARG001
+def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) -> Answer:
     """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end."""
     where = MemoryFilter(
         kinds=request.kind or None,
@@ -90,7 +92,7 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
         source=request.source,
         as_of_ms=request.as_of_ms,
         tiers=request.wanted_tiers,
-        sensitivities=request.wanted_sensitivities,
+        sensitivities=visible_levels(request.wanted_sensitivities, by_user=at.by_user),
         pinned=request.pinned,
         order=request.order or "created",
     )
@@ -161,10 +163,10 @@ def _from(where: MemoryFilter, request: ask.ListMemories) -> tuple[MemoryFilter,
 
 def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer:
     """One memory by its id, or by its beginning or ending where that is unique; as it was at a time."""
-    memory = engine.show(at["id"])
+    memory = engine.show(at["id"], speaker=at.speaker)
     if request.as_of_ms is not None:
         then = engine.desk.as_of(memory.id, request.as_of_ms)
-        if then is None:
+        if then is None or not engine.visible_to(at.speaker, (then,)):
             raise NotFound(f"{memory.id} was not known then.", hint="Ask for a later time.")
         memory = then
     return Answer(body={"memory": memory_json(memory)}, etag=etag_of(memory))
@@ -194,10 +196,10 @@ def forget(engine: Service, at: Parameters, request: ask.Forget) -> Answer:
 
 def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
     """All versions of a memory, oldest first."""
-    return Answer(body={"versions": encode(engine.history(at["id"]))})
+    return Answer(body={"versions": encode(engine.history(at["id"], speaker=at.speaker))})
 
 
-def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer:  # noqa: ARG001
+def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer:
     """What waits for the user: pairs that contradict each other, and statements nobody confirmed."""
     page = engine.review.queue.page(
         request.wanted,
@@ -214,6 +216,8 @@ def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> An
             "alike": entry.alike,
         }
         for entry in page.items
+        if engine.visible_to(at.speaker, (entry.memory,))
+        if entry.other is None or engine.visible_to(at.speaker, (entry.other,))
     ]
     groups = {
         name: [{"value": value, "count": count} for value, count in counts]
@@ -249,7 +253,7 @@ def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer:
     return Answer(body={"changes": [change_json(change) for change in changes]})
 
 
-def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer:  # noqa: ARG001
+def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer:
     """What was written last, with the reasons and what stood before, newest first."""
     scope = engine.visible(request.cwd) if request.cwd else None
     found = engine.review.changes(
@@ -264,6 +268,8 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
             "before": memory_json(one.before) if one.before is not None else None,
         }
         for one in found
+        if engine.visible_to(at.speaker, (one.memory,))
+        if one.before is None or engine.visible_to(at.speaker, (one.before,))
     ]
     return Answer(body={"changes": rows})
 
@@ -276,7 +282,7 @@ def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer:  # noqa:
 
 def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer:
     """Say whether a memory was of use."""
-    name = engine.show(at["id"]).id
+    name = engine.show(at["id"], speaker=at.speaker).id
     if request.trace_id is not None:
         engine.desk.say(request.trace_id, [name], useful=request.useful)
     else:
@@ -284,10 +290,10 @@ def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer:
     return Answer(status=204)
 
 
-def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer:  # noqa: ARG001
+def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer:
     """The last recalls with every stage's keeps and drops, newest first."""
     surface = Surface(request.surface) if request.surface is not None else None
-    found = engine.why(session=request.session, surface=surface, limit=request.limit)
+    found = engine.why(session=request.session, surface=surface, limit=request.limit, speaker=at.speaker)
     body: dict[str, object] = {"traces": encode(found), "replayed": []}
     if request.threshold is not None:
         body["replayed"] = encode(engine.replayed(found, threshold=request.threshold))

@@ -56,6 +56,7 @@ from tacit.recall.render import rendering
 from tacit.recall.replay import Replayed, replay
 from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
+from tacit.safety.trust import may_see
 
 if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.app.care.care import Care
@@ -193,6 +194,7 @@ class Engine:
         self, text: str, *, cwd: str = "", surface: Surface = Surface.ON_DEMAND, budget_tokens: int | None = None,
         as_of_ms: int | None = None, store_trace: bool = True, adjust: Callable[[Settings], Settings] | None = None,
         given: AskedWith | None = None, session: SessionKey | None = None, held: Sequence[str] = (),
+        speaker: Speaker = Speaker.USER,
     ) -> Recalled:  # fmt: skip
         """Answer a question, as any surface would.
 
@@ -207,6 +209,7 @@ class Engine:
             given: the situation that a prompt, call, failure or task is asked in.
             session: the session that it is asked for; where nothing is given, its situation is taken.
             held: ids of memories that the context holds already.
+            speaker: who asks; only the user is shown what is restricted, or what was stated for a session alone.
         """
         log = StageLog()
         settings = self._settings_at(cwd)
@@ -226,6 +229,7 @@ class Engine:
             query = self._question(
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
             )
+            query = replace(query, by_user=speaker is Speaker.USER)
             notes = query.situation.why
         clean = self._parts.redactor.cleaner(settings)
         context = Context(
@@ -317,11 +321,27 @@ class Engine:
         )
 
     def why(
-        self, *, session: str | None = None, surface: Surface | None = None, limit: int = 10
-    ) -> tuple[Trace, ...]:
-        """The newest traces: what was injected and what was not, and why."""
+        self, *, session: str | None = None, surface: Surface | None = None, limit: int = 10,
+        speaker: Speaker = Speaker.USER,
+    ) -> tuple[Trace, ...]:  # fmt: skip
+        """The newest traces: what was injected and what was not, and why, without what `speaker` may not see."""
         self._sessions.flush()
-        return with_words(self._store, self._store.list_traces(session=session, surface=surface, limit=limit))
+        found = with_words(
+            self._store, self._store.list_traces(session=session, surface=surface, limit=limit)
+        )
+        if speaker is Speaker.USER:
+            return found
+        ids = list(dict.fromkeys(one.memory_id for trace in found for one in trace.candidates))
+        known = self._store.get(ids, scope=self._store.scopes())
+        hidden = {one.id for one in known} - {one.id for one in self.visible_to(speaker, known)}
+        return tuple(
+            replace(
+                trace,
+                candidates=tuple(one for one in trace.candidates if one.memory_id not in hidden),
+                block="" if hidden & set(trace.injected) else trace.block,
+            )
+            for trace in found
+        )
 
     def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
         """`traces` decided again with `threshold`: what would be handed over."""
@@ -413,17 +433,25 @@ class Engine:
                 self._parts.kinds.get(kind)
         return found
 
-    def show(self, id_or_prefix: str) -> Memory:
+    def show(self, id_or_prefix: str, *, speaker: Speaker = Speaker.USER) -> Memory:
         """The one memory whose id is or begins with `id_or_prefix`.
 
         Raises:
-            NotFound: if none or several match.
+            NotFound: if none or several match, or `speaker` may not see it.
         """
-        return self._store.resolve(id_or_prefix, scope=self._store.scopes())
+        memory = self._store.resolve(id_or_prefix, scope=self._store.scopes())
+        if not self.visible_to(speaker, (memory,)):
+            raise NotFound(f"No memory is called {id_or_prefix!r}.", hint="`tacit list` shows ids.")
+        return memory
 
-    def history(self, id_or_prefix: str) -> tuple[Memory, ...]:
-        """All versions of a memory, oldest first."""
-        return self._store.history(self.show(id_or_prefix).id, scope=self._store.scopes())
+    def history(self, id_or_prefix: str, *, speaker: Speaker = Speaker.USER) -> tuple[Memory, ...]:
+        """All versions of a memory that `speaker` may see, oldest first."""
+        memory = self.show(id_or_prefix, speaker=speaker)
+        return self.visible_to(speaker, self._store.history(memory.id, scope=self._store.scopes()))
+
+    def visible_to(self, speaker: Speaker, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+        """Those of `memories` that `speaker` may see, by their sensitivity."""
+        return tuple(memory for memory in memories if may_see(memory, by_user=speaker is Speaker.USER))
 
     def edit(
         self,
@@ -453,7 +481,7 @@ class Engine:
         Raises:
             RefusedByTrust: if it is the user's and somebody else speaks.
         """
-        memory = self.show(id_or_prefix)
+        memory = self.show(id_or_prefix, speaker=speaker)
         if memory.status == "retired" and speaker is Speaker.AGENT:
             return memory  # a command that the user typed for the agent to run has ended it already
         users = memory.provenance.tier is TrustTier.USER

@@ -84,6 +84,16 @@ def may_see(memory: Memory, *, session: str = "", by_user: bool = False) -> Ruli
     return Ruling(allowed=False, reason=f"sensitivity: {level.name.lower()}")
 
 
+def visible_levels(
+    asked: tuple[Sensitivity, ...] | None = None, *, by_user: bool
+) -> tuple[Sensitivity, ...] | None:
+    """Those of the levels `asked` (None = any) that `may_see` allows without a session; None = no limit."""
+    if by_user:
+        return asked
+    levels = tuple(Sensitivity) if asked is None else asked
+    return tuple(level for level in levels if level <= Sensitivity.PROJECT)
+
+
 def sensitivity_of(
     level: Sensitivity | None, *, scope: Scope, session: bool, before: Sensitivity = Sensitivity.PROJECT
 ) -> Sensitivity:

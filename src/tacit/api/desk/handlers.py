@@ -15,6 +15,7 @@ from tacit.model.memory import Memory
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, TraceFilter
+from tacit.safety.trust import visible_levels
 
 FIRST_DAYS = {"hour": 2, "day": 30}
 
@@ -64,18 +65,23 @@ def merge(engine: Service, at: Parameters, request: ask.MergeInto) -> Answer:
 
 def relations(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
     """What it hangs together with, strongest first."""
-    found, others = engine.desk.relations(engine.show(at["id"]).id)
-    return Answer(body={"relations": encode(found), "memories": [memory_json(memory) for memory in others]})
+    found, others = engine.desk.relations(engine.show(at["id"], speaker=at.speaker).id)
+    seen = engine.visible_to(at.speaker, others)
+    return Answer(body={"relations": encode(found), "memories": [memory_json(memory) for memory in seen]})
 
 
 def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer:
     """When it was handed over, newest first, and whether it was used."""
-    return _exposures(engine, request, memory_id=engine.show(at["id"]).id)
+    return _exposures(engine, request, memory_id=engine.show(at["id"], speaker=at.speaker).id)
 
 
-def search(engine: Service, at: Parameters, request: ask.Search) -> Answer:  # noqa: ARG001
+def search(engine: Service, at: Parameters, request: ask.Search) -> Answer:
     """Find memories by words, in any order and with slips, and by meaning, best first."""
-    where = MemoryFilter(kinds=request.kind or None, statuses=request.wanted_statuses)
+    where = MemoryFilter(
+        kinds=request.kind or None,
+        statuses=request.wanted_statuses,
+        sensitivities=visible_levels(by_user=at.by_user),
+    )
     found = engine.desk.search.find(
         request.text, where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit
     )
@@ -91,9 +97,13 @@ def search(engine: Service, at: Parameters, request: ask.Search) -> Answer:  # n
     return Answer(body={"hits": hits})
 
 
-def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer:  # noqa: ARG001
+def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer:
     """The newest memories and the relations between them."""
-    where = MemoryFilter(kinds=request.kind or None, statuses=request.wanted_statuses)
+    where = MemoryFilter(
+        kinds=request.kind or None,
+        statuses=request.wanted_statuses,
+        sensitivities=visible_levels(by_user=at.by_user),
+    )
     found = engine.desk.graph(where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit)
     return Answer(body={"graph": encode(found)})
 

@@ -129,7 +129,7 @@ class InProcess:
 
     def recall(self, text: str, *, cwd: str, budget_tokens: int | None) -> Recollection:
         """Answer a question."""
-        found = self.engine.recall(text, cwd=cwd, budget_tokens=budget_tokens)
+        found = self.engine.recall(text, cwd=cwd, budget_tokens=budget_tokens, speaker=self._speaker)
         return Recollection(
             text=found.block.text,
             tokens=found.block.tokens,
