@@ -123,7 +123,10 @@ class ListEngine:
         self._called("list", where=where, scope=scope, limit=limit, offset=offset)
         return tuple(self.memories[offset : offset + limit])
 
-    def show(self, id_or_prefix):
+    def visible_to(self, speaker, memories):
+        return tuple(memories)
+
+    def show(self, id_or_prefix, *, speaker=None):
         self._called("show", id=id_or_prefix)
         found = [m for m in self.memories if m.id.startswith(id_or_prefix)]
         if len(found) != 1:
@@ -132,7 +135,7 @@ class ListEngine:
             )
         return found[0]
 
-    def history(self, id_or_prefix):
+    def history(self, id_or_prefix, *, speaker=None):
         return (replace(self.show(id_or_prefix), content="Older."), self.show(id_or_prefix))
 
     def edit(self, id_or_prefix, **how):
@@ -263,7 +266,7 @@ def test_recall_answers_with_block_memories_and_trace(client, engine):
     ).json()
     assert engine.calls[0][1] == {
         "text": "how do I commit", "cwd": FOLDER, "surface": Surface.PROMPT, "budget_tokens": 100, "as_of_ms": 9,
-        "store_trace": True, "given": None, "session": None, "held": (),
+        "store_trace": True, "given": None, "session": None, "held": (), "speaker": Speaker.USER,
     }  # fmt: skip
     assert body["block"]["text"] == "<memory>"
     first = body["memories"][0]
@@ -333,7 +336,8 @@ def test_traces_and_mute(client, engine):
         "/v1/traces", params={"session": "claude-code/s", "surface": "prompt", "limit": 3}
     ).json()
     assert traces["traces"][0]["id"] == "trc_1"
-    assert engine.calls[-1] == ("why", {"session": "claude-code/s", "surface": Surface.PROMPT, "limit": 3})
+    asked = {"session": "claude-code/s", "surface": Surface.PROMPT, "limit": 3, "speaker": Speaker.USER}
+    assert engine.calls[-1] == ("why", asked)
     muted = client.post("/v1/sessions/claude-code/s 1/mute").json()
     assert muted == {"session": "claude-code/s 1", "muted": True}
     assert not client.post("/v1/sessions/claude-code/s/mute", json={"muted": False}).json()["muted"]
