@@ -46,6 +46,8 @@ _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:i|we|you|they|he|she)'(?:ve|re|m)\b", " "),
         (r"\b(?:i|we)'ll\b", "i will"),
         (r"\blet'?s\b", " "),
+        (r"\bby the way\b", " "),
+        (r",?\s*\b(?:by|as (?:a|our|the)(?: general)?) (?:convention|rule|policy)\s*$", " "),
         # Who wants it, in either mouth.
         (
             (
@@ -67,7 +69,7 @@ _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             " ",
         ),
         (
-            r"\b(?:please )?(?:remember|note|keep in mind|bear in mind|do not forget|memori[sz]e|make a note|for (?:future reference|the record|the future|next time))\b(?:\s+(?:that|this|to))?\s*[:,]?",
+            r"\b(?:please )?(?:remember|note|(?:keep|bear) (?:(?:that|this|it) )?in mind|do not forget|memori[sz]e|make a note|for (?:future reference|the record|the future|next time))\b(?:\s+(?:that|this|to))?\s*[:,]?",
             " ",
         ),
         (
@@ -169,8 +171,12 @@ _DOUBTS = late_pattern(
     re.IGNORECASE,
 )
 _REPORTS = late_pattern(
-    r"\b(?:says?|said|claims?|claimed|states?|stated|reads|writes|wrote|suggests?|suggested|recommends?|recommended|told|tells|insists?|insisted|argues?|argued|thinks?|thought"
-    r"|wants?|wanted|asks?|asked|demands?|demanded|proposes?|proposed|advises?|advised|mentions?|mentioned|complains?|complained|believes?|expects?|requires|orders?|ordered|tweeted|posted|replied|answered|quotes?|quoted)\b"
+    # Who says it: these words have a subject that is not the user. Behind `always`, `please` or `not` they are an order.
+    r"(?<!always )(?<!never )(?<!please )(?<!not )(?<!n't )(?<!to )(?<!^)\b(?:ask|state|want|tell|order|quote|propose|recommend|suggest|demand|expect)\b"
+    r"|\b(?:says?|said|claims?|claimed|states|stated|writes|wrote|suggests|suggested|recommends|recommended|told|tells|insists?|insisted|argues?|argued|thinks?|thought"
+    r"|wants|wanted|asks|asked|demands|demanded|proposes|proposed|advises?|advised|mentions?|mentioned|complains?|complained|believes?|ordered|tweeted|posted|replied|answered|quotes|quoted)\b"
+    # What things do as well: a report only where words follow.
+    r"|\b(?:reads|requires|expects|orders)\b(?=\s*(?:[:\"'\u201c]|that\b|us\b|you\b|we\b|always\b|never\b|like\b))"
     r"|\baccording to\b|\bin (?:the|their|its|his|her) (?:readme|docs?|documentation|article|blog|post|issue|ticket|comment|mail|email|spec)\b",
     re.IGNORECASE,
 )
@@ -181,7 +187,8 @@ _SELF = late_pattern(
 )
 _OTHER_CLAUSE = late_pattern(r"^(?:that|which|who)\b", re.IGNORECASE)
 _POLITE_REQUEST = late_pattern(
-    r"^\W*(?:(?:hey|ok|okay|and|also|so|hi)\W+)*(?:can|could|would|will) you (?:please |kindly |just )?(?=(?:always|never|make sure|remember|from now on|stop|not)\b)",
+    r"^\W*(?:(?:hey|ok|okay|and|also|so|hi)\W+)*(?:can|could|would|will) you (?:please |kindly |just )?(?=(?:always|never|make sure|remember|from now on|stop|not)\b"
+    r"|(?:keep|use|put|place|write|name|leave|stick|avoid|prefer)\b[^?]*\b(?:all|every|each|any)\b)",
     re.IGNORECASE,
 )
 _QUESTION = late_pattern(
@@ -382,6 +389,9 @@ def _harmless_before(before: Sequence[str], first: str) -> bool:
     """Whether what stands before the statement in its sentence is another clause, which neither limits nor denies it."""
     if not before:
         return True
+    # "I had a look at the parser: ..." is the user's own finding.
+    if before[-1] == ":" and before[0] == "i" and not _TURNS & set(before):
+        return True
     if _LIMITS & set(before):
         return False
     if before[-1] == ":":
@@ -409,6 +419,27 @@ def _harmless_after(after: Sequence[str]) -> bool:
     return broke and (rest[0] in _STEMS_OF_ORDERS or rest[0] == _CHOOSE)
 
 
+_TURNS = frozenset(
+    [
+        "not",
+        "no",
+        "nobody",
+        "none",
+        "nothing",
+        "never",
+        "if",
+        "unless",
+        "except",
+        "only",
+        "until",
+        "but",
+        "however",
+        "although",
+        "though",
+        "without",
+        "instead",
+    ]
+)
 _LABEL_WORDS = "note rule reminder convention decision important preference correction update ps policy"
 _LABELS = frozenset((":", *map(_word, _LABEL_WORDS.split())))
 _STEMS_OF_ORDERS = frozenset(_word(verb) for verb in IMPERATIVES)
