@@ -124,7 +124,11 @@ def learn(
         and not _bares(turns, one.role, one.number, one.statement.content, redact)
     )
     drafts.extend(fix_draft(fix, place) for fix in fixes)
-    decided = [f.statement.content for f in statements if f.statement.kind in ("decision", "correction")]
+    decided = [
+        f.statement.content
+        for f in statements
+        if f.statement.kind in ("decision", "correction") and not f.statement.doubtful
+    ]
     work = extend_work(
         before.work,
         [_with_relative_paths(turn, place) for turn in turns],
@@ -181,6 +185,7 @@ def learning_draft(learning: Learning, place: Place) -> Draft:
         at_ms=learning.at_ms,
         confidence=statement.confidence,
         explicit=learning.accepted,
+        doubtful=learning.doubtful,
         trigger=make_trigger(
             statement.content, kind=statement.kind, situation=read_situation(learning.asked)
         ),

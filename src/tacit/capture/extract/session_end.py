@@ -126,7 +126,12 @@ def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
         if turn.role == "user" and not pasted_document(turn.text):
             for sentence in spoken_sentences(turn.text):
                 match = _OPEN.match(_LEAD.sub("", sentence.text, count=1))
-                if match and not sentence.text.rstrip().endswith("?") and word_count(match["rest"]) >= 2:
+                if (
+                    match
+                    and sentence.own
+                    and not sentence.text.rstrip().endswith("?")
+                    and word_count(match["rest"]) >= 2
+                ):
                     found.setdefault(tidy(match["rest"]))
     return tuple(found)
 

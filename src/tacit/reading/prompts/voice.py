@@ -65,6 +65,11 @@ _CHAT = late_pattern(
     r"^\s*(?:[-*>\u2022]\s+)?(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?[\])]?\s*)?(?:<@?[\w .-]{1,30}>\s*\S"
     r"|(?:\*\*)?@?(?P<name>[^\W\d_][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?: \([^)]{1,30}\))?(?:\*\*)?\s*[:\uff1a](?:\*\*)?\s+\S)"
 )
+_SPEAKS = late_pattern(
+    r"^\s*(?:[-*>\u2022]\s+)?(?:\*\*)?(?!(?:[Ii]|[Ww]e|[Yy]ou|[Aa]s)\b)@?[^\W\d_][\w.'-]*(?: [A-Z][\w.'-]*){0,2}(?:\*\*)? (?:commented|wrote|said|replied|posted|asked|reviewed|left a comment|left a review"
+    r"|opened|answered|suggested)(?:\s*$|\b[^.!?]{0,30}\d[^.!?]{0,30}$)"
+)
+"""`Mei commented on 2026-09-19`: the head of a comment."""
 _OWN_LABELS_WORDS = (
     "also and ps note notes reminder remember rule rules important convention conventions preference "
     "preferences decision decisions policy requirement requirements ok okay so please btw fyi correction "
@@ -294,7 +299,9 @@ def _announced(lines: list[str]) -> set[int]:
         label = (chat["name"] or "").split()[0].lower() if chat and chat["name"] else ""
         if _TITLE.match(line):
             found.add(number)
-        elif chat is not None and label not in _OWN_LABELS and not _WORK_LEAD.match(line):
+        elif _SPEAKS.match(line) or (
+            chat is not None and label not in _OWN_LABELS and not _WORK_LEAD.match(line)
+        ):
             found.add(number)
             until = "block"
         elif _COLON.search(line):

@@ -18,6 +18,7 @@ from tacit.capture.extract.passages.cut import MAX_WORDS, Message, Passage, mess
 from tacit.capture.extract.passages.model import PassageModel, VectorsOf
 from tacit.capture.extract.passages.proof import proved
 from tacit.capture.extract.passages.resolve import content_of
+from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import Role, Turn
 from tacit.capture.wording import word_count
 from tacit.reading.prompts.proposals import read_reply
@@ -54,6 +55,10 @@ _TODAY = re.compile(
     r"\b(?:today|tonight|for now|right now|at the moment|just this once|temporar(?:y|ily))\b", re.IGNORECASE
 )
 _ALWAYS = re.compile(r"\b(?:always|never|from now on|every|each)\b", re.IGNORECASE)
+_STANDING = re.compile(
+    r"\b(?:always|never|from now on|going forward|henceforth|in (?:the )?future|we(?:'ve| have)? (?:decided|agreed)|remember)\b",
+    re.IGNORECASE,
+)
 _FOR_NOW = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|and|so|now|hmm+|yes|yup|k|please|great|thanks|just)\W+)*(?:what|how|where|which|who|when|does|do|is|are|can|could|tell me|explain"
     r"|look|take a look|check|show|read|run|try|go|continue|proceed|commit|push|let'?s)\b",
@@ -110,6 +115,7 @@ class Learning:
         at_ms: when it was said.
         accepted: the user said yes to it; not merely went on.
         asked: head of the prompt that was being worked on; it shapes the trigger.
+        doubtful: it may be a text that the user handed over; it waits for them.
     """
 
     statement: Statement
@@ -118,6 +124,7 @@ class Learning:
     at_ms: int
     accepted: bool = False
     asked: str = ""
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +171,14 @@ def find_learnings(
             waiting = []
             asked = turn.text[:ASKED_CHARS]
             found += [
-                Learning(statement=statement, role="user", number=turn.number, at_ms=turn.at_ms, asked=asked)
+                Learning(
+                    statement=statement,
+                    role="user",
+                    number=turn.number,
+                    at_ms=turn.at_ms,
+                    asked=asked,
+                    doubtful=_may_be_foreign(statement, turn),
+                )
                 for statement in statements
             ]
         else:
@@ -174,6 +188,17 @@ def find_learnings(
         waiting = [one for one in waiting if not one.proved]
     unique = {one.statement.content.lower(): one for one in reversed(found)}
     return tuple(one for one in found if unique[one.statement.content.lower()] is one), tuple(waiting)
+
+
+def _may_be_foreign(statement: Statement, turn: Turn) -> bool:
+    """Whether a passage of a prompt may not be the user's own word.
+
+    The prompt holds a text that they handed over, or the passage speaks of a standing matter that no pattern for the user's
+    own statements has taken: then somebody else may say it there.
+    """
+    return bool(_STANDING.search(statement.content)) or any(
+        not sentence.own for sentence in spoken_sentences(turn.text)
+    )
 
 
 def objects(text: str) -> bool:
