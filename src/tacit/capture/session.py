@@ -124,15 +124,10 @@ def learn(
         and not _bares(turns, one.role, one.number, one.statement.content, redact)
     )
     drafts.extend(fix_draft(fix, place) for fix in fixes)
-    decided = [
-        f.statement.content
-        for f in statements
-        if f.statement.kind in ("decision", "correction") and not f.statement.doubtful
-    ]
     work = extend_work(
         before.work,
         [_with_relative_paths(turn, place) for turn in turns],
-        decided=[redact(text) for text in decided],
+        decided=[redact(text) for text in _decided(statements)],
         left=[redact(text) for text in open_loops(turns)],
         fixed=[redact(_fix_line(fix, place)) for fix in fixes],
     )
@@ -155,6 +150,12 @@ def learn(
         at_ms=max((turn.at_ms for turn in turns), default=0),
         turn=max((turn.number for turn in turns), default=0),
     )
+
+
+def _decided(statements: Sequence[Found]) -> list[str]:
+    """What the user decided in their own words, for the digest."""
+    said = (found.statement for found in statements)
+    return [one.content for one in said if one.kind in ("decision", "correction") and not one.doubtful]
 
 
 def statement_draft(found: Found, place: Place, situation: Situation | None = None) -> Draft:
