@@ -254,14 +254,13 @@ _REFUSED = frozenset({"settings", "newer schema"})
 
 
 def readable_rows(home: Path, place: Path) -> set[str]:
-    """Statements of memories that plain SQL reads from a copy of the files, row by row."""
+    """Statements of memories that plain SQL reads from a copy of the files, row by row; text that is no UTF-8 is not intact."""
     place.mkdir()
     for name in ("tacit.db", "tacit.db-wal", "tacit.db-journal"):
         if (home / name).is_file():
             shutil.copyfile(home / name, place / name)
     found: set[str] = set()
     with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(place / "tacit.db")) as store:
-        store.text_factory = lambda data: data.decode("utf-8", "replace")
         for number in range(1, 2 * ROWS):
             with contextlib.suppress(sqlite3.Error, ValueError, TypeError, KeyError):
                 row = store.execute("SELECT body FROM memories WHERE number = ?", (number,)).fetchone()
