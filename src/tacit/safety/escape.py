@@ -39,7 +39,7 @@ _HEADING = late_pattern(
 )
 # In lower case behind a line's start, a sentence's end, or the marks of a list, a quotation and bold or code text.
 _ROLE = late_pattern(
-    r"(?i:(?:^|[.!?:;|)\]\"'\u2029*>_`#+-]\s{0,8}|\s{2})(?:human|assistant|system|user|developer|tool)[\s*_`]{0,8}):"
+    r"(?i:(?:^[\W_]*+|(?:[.!?;|\u2029]\s{0,8}|\s{2})[\W_]{0,20}|[:)\]\"'*>_`#+-]\s{0,8})(?:human|assistant|system|user|developer|tool)[\W_]{0,20}):"
     r"|(?<![\w-])(?:Human|HUMAN|Assistant|ASSISTANT|System|SYSTEM|User|USER|Developer|DEVELOPER)[\s*_`]{0,8}:"
 )
 _MARKED = late_pattern(
@@ -85,7 +85,7 @@ def escape_text(text: str) -> str:
     text = _MARKED.sub("", clean_characters(text[:_SHORT].translate(_PLAIN)))
     # Line breaks are remembered as line starts for the rule of roles; in the end they are spaces.
     text = _BREAKS.sub("\u2029", _BLANKS.sub("  ", text.strip()))
-    text = _ROLE.sub(lambda m: f"{m[0][:-1]}\uff1a", text)
+    text = _ROLE.sub(lambda m: m[0].replace(":", "\uff1a"), text)
     text = _SPACES.sub(" ", text).strip()
     text = _TAG.sub(lambda m: "\u2039" * (len(m[0]) if m[0][0] == "<" else 1), text)
     text = _TEMPLATE_END.sub(lambda m: m[0].replace(">", "\u203a"), text)

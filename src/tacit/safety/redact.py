@@ -167,12 +167,19 @@ class Redactor:
         if self._deny:
             text = "".join(self._denied(piece, found) for piece in _pieces(text))
         if self._settings.redact:
-            if self._settings.home_paths == "shorten" and any(mark in text for mark in _HOME_MARKS):
-                text = _HOME.sub("~", text)
+            text = self._shortened(text)
             text = self._until_nothing_new(self._seen(text, found), found)
             text = _ENCODED.sub(lambda match: self._decoded(match[0], found), text)
+            if found:
+                text = self._shortened(text)  # a path that stood behind a secret begins where its mark ends
         findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
         return Redaction(text=text, findings=findings)
+
+    def _shortened(self, text: str) -> str:
+        """`text` with `~` for the home folders in it, where the settings want that."""
+        if self._settings.home_paths == "shorten" and any(mark in text for mark in _HOME_MARKS):
+            return _HOME.sub("~", text)
+        return text
 
     def _seen(self, text: str, found: Counter[str]) -> str:
         """`text`; without characters that nobody sees where a secret shows only then."""
