@@ -54,6 +54,10 @@ check: lint test
 e2e *args:
     uv run pytest -m "e2e or slow" --timeout 300 "$@"
 
+# tests that take minutes each: damage, imports, escaping in every preset, the attacks
+long *args:
+    uv run pytest -m long --timeout 900 "$@"
+
 # the pages and schemas under docs/reference that are made from the code
 reference:
     uv run python -m tacit.api.reference > docs/reference/api.md

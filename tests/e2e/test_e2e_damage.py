@@ -24,7 +24,7 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.clock import SystemClock
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.long]
 SEED = int(os.environ.get("TACIT_DAMAGE_SEED", "20261122"))
 WORDS = "amber birch canyon delta ember fjord glacier harbor island juniper kettle lagoon meadow nectar orchard".split()
 SECRET = "The vault on the hill opens with quokka marmalade"

@@ -8,7 +8,7 @@ from delimiters import ELEMENTS, ROLES, TOKENS, delimiters_in, written
 from e2e.drivers.machine import Machine
 from e2e.test_e2e_sensitivity import mcp
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 PROMPT = "Run the delimiter check for the parser before the commit"
 HARMLESS = "Always run the delimiter check for the parser before every commit"

@@ -19,7 +19,7 @@ from tacit.ports.store import StoreStats
 from tacit.providers.clock import FakeClock, SystemClock
 from user_voice import as_user
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.long]
 
 STATEMENTS = 1500
 NOW = 1_780_000_000_000

@@ -9,7 +9,7 @@ import pytest
 
 from e2e.drivers.machine import Machine, injected
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 MEMORIES = 130
 KINDS = ("decision", "fact", "file_context", "error_pattern", "research")

@@ -141,6 +141,7 @@ def _key(row: tuple[object, ...]) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("how", damage.IN_FILE, ids=lambda how: how.__name__)
 def test_no_readable_row_is_lost_whatever_is_damaged(sound, tmp_path, how):
     before = damage.all_rows(sound)
@@ -154,6 +155,7 @@ def test_no_readable_row_is_lost_whatever_is_damaged(sound, tmp_path, how):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("how", damage.IN_LOG, ids=lambda how: how.__name__)
 def test_no_finished_write_behind_damage_in_the_log_is_lost(with_log, tmp_path, how):
     damage.copy_database(with_log, tmp_path / "whole.db")
@@ -343,6 +345,7 @@ else:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["salvage", "restore", "backup"])
 def test_kill_9_at_any_moment_leaves_a_sound_home(sound, tmp_path, what):
     before = {row[1] for row in damage.all_rows(sound)["memories"]}

@@ -60,6 +60,7 @@ def test_forms_are_printed_without_running_anything(capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("area", [area.name for area in AREAS])
 def test_a_small_run_tries_the_area_with_its_controls(area, tmp_path, capsys):
     written = tmp_path / "out.json"

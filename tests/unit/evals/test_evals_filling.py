@@ -27,6 +27,7 @@ def test_the_allocator_takes_its_limits_or_leaves_them():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_daemon_that_is_filled_grows_little_with_every_statement():
     settings = {**os.environ, "TACIT_EMBEDDER__PROVIDER": "fake"}
