@@ -131,8 +131,10 @@ def test_the_command_line_sets_and_shows_the_level_and_names_the_known_ones(mach
     for command in (("remember", "x y z"), ("edit", found["id"])):
         told = machine.tacit(*command, "--sensitivity", "secret", code=3).stderr
         assert all(level in told for level in WORDS)
+    quiet = machine.root / "quiet"  # no session has been at work here
+    quiet.mkdir()
     with pytest.raises(InvalidInput, match="session"):
-        machine.remember("Nothing is at work here", sensitivity="session", cwd=str(machine.user_home))
+        machine.remember("Nothing is at work here", sensitivity="session", cwd=str(quiet))
     with pytest.raises(InvalidInput, match="wider than a project"):
         machine.remember("Everywhere and nowhere", sensitivity="project", scope="universal")
     machine.tacit("stop")
