@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -37,7 +38,27 @@ def client(sandbox, claude):
     made = WithTools(sandbox, claude.executable)
     made.install()
     sandbox.wake_daemon()
+    _load_tools(sandbox)
     return made
+
+
+def _load_tools(sandbox) -> None:
+    """Have the daemon load its MCP server, as a first session does: the client waits for no list of tools."""
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    messages = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    )
+    told = subprocess.run(
+        [sandbox.tacit_home / "bin" / "tacit-hook", "mcp"],
+        input="".join(f"{json.dumps(one)}\n" for one in messages), capture_output=True, text=True, env=sandbox.environment(), timeout=60,
+    )  # fmt: skip
+    assert "memory_search" in told.stdout, told.stderr
 
 
 def results(sandbox) -> list[str]:
