@@ -302,7 +302,7 @@ def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
 
 
 def separate(cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Keep this folder apart from others of the same git remote, or take it out of the project that it shares."""
+    """Give this folder a project of its own, although other folders have the same git remote; ends an earlier `tacit join`."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 

@@ -220,7 +220,7 @@ class Home:
     def socket_can_be_trusted(self) -> bool:
         """Whether what listens on the socket can only be this user's: home, `run/` and the socket's folder are.
 
-        Below /tmp somebody else may have made the folder, to answer in the daemon's place; so may the owner of another home.
+        Another user could create this folder below /tmp, or own the home, and answer in the daemon's place.
         """
         try:
             self.check_owner()

@@ -68,5 +68,5 @@ class StageLog:
         return any(record.stage == stage for record in self.records)
 
     def took_ms(self) -> float:
-        """Milliseconds from the beginning to the end of the last stage."""
+        """Milliseconds from the arrival of the signal to the end of the last recorded stage."""
         return round(self._since_ms - self._began_ms, 3)

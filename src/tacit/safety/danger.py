@@ -91,7 +91,7 @@ def danger_of(statement: str) -> str:
 
 
 def _forbidden(statement: str, forbids: re.Match[str] | None, what: re.Pattern[str]) -> bool:
-    """Whether the statement forbids it: the ban stands before it, in the same clause, and nothing is asked for beside it."""
+    """Whether the statement forbids the action: a "never" or "do not" precedes it in the same clause, and nothing else is requested."""
     found = what.search(statement)
     if forbids is None or found is None or forbids.start() > found.start():
         return False

@@ -90,7 +90,7 @@ class InProcess:
         on_failure: Callable[[Exception], None],
         speaker: Speaker = Speaker.AGENT,
     ) -> None:
-        """Ask `engine`; `on_failure` is told when an event could not be handled. The program speaks as `speaker`."""
+        """Use `engine` with the authority of `speaker`; `on_failure` is called when an event cannot be handled."""
         self.engine = engine
         self._speaker = speaker
         self.injection = injection

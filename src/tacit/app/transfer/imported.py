@@ -19,7 +19,7 @@ class Imported:
     """Keys of the statements that one tool brought into one scope."""
 
     def __init__(self, store: Store, name: str) -> None:
-        """Read what `name` and the values after it hold."""
+        """Load the keys stored in the named value `name` and in its numbered continuations."""
         self._name = name
         self._last: list[str] = []
         self._number = 0

@@ -67,7 +67,7 @@ class Authorship:
     """Answers for the files of one work tree; each commit is read once."""
 
     def __init__(self, root: Path) -> None:
-        """Look at the work tree whose root is `root`; nothing is read before it is asked for."""
+        """Answer for the work tree at `root`; its git files are read at the first question."""
         self._root = root
 
     def of(self, path: str, text: str) -> Changed:

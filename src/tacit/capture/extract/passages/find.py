@@ -193,8 +193,8 @@ def find_learnings(
 def _may_be_foreign(statement: Statement, turn: Turn) -> bool:
     """Whether a passage of a prompt may not be the user's own word.
 
-    The prompt holds a text that they handed over, or the passage speaks of a standing matter that no pattern for the user's
-    own statements has taken: then somebody else may say it there.
+    That is so when the prompt contains pasted text. It is also so when the passage states a rule ("always", "we decided") that
+    the patterns for the user's own statements did not accept: the rule may be quoted from somebody else.
     """
     return bool(_STANDING.search(statement.content)) or any(
         not sentence.own for sentence in spoken_sentences(turn.text)
