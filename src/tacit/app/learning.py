@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
-from time import monotonic, sleep
+from threading import Event, Lock
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from tacit.app.care.later import LaterWriting
@@ -61,6 +61,7 @@ class Learning:
         self._statements = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-statements")
         self._lock = Lock()
         self._running: set[Future[None]] = set()
+        self._hurry = Event()
         self._writing = writing
         self._changed = changed
         self.trial = Trial(parts.store, parts.estimate)
@@ -100,9 +101,8 @@ class Learning:
         due = monotonic() + BEHIND_S
 
         def run() -> None:
-            sleep(
-                max(0.0, due - monotonic())
-            )  # the answer goes ahead, on a machine with one free processor too
+            # The answer goes ahead, on a machine with one free processor too.
+            self._hurry.wait(max(0.0, due - monotonic()))
             try:
                 job()
             except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already
@@ -258,14 +258,19 @@ class Learning:
         return tuple(i for i in found if host in ("", i.host) and i.modified_ms >= since_ms)
 
     def flush(self) -> None:
-        """Wait for the jobs that were begun."""
+        """Wait for the jobs that were begun; none of them waits for an answer to go ahead any more."""
         with self._lock:
             running = tuple(self._running)
-        for future in running:
-            future.result(timeout=60)
+        self._hurry.set()
+        try:
+            for future in running:
+                future.result(timeout=60)
+        finally:
+            self._hurry.clear()
 
     def close(self) -> None:
         """Finish the running job and every statement; transcripts that wait stay in the store."""
+        self._hurry.set()
         self._statements.shutdown(wait=True)
         self._jobs.shutdown(wait=True, cancel_futures=True)
         if self._parts.extractor is not None:
