@@ -519,10 +519,18 @@ WRONG = {
 }
 
 
+@pytest.fixture(scope="module")
+def shared_machine() -> Iterator[Machine]:
+    """One machine that knows a rule, for tests that leave it as it was."""
+    with Machine() as made:
+        made.remember()
+        yield made
+
+
 @pytest.mark.parametrize("name", list(WRONG))
-def test_wrong_settings_of_the_user_are_named_and_harm_no_turn(machine, name):
+def test_wrong_settings_of_the_user_are_named_and_harm_no_turn(shared_machine, name):
+    machine = shared_machine
     text, key, word = WRONG[name]
-    machine.remember()
     machine.stop()
     machine.home.config_file.write_text(text)
     assert RULE in machine.start()
@@ -530,14 +538,21 @@ def test_wrong_settings_of_the_user_are_named_and_harm_no_turn(machine, name):
     assert str(machine.home.config_file) in said
     assert key in said
     assert word in said
+    assert not Path("/tmp/tacit-was-here").exists()
+    machine.home.config_file.unlink()
+    machine.goes_on()
+
+
+@pytest.mark.parametrize("name", ["unknown key", "broken"])
+def test_doctor_names_wrong_settings_of_the_user(shared_machine, name):
+    machine = shared_machine
+    text, key, _ = WRONG[name]
+    machine.home.config_file.write_text(text)
     settings = next(f for f in machine.findings() if f["name"] == "settings")
+    machine.home.config_file.unlink()
     assert settings["state"] == "warn"
     assert str(machine.home.config_file) in settings["detail"]
     assert key in settings["detail"]
-    assert not Path("/tmp/tacit-was-here").exists()
-    machine.home.config_file.unlink()
-    machine.stop()
-    machine.goes_on()
 
 
 def test_settings_that_become_wrong_leave_the_last_good_ones(machine):
@@ -562,9 +577,9 @@ def test_settings_that_become_wrong_leave_the_last_good_ones(machine):
         ("recall: [\n", "config.yaml"),
     ],
 )
-def test_wrong_settings_of_a_project_are_named_and_harm_no_turn(machine, text, key):
-    machine.remember()
-    (machine.project / ".tacit").mkdir()
+def test_wrong_settings_of_a_project_are_named_and_harm_no_turn(shared_machine, text, key):
+    machine = shared_machine
+    (machine.project / ".tacit").mkdir(exist_ok=True)
     file = machine.project / ".tacit" / "config.yaml"
     file.write_text(text)
     assert RULE in machine.start()

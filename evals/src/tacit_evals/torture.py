@@ -43,6 +43,7 @@ MARK = "TACIT_TORTURE_MARK"
 _EVERYTHING = 10_000_000
 _LEAVE_S = 20.0
 _READY_S = 30.0
+_FIRST_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +112,7 @@ def torture(
     pids: set[int] = set()
     try:
         _wait_ready(root, len(workers))
-        kills = _keep_killing(home, seconds, kill_every_s, pids)
+        kills = _keep_killing(root, home, seconds, kill_every_s, pids)
     finally:
         stop.touch()
         stuck = sum(_ended(worker) for worker in workers)
@@ -147,7 +148,8 @@ def _ended(worker: subprocess.Popen[bytes]) -> bool:
         return True
 
 
-def _keep_killing(home: Home, seconds: float, every_s: float, pids: set[int]) -> int:
+def _keep_killing(root: Path, home: Home, seconds: float, every_s: float, pids: set[int]) -> int:
+    """Kill the daemon every `every_s`, for `seconds` at least; a slow machine gets the time for one write by socket."""
     until = time.monotonic() + seconds
     kills = 0
     while (left := until - time.monotonic()) > 0:
@@ -160,6 +162,11 @@ def _keep_killing(home: Home, seconds: float, every_s: float, pids: set[int]) ->
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
                 kills += 1
+    latest = time.monotonic() + _FIRST_S
+    while not any(path.stat().st_size for path in root.glob("acknowledged-write-socket-*")):
+        if time.monotonic() > latest:
+            break
+        time.sleep(0.1)
     return kills
 
 

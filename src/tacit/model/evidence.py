@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from tacit.model.memory import Memory, Relation
 
-TokenMatches = Callable[[str, Sequence[str]], NDArray[np.float32]]
+if TYPE_CHECKING:  # every command would load numpy for nothing
+    import numpy as np
+    from numpy.typing import NDArray
+
+TokenMatches: TypeAlias = "Callable[[str, Sequence[str]], NDArray[np.float32]]"
 """Best cosine (0-1) of each token of a text in each of the others, shape (others, tokens of the text)."""
 
 

@@ -48,7 +48,7 @@ def test_search_edit_conflict_and_undo(go, web_home):
     page.get_by_role("tab", name="Versions").click()
     page.locator("ol.versions li").nth(2).wait_for()
     page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
-    page.get_by_text("Taken back").first.wait_for()
+    page.get_by_text("Taken back", exact=True).first.wait_for()
     assert memory_of(web_home, "Load tests run")["content"] == "Load tests run on Sundays only."
 
 
@@ -62,7 +62,7 @@ def test_supersede_then_undo_brings_the_old_one_back(go, web_home):
     assert memory_of(web_home, "cart service owns")["status"] == "superseded"
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Undo your last change").click()
-    page.get_by_text("Taken back").first.wait_for()
+    page.get_by_text("Taken back", exact=True).first.wait_for()
     assert memory_of(web_home, "cart service owns")["status"] == "active"
 
 
@@ -107,7 +107,7 @@ def test_the_review_queue_is_worked_through_with_keys(go, web_home):
     page.get_by_text("Rejected").wait_for()
     shown(3)
     page.keyboard.press("u")
-    page.get_by_text("Taken back").first.wait_for()
+    page.get_by_text("Taken back", exact=True).first.wait_for()
     shown(2)
     assert len(web_home.api("/v1/review")["review"]) == len(left)
     page.keyboard.press("g")

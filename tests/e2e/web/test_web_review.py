@@ -53,7 +53,7 @@ def test_u_takes_back_what_this_page_did_and_nobody_elses_write(go, web_home, im
     theirs = other["changes"][0]["memory"]["id"]
     status = web_home.api(f"/v1/memories/{theirs}")["memory"]["status"]
     page.keyboard.press("u")
-    page.get_by_text("Taken back").first.wait_for()
+    page.get_by_text("Taken back", exact=True).first.wait_for()
     assert waits(web_home, imported) == before
     assert web_home.api(f"/v1/memories/{theirs}")["memory"]["status"] == status
     page.keyboard.press("u")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -58,14 +59,18 @@ def test_a_broken_file_is_told_by_the_exit_code(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.shared_data
-@pytest.mark.timeout(600)
-def test_all_real_transcripts_are_imported_twice_with_the_same_result(tmp_path: Path) -> None:
-    written = tmp_path / "out.json"
-    data = shared_data("transcripts")
-    assert main(["--data", str(data), "--embedder", "fake", "--json", str(written)]) == 0
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.long)])
+def test_real_transcripts_are_imported_twice_with_the_same_result(tmp_path: Path, every: int) -> None:
+    data, written = shared_data("transcripts"), tmp_path / "out.json"
+    files = sorted(path for path in data.rglob("*") if path.is_file())[::every]
+    for path in files:
+        copy = tmp_path / "data" / path.relative_to(data)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    assert main(["--data", str(tmp_path / "data"), "--embedder", "fake", "--json", str(written)]) == 0
     told = json.loads(written.read_text())
-    assert told["first"]["handovers"] >= 155 + 64 + 243
+    assert told["first"]["handovers"] >= (155 + 64 + 243) / every / 2
     assert told["first"]["errors"] == []
     assert (told["second"]["added"], told["second"]["merged"], told["second"]["superseded"]) == (0, 0, 0)
-    assert len(told["samples"]) == 30
+    assert 10 <= len(told["samples"]) <= 30
     assert told["speed"]["jsonl"]["read_mb_s"] > 0
