@@ -85,6 +85,115 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         "whenever you change {file}, also update the docs",
         "after every change in {folder} run `{command}`",
     ),
+    "convention": (
+        "our convention is one component per file in {folder}",
+        "the convention here: handlers return early, no nested ifs",
+        "naming convention: test files end in _spec, not _test",
+    ),
+    "reason first": (
+        "since {env} has a single worker, long jobs have to go through the queue",
+        "{tool} chokes on generated code, so leave {folder} out of it",
+        "because {db} is slow on {env}, keep the tests in {folder} off it",
+    ),
+    "condition": (
+        "if a test in {folder} is flaky, quarantine it instead of retrying",
+        "when a migration touches {db}, take a dump first",
+        "before opening a pull request, rebase on {branch}",
+        "unless I say otherwise, target {branch}",
+    ),
+    "default": (
+        "the default branch here is {branch}",
+        "default to {lib} for http calls",
+        "by default {env} runs on {db}",
+    ),
+    "place": (
+        "the {thing} lives in {folder}, not in {folder2}",
+        "{env} is deployed every {day} at {clock}",
+        "our {db} listens on port {port}",
+        "{file} is generated, the source is in {folder}",
+    ),
+    "owner": (
+        "{person} owns {folder}, ask before changing anything there",
+        "the {thing} belongs to {person}'s team, so we don't change it",
+        "only {person} merges into {branch}",
+    ),
+    "habit": (
+        "I review on {day}s, so keep pull requests small",
+        "i work in the terminal only, so give me commands rather than screenshots",
+        "I read diffs on my phone, keep lines under {number} characters",
+    ),
+    "dislike": (
+        "I hate clever one-liners, write it out",
+        "I can't stand wildcard imports",
+        "not a fan of mocks, use the real {db} in tests",
+    ),
+    "plain order": (
+        "Use conventional commits",
+        "Keep functions under 40 lines in this codebase",
+        "Explain the trade-offs before you pick a library",
+        "Answer in {lang} when I write in {lang}",
+    ),
+    "this over that": (
+        "{pm} over {pm2}, every time",
+        "prefer composition to inheritance here",
+        "{lib} is out, {lib2} is in",
+    ),
+    "no such thing": (
+        "no {lib} in new code please",
+        "no force pushes to {branch}, ever",
+        "no abbreviations in variable names",
+    ),
+    "only": (
+        "only ever change {file} through `{command}`",
+        "releases go out from {branch} only",
+        "{folder} may only import from {folder2}",
+    ),
+    "after a slip": (
+        "you forgot to run `{command}` again, do it every time before you say you're done",
+        "that's the second time you edited {file}, it's off limits",
+        "I told you already: {style} in this repo",
+    ),
+    "heads up": (
+        "fyi {folder} is vendored code and we never patch it",
+        "heads up: {env} is read-only on {day}s",
+        "just so you know, the {thing} talks to {db} and to nothing else",
+    ),
+    "subject first": (
+        "for logging we go with {lib}, never print",
+        "for dates: ISO 8601, UTC, everywhere",
+        "when it comes to error messages, be specific and name the file",
+    ),
+    "expected": (
+        "new endpoints are expected to come with an entry in {file}",
+        "the build is supposed to pass without warnings, so treat warnings as errors",
+        "nobody is allowed to commit to {branch} without a green run of `{command}`",
+    ),
+    "need": (
+        "I need you to show me the diff before you commit anything",
+        "you need to source {script} before anything in {folder} works",
+        "{folder} needs {db} on port {port}",
+    ),
+    "what changed": (
+        "we moved from {lib} to {lib2} in {month}, new code uses {lib2} only",
+        "we dropped {db} in {month}, everything is on {db2} now",
+        "the {thing} used to be in {folder}, it's in {folder2} now",
+    ),
+    "agreed": (
+        "the team agreed on {style}, please stick to it",
+        "we settled on {lib} for validation",
+        "{person} and I agreed that the {thing} stays behind a feature flag",
+    ),
+    "another language": (
+        "bitte immer erst `{command}` laufen lassen, bevor du committest",
+        "wir nutzen {pm} in diesem Repo, nicht {pm2}",
+        "siempre usa {pm} en este repositorio, nunca {pm2}",
+        "n'utilise jamais {lib} dans {folder}",
+    ),
+    "hasty": (
+        "dont forget to run {tool} evry time u change {folder}",
+        "pls allways use {pm} here",
+        "btw never ever use {lib} k? its banned here",
+    ),
 }
 LONG = (
     "{verb} the {thing} in {file}. {said}. Thanks!",
