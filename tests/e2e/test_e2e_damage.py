@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import damage
-from e2e.drivers.machine import Machine
+from e2e.drivers.machine import Machine, wait_for
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.model.changes import Add
 from tacit.model.ids import new_id
@@ -24,7 +24,8 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.clock import SystemClock
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+long = pytest.mark.long
 SEED = int(os.environ.get("TACIT_DAMAGE_SEED", "20261122"))
 WORDS = "amber birch canyon delta ember fjord glacier harbor island juniper kettle lagoon meadow nectar orchard".split()
 SECRET = "The vault on the hill opens with quokka marmalade"
@@ -36,7 +37,7 @@ def machine() -> Iterator[Machine]:
         yield made
 
 
-def fill(machine: Machine, count: int = 12) -> set[str]:
+def fill(machine: Machine, count: int = 12, *, check: bool = True) -> set[str]:
     """Statements of unlike words, written before the first daemon starts."""
     chance = random.Random(count)
     listed = [f"{' '.join(chance.sample(WORDS, 6))} {n}" for n in range(count)]
@@ -49,7 +50,7 @@ def fill(machine: Machine, count: int = 12) -> set[str]:
             updated_at_ms=now + number,
         ))])  # fmt: skip
     store.close()
-    assert contents(machine) == set(listed)
+    assert not check or contents(machine) == set(listed)
     return set(listed)
 
 
@@ -62,13 +63,68 @@ def holding(folder: Path, needle: str) -> list[str]:
     return [str(p) for p in folder.rglob("*") if p.is_file() and needle.encode() in p.read_bytes()]
 
 
+def first_line(machine: Machine, **fields: object) -> str:
+    """What the host shows the person at the start of a session."""
+    machine.starts = getattr(machine, "starts", 0) + 1
+    given = {"source": "startup", "session_id": f"told-{machine.starts}", **fields}
+    reply = machine.hook(machine.payload("SessionStart", **given))
+    return json.loads(reply or b"{}").get("systemMessage", "")
+
+
+def told(machine: Machine) -> str:
+    """The first line that a session is shown; the daemon that meets the damage says nothing and leaves."""
+    lines: list[str] = []
+    wait_for(lambda: lines.append(first_line(machine)) or lines[-1])
+    assert len(lines) <= 3
+    return lines[-1]
+
+
+def damage_root(machine: Machine) -> None:
+    """Overwrite the page that leads to all memories. No daemon may run."""
+    with closing(sqlite3.connect(machine.home.database)) as database:
+        root = database.execute("select rootpage from sqlite_master where name = 'memories'").fetchone()[0]
+    damage.write(machine.home.database, (root - 1) * damage.PAGE, b"\xee" * damage.PAGE)
+
+
+def test_a_damaged_store_is_repaired_told_once_and_what_was_purged_stays_gone(machine):
+    """The main ways in one story; the tests marked `long` take each of them further."""
+    said = fill(machine, 30, check=False)
+    damage_root(machine)
+    line = told(machine)
+    assert line.startswith(
+        "Tacit's store was damaged and has been repaired: 30 memories recovered, none is known"
+    )
+    assert "\n" not in line
+    assert "damaged" not in first_line(machine)
+    assert set(machine.contents()) == said
+    machine.remember("The backup of the shelf runs at noon")
+    machine.kill()  # what was said last stands in the log alone
+    assert "damaged" not in first_line(machine)
+    assert set(machine.contents()) == {*said, "The backup of the shelf runs at noon"}
+    machine.remember(SECRET)
+    kept = machine.root / "kept.db"
+    machine.tacit("backup", str(kept))
+    moved = machine.root / "moved.db"
+    kept.rename(moved)  # a backup that the home knows nothing of any more
+    machine.request("POST", "/v1/purge", {"text": SECRET, "cwd": str(machine.project)})
+    machine.stop()
+    damage_root(machine)
+    assert "31 memories recovered" in told(machine)
+    assert holding(machine.home.root, "quokka") == []
+    assert b"quokka" in moved.read_bytes()
+    machine.tacit("restore", str(moved), "--yes")
+    assert "damaged" not in first_line(machine)
+    assert len(machine.contents()) == 31
+    machine.stop()
+    assert holding(machine.home.root, "quokka") == []
+
+
+@long
 def test_one_damaged_page_loses_nothing(machine):
     """The audit's case: one page is overwritten, statements go on, and after a restart all of them are there."""
     said = fill(machine, 30)
     assert len(said) == 30
-    with closing(sqlite3.connect(machine.home.database)) as database:
-        root = database.execute("select rootpage from sqlite_master where name = 'memories'").fetchone()[0]
-    damage.write(machine.home.database, (root - 1) * damage.PAGE, b"\xee" * damage.PAGE)
+    damage_root(machine)
     machine.tacit("stop")
     machine.start()
     assert contents(machine) == said
@@ -82,6 +138,7 @@ def test_one_damaged_page_loses_nothing(machine):
     assert "recovered 30 memories" in machine.home.log_file.read_text()
 
 
+@long
 @pytest.mark.parametrize(
     "how", [*damage.IN_FILE, "index", "config", "shm"], ids=lambda how: getattr(how, "__name__", how)
 )
@@ -113,6 +170,7 @@ def test_whatever_is_damaged_hooks_go_on_and_statements_stay(machine, how):
         assert found == said
 
 
+@long
 @pytest.mark.parametrize(
     "statement",
     ["PRAGMA user_version = 1465806037", "DROP TABLE named_values", "DELETE FROM state", "index is a file"],
@@ -131,6 +189,7 @@ def test_a_home_that_does_not_fit_its_schema_keeps_its_statements(machine, state
     assert contents(machine) == said
 
 
+@long
 def test_statements_in_the_log_survive_a_kill_and_damage_of_the_log(machine):
     fill(machine, 4)
     for n in range(6):
@@ -155,6 +214,7 @@ def wait_gone(pid: int) -> None:
         time.sleep(0.05)
 
 
+@long
 def test_purge_damage_restore_and_the_statement_is_nowhere(machine):
     fill(machine, 5)
     machine.tacit("remember", SECRET)
@@ -189,6 +249,7 @@ def test_purge_damage_restore_and_the_statement_is_nowhere(machine):
     assert holding(machine.home.root, "quokka") == []
 
 
+@long
 def test_restore_reads_a_damaged_file(machine):
     said = fill(machine)
     machine.tacit("stop")
@@ -202,6 +263,7 @@ def test_restore_reads_a_damaged_file(machine):
     assert machine.said("restore", str(machine.project / "none.db"), "--yes", code=4)
 
 
+@long
 def test_the_daemon_makes_a_backup_and_status_says_so(machine):
     said = fill(machine)
     assert "none yet" in machine.tacit("status").stdout

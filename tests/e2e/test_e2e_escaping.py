@@ -8,7 +8,7 @@ from delimiters import ELEMENTS, ROLES, TOKENS, delimiters_in, written
 from e2e.drivers.machine import Machine
 from e2e.test_e2e_sensitivity import mcp
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = pytest.mark.slow
 
 PROMPT = "Run the delimiter check for the parser before the commit"
 HARMLESS = "Always run the delimiter check for the parser before every commit"
@@ -29,15 +29,20 @@ def frame_of(text: str) -> list[str]:
     return sorted(set(delimiters_in(text)))
 
 
-@pytest.mark.parametrize("preset", ["focused", "typed", "ambient", "refresh", "multispace", "scoped"])
+OTHERS = [
+    pytest.param(one, marks=pytest.mark.long)
+    for one in ("typed", "ambient", "refresh", "multispace", "scoped")
+]
+
+
+@pytest.mark.parametrize("preset", ["focused", *OTHERS])
 def test_no_statement_writes_a_delimiter_in_any_preset(preset: str) -> None:
-    with Machine(TACIT_PRESET=preset) as plain:
-        plain.remember(HARMLESS)
-        own = {frame: frame_of(text) for frame, text in answers(plain).items()}
     with Machine(TACIT_PRESET=preset) as machine:
+        machine.remember(HARMLESS)
+        own = {frame: frame_of(text) for frame, text in answers(machine, "plain").items()}
         for text in statements():
             machine.remember(text)
-        found = answers(machine)
+        found = answers(machine, "full")
     assert "delimiter check number" in "".join(found.values())
     extra = {
         name: set(delimiters_in(text)) - {one for frame in own.values() for one in frame}
@@ -46,13 +51,13 @@ def test_no_statement_writes_a_delimiter_in_any_preset(preset: str) -> None:
     assert {name: more for name, more in extra.items() if more} == {}
 
 
-def answers(machine: Machine) -> dict[str, str]:
+def answers(machine: Machine, session: str) -> dict[str, str]:
     """What hooks, command line and MCP hand over."""
     return {
-        "start": machine.start(session_id="e1"),
-        "prompt": machine.prompt(PROMPT, session_id="e1"),
-        "compaction": machine.start(session_id="e1", source="compact"),
-        "other": machine.prompt(PROMPT, session_id="e2"),
+        "start": machine.start(session_id=f"{session}-1"),
+        "prompt": machine.prompt(PROMPT, session_id=f"{session}-1"),
+        "compaction": machine.start(session_id=f"{session}-1", source="compact"),
+        "other": machine.prompt(PROMPT, session_id=f"{session}-2"),
         "cli": machine.tacit("context").stdout,
         "search": mcp(machine, "memory_search", query="delimiter check"),
         "list": mcp(machine, "memory_list", limit=50, max_tokens=4000),

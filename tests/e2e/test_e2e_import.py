@@ -19,9 +19,8 @@ from tacit.ports.store import StoreStats
 from tacit.providers.clock import FakeClock, SystemClock
 from user_voice import as_user
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-STATEMENTS = 1500
 NOW = 1_780_000_000_000
 
 
@@ -47,12 +46,19 @@ def stored(machine: Machine) -> int:
     return stats(machine).memories_total
 
 
-@pytest.mark.parametrize("option", ["--mine", "--universal"])
-def test_an_interrupted_import_goes_on_where_it_was(option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "count"),
+    [
+        ("--mine", 400),
+        pytest.param("--mine", 1500, marks=pytest.mark.long),
+        pytest.param("--universal", 1500, marks=pytest.mark.long),
+    ],
+)
+def test_an_interrupted_import_goes_on_where_it_was(option: str, count: int) -> None:
     with Machine() as machine:
         other = Home(machine.root / "other")
         store = open_sqlite_store(other, clock=FakeClock(now_ms=NOW * 2))
-        store.apply([Add(memory=stated(number)) for number in range(STATEMENTS)])
+        store.apply([Add(memory=stated(number)) for number in range(count)])
         store.close()
         source = machine.root / "all.jsonl"
         machine.tacit("export", "--output", str(source), TACIT_HOME=str(other.root))
@@ -71,7 +77,7 @@ def test_an_interrupted_import_goes_on_where_it_was(option: str) -> None:
         kept = stored(machine)
         assert kept > 50
         machine.tacit("import", str(source), option)
-        assert stored(machine) == STATEMENTS
+        assert stored(machine) == count
         machine.tacit("import", str(source), option)
-        assert stored(machine) == STATEMENTS
+        assert stored(machine) == count
         assert stats(machine).vectors_missing == 0

@@ -9,19 +9,24 @@ import pytest
 
 from e2e.drivers.machine import Machine, injected
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 MEMORIES = 130
 KINDS = ("decision", "fact", "file_context", "error_pattern", "research")
-STARTING = ("focused", "typed", "scoped", "ambient", "refresh")
+STARTING = (
+    "focused",
+    *(pytest.param(one, marks=pytest.mark.long) for one in ("typed", "scoped", "ambient", "refresh")),
+)
 """Presets that have a start pack."""
 NEW = "Every amount of money is stored in cents as an integer."
 CHANGED = "Release notes are written in the imperative mood by the author of the change."
 
 
-@pytest.fixture(params=STARTING)
+@pytest.fixture(scope="module", params=STARTING)
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """A store that is full of statements; every test has a session of its own."""
     with Machine(TACIT_PRESET=request.param) as made:
+        fill(made)
         yield made
 
 
@@ -45,7 +50,7 @@ def fill(machine: Machine) -> None:
     assert len(machine.contents()) >= 100
 
 
-def start(machine: Machine, source: str, session: str = "s1") -> str:
+def start(machine: Machine, source: str, session: str) -> str:
     # A host names its prompts, so that two resumes within some seconds are told apart.
     start.count = getattr(start, "count", 0) + 1
     fields = {"source": source, "session_id": session, "prompt_id": f"p{start.count}"}
@@ -58,38 +63,35 @@ def told(text: str) -> set[int]:
 
 
 def test_a_resume_tells_what_changed_and_never_pages_through_the_store(machine: Machine) -> None:
-    fill(machine)
-    first = start(machine, "startup")
+    first = start(machine, "startup", "changes")
     seen = told(first)
     assert 5 <= len(seen) < MEMORIES
-    assert start(machine, "resume") == ""
+    assert start(machine, "resume", "changes") == ""
     machine.remember(NEW)
-    again = start(machine, "resume")
+    again = start(machine, "resume", "changes")
     assert NEW in again
     assert not told(again)
-    assert start(machine, "resume") == ""
+    assert start(machine, "resume", "changes") == ""
     known = machine.request("GET", "/v1/memories?limit=500")["memories"]
     shown = next(one for one in known if told(one["content"]) & seen)
     machine.request("PATCH", f"/v1/memories/{shown['id']}", {"content": CHANGED})
-    again = start(machine, "resume")
+    again = start(machine, "resume", "changes")
     assert CHANGED in again
     assert not told(again)
     assert NEW not in again
-    assert start(machine, "resume") == ""
+    assert start(machine, "resume", "changes") == ""
 
 
 def test_what_a_compaction_dropped_comes_once_more_and_nothing_else(machine: Machine) -> None:
-    fill(machine)
-    before = told(start(machine, "startup"))
-    after = told(start(machine, "compact"))
-    rest = told(start(machine, "resume"))
+    before = told(start(machine, "startup", "compaction"))
+    after = told(start(machine, "compact", "compaction"))
+    rest = told(start(machine, "resume", "compaction"))
     assert rest <= before
     assert not rest & after
-    assert start(machine, "resume") == ""
+    assert start(machine, "resume", "compaction") == ""
 
 
 def test_a_resume_after_the_daemon_was_gone_is_the_delta_too(machine: Machine) -> None:
-    fill(machine)
-    assert told(start(machine, "startup"))
+    assert told(start(machine, "startup", "gone"))
     machine.stop()
-    assert start(machine, "resume") == ""
+    assert start(machine, "resume", "gone") == ""

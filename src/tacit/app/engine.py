@@ -104,6 +104,7 @@ class Engine:
         self._signals = SignalHandler(
             store=parts.store, sessions=self._sessions, projects=self._projects, pipeline=self._pipeline,
             redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
+            salvaged=parts.salvaged,
         )  # fmt: skip
         # Asking a value whether it fits a protocol takes longer than most hooks have to say.
         hosts = parts.hosts.items()

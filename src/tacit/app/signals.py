@@ -27,6 +27,7 @@ from tacit.app.extras import (
 from tacit.app.projects import Projects, announced_name, told_name
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
+from tacit.app.stats import salvage_notice
 from tacit.app.values import Delivery
 from tacit.config.settings import Settings
 from tacit.model.ids import new_id
@@ -51,7 +52,7 @@ from tacit.model.situation import Situation
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
-from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Store
+from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
 from tacit.reading.errors import error_signature
 from tacit.recall.outcome import Outcome, Silence
 from tacit.recall.pipeline import Context, RecallPipeline
@@ -69,6 +70,8 @@ _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
 MAX_VERSIONS = 1000
 LATE_S = 30.0
+TOLD_SALVAGE = "told_salvage"
+"""Name of the value that holds the damaged file that a session was told of."""
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
 
 
@@ -107,6 +110,7 @@ class SignalHandler:
         kinds: KindRegistry,
         clock: Clock,
         after: Callable[[Signal, Handled], None],
+        salvaged: Salvage | None = None,
     ) -> None:
         self._store = store
         self._sessions = sessions
@@ -116,6 +120,7 @@ class SignalHandler:
         self._kinds = kinds
         self._clock = clock
         self._after = after
+        self._salvaged = salvaged
         self._late = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-late")
 
     def handle(
@@ -411,7 +416,7 @@ class SignalHandler:
     def _notice(
         self, signal: Signal, block: Block | None, project: ProjectRecord | None, settings: Settings
     ) -> str:
-        """The one line of a project's first session; of every session with `statusline` on.
+        """The one line of a project's first session, and after a salvage; of every session with `statusline` on.
 
         `block` is None where the settings have no start pack.
         """
@@ -420,11 +425,18 @@ class SignalHandler:
         name = announced_name(project.id if project else "")
         first = self._store.get_value(name) is None
         related = self._projects.untold(signal.cwd)
-        if not (first or related or settings.statusline):
+        repaired = self._untold_salvage()
+        if not (first or related or repaired or settings.statusline):
             return ""
+        told: dict[str, str] = {}
         if not settings.privacy.incognito:
-            told = {name: str(self._clock.now_ms())} if first else {}
+            told |= {name: str(self._clock.now_ms())} if first else {}
             told |= {told_name(project.id): related} if project and related else {}
+        if self._salvaged and repaired:
+            # Written after an incognito session, too: it says nothing of what the user does.
+            told[TOLD_SALVAGE] = self._salvaged.aside
+            self._salvaged = None
+        if told:
             self._sessions.later(signal.session, lambda: self._put_values(told))
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         known = self._store.count_active(scope=scope)
@@ -434,7 +446,15 @@ class SignalHandler:
         else:
             pack = f", {len(block.memory_ids)} in the start pack"
         line = f"Tacit on: {known} {noun}{pack}"
+        if repaired:
+            line = f"{repaired} {line}"
         return f"{line}. {related}" if related else line
+
+    def _untold_salvage(self) -> str:
+        """What no session was told yet of a damaged store; "" = nothing."""
+        if self._salvaged is None or self._store.get_value(TOLD_SALVAGE) == self._salvaged.aside:
+            return ""
+        return salvage_notice(self._salvaged)
 
     def _put_values(self, values: Mapping[str, str]) -> None:
         for name, value in values.items():

@@ -79,6 +79,17 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
     return tuple(found)
 
 
+def salvage_notice(salvage: Salvage) -> str:
+    """The same in one line, for the person at the start of a session."""
+    if not salvage.at_ms:
+        count = "a new one is in use"
+    else:
+        noun = "memory" if salvage.recovered == 1 else "memories"
+        lost = f"{salvage.lost_count} could not be read" if salvage.lost_count else "none is known to be lost"
+        count = f"{salvage.recovered} {noun} recovered, {lost if salvage.recovered else 'nothing else could be read'}"
+    return f"Tacit's store was damaged and has been repaired: {count}; `tacit status` says more."
+
+
 def salvage_words(salvage: Salvage) -> str:
     """What became of a damaged store, for a person."""
     day = datetime.fromtimestamp(salvage.at_ms / 1000, UTC).strftime(" on %Y-%m-%d") if salvage.at_ms else ""

@@ -141,11 +141,11 @@ def _key(row: tuple[object, ...]) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("how", damage.IN_FILE, ids=lambda how: how.__name__)
-def test_no_readable_row_is_lost_whatever_is_damaged(sound, tmp_path, how):
+def test_no_readable_row_is_lost_whatever_is_damaged(sound, tmp_path, how, rounds):
     before = damage.all_rows(sound)
-    for round_number in range(12):
+    for round_number in range(rounds):
         random = Random(f"{SEED} {how.__name__} {round_number}")
         home = Home(tmp_path / f"{round_number}")
         home.ensure()
@@ -155,12 +155,12 @@ def test_no_readable_row_is_lost_whatever_is_damaged(sound, tmp_path, how):
 
 
 @pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.parametrize("rounds", [1, pytest.param(8, marks=pytest.mark.long)])
 @pytest.mark.parametrize("how", damage.IN_LOG, ids=lambda how: how.__name__)
-def test_no_finished_write_behind_damage_in_the_log_is_lost(with_log, tmp_path, how):
+def test_no_finished_write_behind_damage_in_the_log_is_lost(with_log, tmp_path, how, rounds):
     damage.copy_database(with_log, tmp_path / "whole.db")
     before = damage.all_rows(tmp_path / "whole.db")  # reading it puts the log into the file
-    for round_number in range(8):
+    for round_number in range(rounds):
         random = Random(f"{SEED} {how.__name__} {round_number}")
         home = Home(tmp_path / f"{round_number}")
         home.ensure()
@@ -345,13 +345,13 @@ else:
 
 
 @pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.parametrize("rounds", [2, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("what", ["salvage", "restore", "backup"])
-def test_kill_9_at_any_moment_leaves_a_sound_home(sound, tmp_path, what):
+def test_kill_9_at_any_moment_leaves_a_sound_home(sound, tmp_path, what, rounds):
     before = {row[1] for row in damage.all_rows(sound)["memories"]}
     random = Random(f"{SEED} kill {what}")
     longest = 0.3
-    for round_number in range(12):
+    for round_number in range(rounds):
         home = Home(tmp_path / f"{what}{round_number}")
         home.ensure()
         damage.copy_database(sound, home.database)
