@@ -146,7 +146,7 @@ def test_threads_share_one_embedder(embedder: Embedder) -> None:
         assert all(pool.map(ask, range(4)))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(st.characters(exclude_categories=()), max_size=40), max_size=3))
 def test_any_text_has_a_vector(embedder: Embedder, texts: list[str]) -> None:
     vectors = embedder.embed(texts)

@@ -819,7 +819,7 @@ SCOPES = [
 
 
 @pytest.mark.parametrize("name", ["fake", "sqlite"])
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(
     placed=st.lists(st.sampled_from(SCOPES), min_size=1, max_size=8),
     moved=st.lists(st.tuples(st.integers(0, 7), st.sampled_from(SCOPES)), max_size=3),

@@ -35,7 +35,7 @@ VOCABULARY = "use never always tabs spaces port 8080 9090 npm pnpm instead of no
 WORDS = st.sampled_from(VOCABULARY.split())
 SENTENCES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
 TEXTS = st.one_of(st.text(max_size=300), SENTENCES, st.lists(SENTENCES, max_size=6).map("\n- ".join))
-CALM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+CALM = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def pipeline() -> tuple[CapturePipeline, FakeStore]:

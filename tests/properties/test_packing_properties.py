@@ -25,7 +25,7 @@ ITEMS = st.lists(st.tuples(st.sampled_from(KINDS), st.floats(0, 1), st.integers(
 SHARES = st.dictionaries(st.sampled_from(SLOTS), st.floats(0, 1), max_size=5)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     ITEMS,
     SHARES,
@@ -73,7 +73,7 @@ def test_shares_are_kept_for_their_slots_and_handed_on():
 
 
 @pytest.mark.parametrize("render", ["lines", "typed", "ambient"])
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(ITEMS, st.integers(0, 400))
 def test_every_layout_keeps_the_budget_as_counted(render, items, budget):
     store = FakeStore(clock=FakeClock(now_ms=NOW_MS))

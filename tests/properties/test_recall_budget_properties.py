@@ -33,7 +33,7 @@ def executor():
         yield pool
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(CONTENT, max_size=25), st.integers(0, 600), st.booleans())
 def test_a_start_block_never_costs_more_than_its_budget(executor, contents, budget, counted):
     store = FakeStore(clock=FakeClock(now_ms=NOW_MS))

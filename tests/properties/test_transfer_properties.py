@@ -105,7 +105,7 @@ def histories(store: Store) -> list[History]:
     return [History(versions=versions_of(store, one.id), uses=one.use_count) for one in found]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(held=stores(), order=st.sampled_from(list(itertools.permutations(("fake", "sqlite")))))
 def test_what_a_store_holds_comes_back_as_it_was(held, order):
     versions, uses, relations = held
@@ -136,7 +136,7 @@ def test_what_a_store_holds_comes_back_as_it_was(held, order):
         second.close()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(given=st.lists(memories("mem_x"), max_size=4))
 def test_an_unedited_markdown_says_what_was_written(given):
     named = [replace(one, id=f"mem_{number}") for number, one in enumerate(given)]

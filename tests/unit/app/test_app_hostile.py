@@ -50,7 +50,6 @@ FORBIDDEN = (
 )  # fmt: skip
 PROPERTY = settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -180,7 +180,7 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(NAMES, TREES, min_size=1, max_size=4), st.lists(NAMES, min_size=1, max_size=4))
 def test_taking_a_key_out_of_a_text_takes_nothing_else(tree, path):
     def lines(node, depth=0):

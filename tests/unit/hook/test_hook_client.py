@@ -179,7 +179,7 @@ def test_prints_the_reply_byte_for_byte(home, serve):
     assert head.startswith(b"POST /hook/claude-code HTTP/1.1\r\n")
     assert f"x-tacit-version: {version('tacit')}".encode() in head.lower()
     wait = next(int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.startswith(b"X-Tacit-Deadline-Ms"))
-    assert 500 < wait < 800
+    assert 0 < wait < 800
     assert body == PROMPT
     assert counted(home) == ""
 
@@ -352,7 +352,8 @@ def test_a_daemon_that_answers_before_it_has_read_everything_is_understood(home,
 
         thread = threading.Thread(target=refuse)
         thread.start()
-        assert run(home, b"x" * (5 << 20), hook=lonely).stdout == b""
+        slow = {"TACIT_HOOK_DEADLINE_MS": "10000"}  # five megabytes on a busy machine
+        assert run(home, b"x" * (5 << 20), hook=lonely, **slow).stdout == b""
         thread.join(5)
     assert counted(home) in {"r", "g", "n"}
 

@@ -207,7 +207,7 @@ def test_a_purge_signs_again_what_it_cleans_in_an_export(engine, tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(held=stores(), scopes=st.lists(st.sampled_from(SCOPES), min_size=4, max_size=4))
 def test_export_import_export_is_the_same(held, scopes, tmp_path_factory):
     """Round trip through a fresh home; the head's time and the signatures are the home's own."""

@@ -150,7 +150,7 @@ MEMORIES = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(MEMORIES, st.integers(0, 4), st.sampled_from([0.0, 1.0, 6.0]), st.integers(0, 50))
 def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
     clock = FakeClock(now_ms=NOW_MS)
