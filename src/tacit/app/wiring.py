@@ -155,7 +155,7 @@ def _open_store(home: Home, clock: Clock, *, keep: int) -> tuple[Store, Salvage 
     try:
         if needs_migration(home):
             _back_up_before_migration(home, clock, keep=keep)
-        store = open_sqlite_store(home, clock=clock)
+        store, known = _opened(home, clock)
     except StoreCorrupt as error:
         _LOG.error("the store is damaged: %s", type(error).__name__)
         done = salvage(home, clock, inode=inode)
@@ -165,11 +165,22 @@ def _open_store(home: Home, clock: Clock, *, keep: int) -> tuple[Store, Salvage 
                 "recovered %d memories, %d of them from a backup; %d are lost; %d pages were damaged",
                 done.recovered, done.from_backup, done.lost_count, done.damaged_pages,
             )  # fmt: skip
-        store = open_sqlite_store(home, clock=clock)
-    known = read_salvage(
-        store.get_value(DAMAGED_STORE)
-    )  # later processes say so too, until a backup is restored
+        store, known = _opened(home, clock)
     return store, known if known and Path(known.aside).exists() else None
+
+
+def _opened(home: Home, clock: Clock) -> tuple[Store, Salvage | None]:
+    """The store, and what became of a damaged one before it: later processes say so, too, until a backup is restored.
+
+    Raises:
+        StoreError: if it cannot be opened or read.
+    """
+    store = open_sqlite_store(home, clock=clock)
+    try:
+        return store, read_salvage(store.get_value(DAMAGED_STORE))
+    except StoreError:
+        store.close()
+        raise
 
 
 def _back_up_before_migration(home: Home, clock: Clock, *, keep: int) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from dataclasses import replace
 
 import pytest
 
-from tacit_evals.attacks.__main__ import AREAS, CONTROLS, main
+from tacit_evals.attacks.__main__ import AREAS, CASES, CONTROLS, main
 from tacit_evals.attacks.escaping import escapes_in
 from tacit_evals.attacks.outcome import Area, Outcome, spread
 from tacit_evals.attacks.secret_values import FORMS, Secrets
@@ -59,13 +61,51 @@ def test_forms_are_printed_without_running_anything(capsys):
     assert "exits 0 in time" in capsys.readouterr().out.replace("\n", " ")
 
 
+QUICK_CASES = 12
+
+
+@pytest.mark.slow
+def test_a_quick_run_of_all_areas_keeps_every_bound_with_the_controls(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("TACIT_EMBEDDER__PROVIDER", "fake")
+    written = tmp_path / "out.json"
+    # The quick tests of damage, which start several daemons, are test_sqlite_salvage and test_e2e_damage.
+    quick = tuple(area for area in AREAS if area.name != "damage")
+    code = main(["--cases", str(QUICK_CASES), "--seed", "5", "--json", str(written)], areas=quick)
+    said = capsys.readouterr().out
+    assert code == 0, said
+    told = json.loads(written.read_text("utf-8"))
+    for area in quick:
+        for one in (area, *CONTROLS.get(area.name, ())):
+            outcomes = told["areas"][one.name]
+            assert len(outcomes) == max(1, round(one.standard * QUICK_CASES / CASES)), one.name
+            assert sum(outcome["survived"] for outcome in outcomes) >= int(one.least * len(outcomes)), said
+    assert "seed 5" in said
+
+
+def test_a_run_whose_bound_is_broken_ends_with_1_and_a_new_seed_is_made_and_printed(capsys):
+    broken = Area(name="broken", about="a", forms={"f": ""}, run=lambda _: outcomes(9, 1), least=1.0)
+    assert main([], areas=(broken,)) == 1
+    first = re.search(r"seed (\d+), 300 cases an area", capsys.readouterr().out)
+    assert main([], areas=(replace(broken, least=0.9),)) == 0
+    second = re.search(r"seed (\d+), 300 cases an area", capsys.readouterr().out)
+    assert first
+    assert second
+    assert first[1] != second[1]
+
+
+def test_every_area_makes_300_cases_by_default():
+    assert CASES >= 300
+    assert all(area.standard >= 300 for area in AREAS)
+
+
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("area", [area.name for area in AREAS])
-def test_a_small_run_tries_the_area_with_its_controls(area, tmp_path, capsys):
+def test_a_run_of_an_area_keeps_every_bound_with_the_controls(area, tmp_path, capsys):
     written = tmp_path / "out.json"
-    main(["--area", area, "--cases", "30", "--seed", "5", "--json", str(written)])
+    code = main(["--area", area, "--cases", "60", "--seed", "5", "--json", str(written)])
+    said = capsys.readouterr().out
+    assert code == 0, said
     told = json.loads(written.read_text("utf-8"))
-    assert len(told["areas"][area]) == 30
+    assert len(told["areas"][area]) == 60
     assert set(told["areas"]) == {area, *(control.name for control in CONTROLS.get(area, ()))}
-    assert "seed 5" in capsys.readouterr().out

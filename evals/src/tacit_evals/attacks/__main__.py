@@ -22,7 +22,7 @@ from rich.text import Text
 
 from tacit_evals.attacks.damage import DAMAGE
 from tacit_evals.attacks.escaping import ESCAPING, READABLE
-from tacit_evals.attacks.genuine import GENUINE
+from tacit_evals.attacks.genuine import GENUINE, GENUINE_PLAIN
 from tacit_evals.attacks.hook_faults import HOOK_FAULTS
 from tacit_evals.attacks.identity import CLONES, IDENTITY
 from tacit_evals.attacks.outcome import Area, Lab, Outcome
@@ -32,7 +32,7 @@ from tacit_evals.attacks.secrets_gone import INNOCENTS, SECRETS
 
 AREAS: tuple[Area, ...] = (PASTED, TWISTED, IDENTITY, ESCAPING, SECRETS, DAMAGE, HOOK_FAULTS)
 CONTROLS: dict[str, tuple[Area, ...]] = {
-    "pasted": (GENUINE,),
+    "pasted": (GENUINE, GENUINE_PLAIN),
     "reversals": (VOUCHED,),
     "identity": (CLONES,),
     "escaping": (READABLE,),
@@ -44,10 +44,10 @@ SHOWN = 20
 _LONGEST = 400
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREAS) -> int:
     """Run, print, and tell by the exit code whether every bound was kept."""
     parser = argparse.ArgumentParser(prog="tacit_evals.attacks", description=(__doc__ or "").splitlines()[0])
-    names = [area.name for area in AREAS]
+    names = [area.name for area in areas]
     parser.add_argument(
         "--area", action="append", choices=names, help="only this area; may be given several times"
     )
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="also write every outcome to this file")
     given = parser.parse_args(arguments)
     console = Console()
-    chosen = [area for area in AREAS if not given.area or area.name in given.area]
+    chosen = [area for area in areas if not given.area or area.name in given.area]
     areas = list({one.name: one for area in chosen for one in (area, *CONTROLS.get(area.name, ()))}.values())
     if given.forms:
         for area in areas:

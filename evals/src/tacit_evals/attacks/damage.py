@@ -1,7 +1,7 @@
 """Damaged files of a home: no row that can still be read may be lost, and the hook goes on.
 
 In: a lab. Out: an outcome for each damage. What can still be read is told by plain SQL on a copy of the damaged files, row by row,
-before the product sees them. The first case of each form goes through daemon and hook process, the others open the home in here.
+before the product sees them. In a whole run the first case of each form goes through daemon and hook process, the others open the home in here.
 """
 
 from __future__ import annotations
@@ -384,9 +384,11 @@ def attack(lab: Lab) -> list[Outcome]:
     for number, form in enumerate(spread(list(FORMS), lab.cases)):
         seed = lab.chance.randrange(1 << 30)
         plan.append((number, form, seed, templates[1 if form.startswith(("log", "shared")) else seed % 2]))
+    # Each daemon takes seconds: a small run starts a few, a whole one a daemon for every form.
+    processes = min(len(FORMS), max(1, lab.cases // 10))
     with ThreadPoolExecutor(TOGETHER) as pool:
-        found = list(pool.map(lambda one: _tried(lab, *one, by_process=True), plan[: len(FORMS)]))
-    return found + [_tried(lab, *one, by_process=False) for one in plan[len(FORMS) :]]
+        found = list(pool.map(lambda one: _tried(lab, *one, by_process=True), plan[:processes]))
+    return found + [_tried(lab, *one, by_process=False) for one in plan[processes:]]
 
 
 DAMAGE = Area(

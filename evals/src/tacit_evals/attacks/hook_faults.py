@@ -28,6 +28,8 @@ from tacit_evals.attacks.product import HOOK
 from tacit_evals.attacks.words import Words
 
 MARGIN_S = 1.5
+RETRIES = 2
+_TOOK = "took "
 """A quarter of a second is the watchdog's; the rest is starting Python beside others."""
 TOGETHER = 4
 EVENTS: dict[str, tuple[float, Mapping[str, object]]] = {
@@ -435,7 +437,7 @@ def _judged(stage: Stage, form: str, event: str, deadline_s: float, python: Path
     if code != 0:
         wrong.append("did not end" if code is None else f"exit code {code}")
     if took_s > deadline_s + MARGIN_S:
-        wrong.append(f"took {took_s:.2f} s of {deadline_s:.1f} s")
+        wrong.append(f"{_TOOK}{took_s:.2f} s of {deadline_s:.1f} s")
     if err:
         wrong.append(f"standard error: {err[:200]!r}")
     if out and not _is_answer(out):
@@ -477,8 +479,20 @@ def attack(lab: Lab) -> list[Outcome]:
 
     with ThreadPoolExecutor(TOGETHER) as pool:
         found = list(pool.map(one, plan))
+    # A fault that blocks the hook does so each time; what only the machine delayed is in time when it is tried alone.
+    for number in range(len(found)):
+        for _ in range(RETRIES):
+            if not _only_late(found[number]):
+                break
+            _, form, event, words = plan[number]
+            found[number] = one((len(plan), form, event, words))
+            plan.append(plan[number])  # a home of its own for every try
     _end_daemons(lab.root)
     return found
+
+
+def _only_late(outcome: Outcome) -> bool:
+    return outcome.came_out.startswith(_TOOK) and "," not in outcome.came_out
 
 
 _UNKNOWN_EVENT = frozenset({"input without end", "broken input", "huge input", "closed handles"})

@@ -72,5 +72,10 @@ class Area:
 
 
 def spread(forms: Sequence[str], cases: int) -> list[str]:
-    """`cases` names of forms, each about equally often, in the order of the table again and again."""
+    """`cases` names of forms, each about equally often, in the order of the table again and again.
+
+    Fewer cases than forms are taken from the whole table at equal steps.
+    """
+    if cases < len(forms):
+        return [forms[number * len(forms) // cases] for number in range(cases)]
     return [forms[number % len(forms)] for number in range(cases)]

@@ -106,7 +106,7 @@ def _unreadable(connection: sqlite3.Connection) -> list[str]:
         for (body,) in connection.execute(f"SELECT CAST(body AS BLOB) FROM {table}"):
             try:
                 msgspec.json.decode(body, type=kind)
-            except (msgspec.MsgspecError, TacitError, ValueError):
+            except (msgspec.MsgspecError, TacitError, ValueError, TypeError):  # TypeError: NULL
                 count += 1
         if count:
             bad.append(f"{DAMAGED}: {count} rows of {table} cannot be read")
