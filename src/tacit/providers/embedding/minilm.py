@@ -8,16 +8,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.errors import ProviderError
 from tacit.ports.models import EmbedderIdentity, TokenCosines, Vectors
 from tacit.providers.embedding.session import open_session
-from tacit.providers.embedding.static_tokens import StaticTokens
+from tacit.providers.embedding.static_tokens import StaticTokens, map_rows
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
 
 FOLDER = Path(__file__).parent / "minilm"
@@ -25,6 +27,8 @@ IDENTITY = EmbedderIdentity(
     name="all-minilm-l6-v2-int8@1", dimensions=384
 )  # a test compares it with the manifest
 MAX_TOKENS = 256  # what the model was trained with; more of a text is not read
+
+_TOKEN_TABLE = "words_quantized"  # half of the model; `StaticTokens` reads the same mapping
 
 Runtime = Literal["auto", "onnxruntime", "numpy"]
 Forward = Callable[[Sequence[int]], Vectors]
@@ -124,7 +128,7 @@ def _make_forward(folder: Path, runtime: Runtime) -> Forward:
     model = folder / "model.onnx"
     if runtime != "numpy":
         try:
-            return _onnx_forward(model)
+            return _onnx_forward(folder)
         except ImportError as error:
             if runtime == "onnxruntime":
                 raise ProviderError(f"onnxruntime cannot be imported: {error}") from error
@@ -134,8 +138,11 @@ def _make_forward(folder: Path, runtime: Runtime) -> Forward:
     return NumpyForward(model)
 
 
-def _onnx_forward(model: Path) -> Forward:
-    session = open_session(model)
+def _onnx_forward(folder: Path) -> Forward:
+    weights: dict[str, NDArray[np.uint8]] = {}
+    with suppress(ProviderError):  # without the file of axes the session copies the table
+        weights = {_TOKEN_TABLE: map_rows(folder)}
+    session = open_session(folder / "model.onnx", weights)
 
     def forward(ids: Sequence[int]) -> Vectors:
         row = np.array([ids], dtype=np.int64)

@@ -42,7 +42,7 @@ class StaticTokens:
         self._tokenizer = tokenizer
         self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._encode)
         axes = _read_axes(folder / AXES)
-        self._rows = _map_rows(folder / "model.onnx", axes)
+        self._rows = map_rows(folder)
         self._scale = np.float32(axes["scale"])
         self._direction = np.array(axes["direction"], np.float32)
         self._middle: Vectors = np.float32(axes["zero"]) * self._scale + np.array(axes["mean"], np.float32)
@@ -127,10 +127,17 @@ def _read_axes(path: Path) -> dict[str, Any]:
     return axes
 
 
-def _map_rows(model: Path, axes: dict[str, Any]) -> NDArray[np.uint8]:
-    """The rows of the table, shape (tokens, dimensions), read from the file where they are looked at."""
+@lru_cache(maxsize=1)
+def map_rows(folder: Path) -> NDArray[np.uint8]:
+    """The rows of the table, shape (tokens, dimensions), read from the file where they are looked at.
+
+    One mapping for all callers: pages of a second one would count again as memory of this process.
+
+    Raises:
+        ProviderError: if the file of axes or the model cannot be read.
+    """
+    place, model = _read_axes(folder / AXES)["rows"], folder / "model.onnx"
     try:
-        place = axes["rows"]
         mapped = np.memmap(model, np.uint8, "r", offset=place["at"], shape=tuple(place["shape"]))
     except (OSError, ValueError) as error:
         raise ProviderError(f"The model {model} cannot be read: {error}", hint="Reinstall Tacit.") from error
