@@ -46,6 +46,7 @@ UPKEEP_EVERY_S = 86_400.0
 UPKEEP_IDLE_S = 60.0
 PRERENDER_EVERY_S = 20.0
 PRERENDER_QUIET_S = 2.0
+RELEASE_EVERY_S = 10.0
 """What is not urgent waits so long for a moment without requests, and goes ahead without one after ten times its turn."""
 
 _LOG = logging.getLogger(__name__)
@@ -171,7 +172,7 @@ class DaemonProcess:
     def _keep_house(self) -> None:
         """Background work, and the reasons to leave by itself."""
         engine, begun = None, False
-        ready_s = spooled_s = rendered_s = 0.0
+        ready_s = spooled_s = rendered_s = released_s = 0.0
         kept_s = -UPKEEP_EVERY_S
         counters = self._parts.counters
         while not self._over.wait(TICK_S if begun else 0.05):
@@ -211,7 +212,9 @@ class DaemonProcess:
                 if (due or engine.starts_stale) and self._claim.holds():
                     rendered_s = now
                     engine.prerender()
-                    release_free_memory()
+                if now - released_s > RELEASE_EVERY_S and asked_s > released_s:
+                    released_s = now
+                    release_free_memory()  # of a bulk of requests 10 MB and more are left behind
             # The background job's boundary: the daemon answers on, whatever fails here.
             except Exception:  # noqa: BLE001
                 counters.add("errors")

@@ -152,3 +152,38 @@ def test_onnxruntime_reports_nothing_to_its_makers(tmp_path: Path):
     subprocess.run([sys.executable, "-c", program], env=environ | {"HOME": str(tmp_path)}, check=True)
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_the_file_of_axes_gives_the_same_vectors(tmp_path: Path, minilm: MiniLM) -> None:
+    for name in ("model.onnx", "vocab.txt"):
+        shutil.copy(FOLDER / name, tmp_path)
+    texts = [text for pair in RELATED for text in pair]
+    assert np.array_equal(MiniLM(folder=tmp_path, runtime="onnxruntime").embed(texts), minilm.embed(texts))
+
+
+_MEMORY_OF_A_MODEL = """
+import ctypes
+from pathlib import Path
+import numpy as np, onnxruntime
+from tacit.providers.embedding.minilm import MiniLM
+
+def kb():
+    ctypes.CDLL(None).malloc_trim(0)
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
+
+before = kb()
+embedder = MiniLM(runtime="onnxruntime")
+embedder.embed(["Run the linter after every change."])
+embedder.token_matches("linter", ["Run the linter"])
+print(kb() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="the system does not tell")
+def test_the_token_table_is_mapped_and_not_copied() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _MEMORY_OF_A_MODEL], capture_output=True, text=True, check=True
+    )
+    model_kb = (FOLDER / "model.onnx").stat().st_size // 1024
+    assert int(done.stdout) < model_kb  # half of the model is the table; all of it takes more than its size

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import snowballstemmer
 from hypothesis import given
@@ -60,3 +63,20 @@ def test_made_up_words_have_the_librarys_stems(beginning: str, suffix: str):
 @given(st.text(max_size=12).map(str.casefold))
 def test_any_text_has_the_librarys_stem(word: str):
     assert stem(word) == LIBRARY.stemWord(word)
+
+
+_ONE_STEMMER = """
+import sys
+from tacit.reading.words.stems import by_library
+word = by_library("caf\\u00e9s")
+loaded = sorted(name for name in sys.modules if name.startswith("snowballstemmer."))
+import snowballstemmer
+print(word, *loaded, snowballstemmer.stemmer("german").stemWord("laufen"))
+"""
+
+
+def test_no_other_language_is_loaded_and_the_library_still_imports() -> None:
+    done = subprocess.run([sys.executable, "-c", _ONE_STEMMER], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [
+        "café", "snowballstemmer.among", "snowballstemmer.basestemmer", "snowballstemmer.porter_stemmer", "lauf",
+    ]  # fmt: skip

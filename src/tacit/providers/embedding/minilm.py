@@ -28,7 +28,7 @@ IDENTITY = EmbedderIdentity(
 )  # a test compares it with the manifest
 MAX_TOKENS = 256  # what the model was trained with; more of a text is not read
 
-_TOKEN_TABLE = "words_quantized"  # half of the model; `StaticTokens` reads the same mapping
+_EMBEDDING_TABLE = "words_quantized"  # half of the model; `StaticTokens` reads the same mapping
 
 Runtime = Literal["auto", "onnxruntime", "numpy"]
 Forward = Callable[[Sequence[int]], Vectors]
@@ -141,7 +141,7 @@ def _make_forward(folder: Path, runtime: Runtime) -> Forward:
 def _onnx_forward(folder: Path) -> Forward:
     weights: dict[str, NDArray[np.uint8]] = {}
     with suppress(ProviderError):  # without the file of axes the session copies the table
-        weights = {_TOKEN_TABLE: map_rows(folder)}
+        weights = {_EMBEDDING_TABLE: map_rows(folder)}
     session = open_session(folder / "model.onnx", weights)
 
     def forward(ids: Sequence[int]) -> Vectors:

@@ -82,14 +82,16 @@ def open_session(path: Path, weights: Mapping[str, NDArray[Any]] | None = None) 
         )
     open_it = cast("Callable[..., Session]", runtime.InferenceSession)
     try:
-        values = {name: runtime.OrtValue.ortvalue_from_numpy(array) for name, array in (weights or {}).items()}
+        values = {
+            name: runtime.OrtValue.ortvalue_from_numpy(array) for name, array in (weights or {}).items()
+        }
         for name, value in values.items():
             options.add_initializer(name, value)
         session = open_it(str(path), options, providers=["CPUExecutionProvider"])
-        cast(Any, session).kept_weights = values  # onnxruntime keeps a bare pointer to them
-        return session
     except Exception as error:  # onnxruntime's errors share no base class but this
         raise ProviderError(
             f"The embedding model {path} cannot be loaded: {error}",
             hint="Reinstall Tacit or correct `embedder.model`.",
         ) from error
+    cast(Any, session).kept_weights = values  # onnxruntime keeps a bare pointer to them
+    return session
