@@ -33,10 +33,30 @@ def test_a_damaged_page_of_any_table_is_recovered_when_the_engine_opens(home, ta
     with closing(sqlite3.connect(home.database)) as raw:
         (root,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     damage.write(home.database, (root - 1) * damage.PAGE, b"\xee" * damage.PAGE)
-    suspicion(home.database).write_text("") if table != "named_values" else None
+    if table != "named_values":
+        suspicion(home.database).write_text("")
     engine = open_engine(home.root, clock=CLOCK, embedder=FakeEmbedder())
     assert [one.content for one in engine.list_memories(MemoryFilter())] == [SAID]
     engine.close()
+
+
+@pytest.mark.slow
+def test_one_damaged_page_wherever_it_is_never_keeps_the_engine_closed(home, tmp_path):
+    store = open_sqlite_store(home, clock=CLOCK)
+    for number in range(120):
+        store.put_value(f"{'abcdefgh'[number % 8]}-value-{number}", "x" * 400)
+    store.close()
+    whole = home.database.read_bytes()
+    for number in range(1, len(whole) // damage.PAGE):
+        place = Home(tmp_path / f"page{number}")
+        place.ensure()
+        place.database.write_bytes(whole)
+        damage.write(place.database, number * damage.PAGE, b"\xee" * damage.PAGE)
+        try:
+            engine = open_engine(place.root, clock=CLOCK, embedder=FakeEmbedder())
+        except StoreCorrupt as error:
+            raise AssertionError(f"page {number} keeps the engine closed") from error
+        engine.close()
 
 
 def test_a_row_without_a_body_is_damage(home):
