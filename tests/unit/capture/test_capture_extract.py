@@ -100,6 +100,56 @@ def test_explicit_statements_are_found_and_self_contained(text: str, content: st
     assert found.span in text
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Our convention is one class per module", "preference"),
+        ("branch convention: ticket number first, then a short title", "preference"),
+        ("nobody is allowed to merge without a second review", "preference"),
+        ("Experimental flags are not allowed in release builds", "preference"),
+        ("I can't stand nested ternaries", "preference"),
+        ("not a fan of giant fixtures", "preference"),
+        ("prefer plain functions over class hierarchies", "preference"),
+        ("no wildcard imports in new modules", "anti_pattern"),
+        ("no rebases of shared branches, ever", "anti_pattern"),
+        ("because the runner has little memory, never start two builds at once", "anti_pattern"),
+        ("Docker is slow on my laptop, so always run the unit tests first", "preference"),
+        ("we switched from Travis to Buildkite, new pipelines go to Buildkite", "decision"),
+        ("Noor and I agreed that tokens expire after a day", "decision"),
+        ("don't forget to regenerate the client every time the schema changes", "preference"),
+        ("I need you to list the risks before you change any schema", "preference"),
+    ],
+)
+def test_rules_without_the_usual_words_are_found(text: str, kind: str) -> None:
+    (found,) = find_explicit(text)
+    assert word_overlap(text, found.content) >= 0.7
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "our naming rule is broken since yesterday",
+        "the policy is not clear to me",
+        "no errors in the log, please continue",
+        "no idea why, please have a look",
+        "tests are expected to fail right now",
+        "everyone should see the new page by default",
+        "we moved the parser to a module of its own, now fix the imports",
+        "because the test fails, stop working on it",
+        "I hate bugs",
+        "prefer to do it later",
+    ],
+)
+def test_reports_and_tasks_in_like_words_are_no_rules(text: str) -> None:
+    assert find_explicit(text) == ()
+
+
+def word_overlap(text: str, other: str) -> float:
+    words = set(text.lower().split())
+    return len(words & set(other.lower().split())) / len(words)
+
+
 @pytest.mark.parametrize("text", NOT_STATED)
 def test_what_is_not_meant_to_last_is_not_found(text: str) -> None:
     assert find_explicit(text) == ()

@@ -67,7 +67,7 @@ _PAST = late_pattern(
     r"got|had|went|was|were|did|saw|made|ran|kept|lost|found|came|broke|tried|\w+ed|have|need|want|should|can|could|will|would|may|might"
 )
 _LEAD = late_pattern(
-    r"^(?:(?:ok(?:ay)?|so|and|also|but|well|hey|hi|btw|by the way|fyi|please|just|now|then|plus|again|sorry|thanks"
+    r"^(?:(?:ok(?:ay)?|so|and|also|but|well|hey|hi|btw|by the way|fyi|please|pls|plz|just|now|then|plus|again|sorry|thanks"
     r"|great|good|cool|perfect|nice|yes|yeah|yep|yup|sure|right|important|note|one more thing|another thing"
     r"|oh|hmm+|uh+|ah|if so|assuming so|in that case)\b[\s,.:;!\u2013\u2014-]*)+",
     re.IGNORECASE,
@@ -111,7 +111,7 @@ _REPORTED = late_pattern(
 _REMEMBER = late_pattern(
     r"^(?:please\s+|you (?:should|must|need to)\s+|i (?:want|need) you to\s+)*"
     r"(?:remember(?:\s+(?:that|this))?(?P<gap>\s*[:,\u2013\u2014-]\s*|\s+(?=\S))"
-    r"|(?:keep|bear) in mind(?: that)?\s*[:,]?\s+|do(?:n'?t| not) (?:ever )?forget(?: that|\s*:)\s*"
+    r"|(?:keep|bear) in mind(?: that)?\s*[:,]?\s+|do(?:n'?t| not) (?:ever )?forget(?: that|\s*:|(?= to\b))\s*"
     r"|(?:make a )?note (?:to self|for (?:the )?(?:future|next time|later))\s*[:,\u2013\u2014-]\s*"
     r"|for (?:future reference|the record|next time|(?:the )?future)(?=\W)\s*[:,\u2013\u2014-]?\s+"
     r"|(?:memori[sz]e|learn)(?:\s+(?:that|this))?\s*[:,]?\s+"
@@ -141,7 +141,7 @@ _SUBJECT_ALWAYS = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _OURS = late_pattern(
-    r"^(?:(?:in|for|on) (?:[^,]{2,60},|(?:this|our|the) [\w-]+)\s*)?(?:here\s+)?(?:we|our \w+) (?:always |only |now )?(?:uses?|run|deploy|write|target|ship|build"
+    r"^(?:(?:in|for|on) (?:[^,]{2,60},|(?:this|our|the) [\w-]+|[\w-]+(?: [\w-]+)?(?= we\b))\s*)?(?:here\s+)?(?:we|our \w+) (?:always |only |now )?(?:uses?|go with|stick (?:to|with)|run|deploy|write|target|ship|build"
     r"|test|log|name|prefer)\b.+?(?:,\s*(?:and )?(?:not|never)\b|\binstead of\b|\brather than\b|\bnot with\b).+$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -149,9 +149,13 @@ _USE_INSTEAD = late_pattern(
     r"^(?:please\s+)?(?:only )?use\s+(?P<new>.+?)(?:,?\s+(?:instead of|rather than|in place of|over)\s+|,\s*(?:and )?(?:not|never)\s+)(?P<old>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
+_PLURAL = r"(?!(?:the|this|that|these|those|it|its|them|my|your|his|her|their|our|a|an|all|me|us|him|any|more|too|so|such|one|two|three|four|five|\d+)\b)(?:[\w-]+ ){0,2}[\w-]{2,}(?<![su])s\b"
+"""Things of a kind, not certain ones: "wildcard imports"."""
 _PREFER = late_pattern(
     r"^(?:(?:in|for|on|when) [^,]{2,60},\s*)?(?:i|we)(?:'d| would)?(?: strongly| really| generally| usually| always| much)* prefer\b.+$"
-    r"|^my preference is\b.+$|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$",
+    r"|^my preference is\b.+$|^prefer\b[^.?!]{2,80}? (?:to|over|instead of|rather than) .+$"
+    r"|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$"
+    rf"|^(?:i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like)|(?:i'?m |i am )?not a (?:big )?fan of) (?=[\w-]+ [\w-]){_PLURAL}.*$",
     re.IGNORECASE | re.DOTALL,
 )
 _OWN_PLACE = (
@@ -165,7 +169,38 @@ _WANT = late_pattern(
 _MUST = late_pattern(
     r"^(?:(?:every|all|each|any|no)\b [^.?!,;]{2,70}? (?:must|may not|has to|have to|needs? to|should|shall|can only|ought to)\b"
     r"|(?!(?:the|this|that|these|those|it|its|they|we|you|i|he|she|there|some|most|your|my|his|her|as|is|does|was)\b)(?:[\w-]+ ){0,3}[\w-]+s"
-    r" (?:must|have to|may never|should always|should never|must only)\b) .+$",
+    r" (?:must|have to|may never|may only|should always|should never|must only)\b"
+    r"|(?:nobody|no[- ]one|everyone|everybody|anyone)\b [^.?!,;]{0,60}?\b(?:may|must|has to|is (?:not )?(?:allowed|permitted|required|expected) to)\b"
+    r"|(?!(?:the|this|that|these|those|it|they|we|you|i|some|most|your|my|his|her|tests)\b)(?:[\w-]+ ){0,3}[\w-]+s"
+    r" are (?:not )?(?:allowed|permitted|required|expected|forbidden) (?:to|in|on|outside)\b) .+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_RULE_IS = late_pattern(
+    rf"^(?:(?:our|the|my|one|another)\s+)?(?:(?:team|house|project|code|coding|naming|commit|branch|review|style|import|test|testing|logging|error)\s+)?(?:convention|rule|policy|guideline)s?"
+    rf"(?:\s+(?:here|in {_OWN_PLACE}|for [^:,.]{{2,40}}))?(?:\s*:|\s+(?:is|are)(?:\s+(?:that|to))?(?!\s+(?:not|too|very|so|wrong|broken|missing|old|failing|unclear|set|on|off|in|being|\w+ed)\b))\s+\S.+$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What the speaker calls a convention: "our convention is one component per file"."""
+_NO_SUCH = late_pattern(
+    r"^no (?!more\b|need|problem|idea|worr|one\b|way\b|thanks?|longer|changes?\b|errors?\b|warnings?\b|luck|rush|hurry|such\b|results?\b|matter|doubt|reason|clue)"
+    r"(?P<rest>\S.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_FOR_GOOD = late_pattern(
+    r"\bever\b|\bplease\W*$|\bin (?:new|generated|public) \w+|\banywhere\b", re.IGNORECASE
+)
+_NEED_YOU = late_pattern(
+    r"^i need you to\b.+\b(?:before|after|when(?:ever)?|each time|every time)\b.+\b(?:any\w*|every\w*|each|all)\b.*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_MOVED = late_pattern(
+    r"^we(?:'ve| have)? (?:just |recently |now )?(?:moved|switched|migrated|dropped|replaced|retired) [^,]{3,80},\s*(?:so |and )?"
+    r"(?:all|new|every\w*|nothing|only|please|use)\b.+$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A change with what follows of it: "we moved from A to B, new code uses B only"."""
+_REASON = late_pattern(
+    r"^(?:(?:since|because|as) [^,.?!]{4,90},\s+(?:so\s+)?|[^,.?!]{8,90},\s+so\s+(?:please\s+)?)(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _EACH_TIME = late_pattern(
@@ -182,17 +217,14 @@ _WITHOUT_END = late_pattern(
     r"|production|prod|public|library|new|generated) ?\w*|\bever\b",
     re.IGNORECASE,
 )
-_BARE_PLURAL = late_pattern(
-    r"(?!(?:the|this|that|these|those|it|its|them|my|your|his|her|their|our|a|an|all|me|us|him|any|more|too|so|such|one|two|three|four|five|\d+)\b)(?:[\w-]+ ){0,2}[\w-]{2,}(?<![su])s\b",
-    re.IGNORECASE,
-)
+_BARE_PLURAL = late_pattern(_PLURAL, re.IGNORECASE)
 _HERE = late_pattern(
     rf"^(?:in|for) {_OWN_PLACE},? (?:we|always|never|use|only)\b.+$"
     rf"|^(?:we|our \w+) (?:always |only |all |now |never )*(?P<verb>[a-z]+)\b.+ in {_OWN_PLACE}\b.*$|^we (?:always|never) (?P<habit>[a-z]+)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
 _DECIDED = late_pattern(
-    r"^(?:(?:in|for|on) [^,]{2,60},\s*)?(?:(?:as|like) (?:i said|mentioned),?\s+)?(?:(?:the )?team(?: has)?|we(?:'ve| have)?)(?: just| now| all| also| finally)?\s+"
+    r"^(?:(?:in|for|on) [^,]{2,60},\s*)?(?:(?:as|like) (?:i said|mentioned),?\s+)?(?:(?:the )?team(?: has)?|we(?:'ve| have)?|[\w-]+ and i(?: have)?)(?: just| now| all| also| finally)?\s+"
     r"(?:decided|agreed|settled|chosen|chose|voted|standardi[sz]ed|committed)\s+(?:that|to|on|upon|against|not to)\s+.+$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -421,8 +453,15 @@ def _standing(body: str) -> _Found | None:
         or word_count(body) < _LEAST_WORDS
     ):
         return None
-    if _WANT.match(body):
+    if _WANT.match(body) or _NEED_YOU.match(body):
         return body, "preference", 0.85, "I want"
+    if _RULE_IS.match(body):
+        return body, "preference", 0.85, "our rule"
+    if _MOVED.match(body):
+        return body, "decision", 0.8, "we moved"
+    none = _NO_SUCH.match(body)
+    if none is not None and _FOR_GOOD.search(none["rest"]):
+        return body, "anti_pattern", 0.8, "no such thing"
     if _MUST.match(body):
         return body, "preference", 0.8, "must"
     each = _EACH_TIME.match(body)
@@ -435,6 +474,18 @@ def _standing(body: str) -> _Found | None:
     here = _HERE.match(body)
     if here is not None and not _PAST.fullmatch((here["verb"] or here["habit"] or "").lower()):
         return body, "decision", 0.8, "our way here"
+    return None
+
+
+def _with_reason(body: str) -> _Found | None:
+    """A standing statement behind its reason, which stays with it: "X has one worker, so jobs must be queued"."""
+    match = _REASON.match(body)
+    if match is None or _question(body) or loose_reference(body) or _SUPPOSED.search(body) or _for_once(body):
+        return None
+    for cue in (_from_now_on, _always, _ours, _instead, _prefer, _stop_doing, _standing):
+        found = cue(match["rest"])
+        if found:
+            return body, found[1], found[2], found[3]
     return None
 
 
@@ -506,4 +557,5 @@ _CUES: tuple[_Cue, ...] = (
     _decided,
     _stop_doing,
     _standing,
+    _with_reason,
 )
