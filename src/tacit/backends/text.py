@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 from tacit.model.memory import Memory
 
@@ -37,6 +40,7 @@ QUERY_CHARS = 10_000
 """Only so many characters at the beginning of a query are read; a pasted log must not make a search slow."""
 
 _T = TypeVar("_T")
+_encode = msgspec.json.Encoder().encode
 
 
 def clean_text(text: str) -> str:
@@ -48,6 +52,10 @@ def clean_text(text: str) -> str:
 
 def clean_value(value: _T) -> _T:
     """Clean every string inside a value made of dataclasses and tuples; the same object when all are clean."""
+    # Nearly all are, which their JSON tells much sooner than a look at every field.
+    with suppress(UnicodeEncodeError, TypeError):
+        if b"\\u0000" not in _encode(value):
+            return value
     return cast(_T, _clean(value))
 
 

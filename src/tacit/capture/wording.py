@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern, worded_pattern
 
 _IMPERATIVES = (
     "add adhere align allow always annotate append apply ask assert avoid bump build bundle call catch check choose"
@@ -29,11 +29,13 @@ IMPERATIVES = frozenset(_IMPERATIVES.split())
 """Base forms that open an instruction."""
 _FIRST_WORD = late_pattern(r"[a-z]+")
 
-_NEGATED = late_pattern(
+_NEGATED = worded_pattern(
     r"\b(?:never|don'?t|do not|does not|doesn'?t|must ?n[o']t|should ?n[o']t|shouldn'?t|mustn'?t|can ?not|can'?t"
     r"|won'?t|will not|isn'?t|is not|aren'?t|are not|wasn'?t|avoid|without|no longer|not|no|nor|neither|forbid"
     r"|forbidden|prohibited|stop|refrain|disallow(?:ed)?|disable[ds]?|ban(?:ned)?)\b",
-    re.IGNORECASE,
+    "never don dont not doesn doesnt must mustn mustnt mustnot should shouldn shouldnt shouldnot cannot can cant won wont isn isnt"
+    " aren arent wasn wasnt avoid without no nor neither forbid forbidden prohibited stop refrain disallow disallowed disable"
+    " disabled disables ban banned",
 )
 _ANTI = late_pattern(
     r"^(?:\W*)(?:please\s+|you\s+(?:should\s+|must\s+)?|we\s+(?:should\s+|must\s+)?|i\s+)?"
@@ -102,7 +104,7 @@ def negated(text: str) -> bool:
 
 def denials(text: str) -> int:
     """How many negations there are."""
-    return len(_NEGATED.findall(text))
+    return sum(1 for _ in _NEGATED.finditer(text))
 
 
 def strip_negation(text: str) -> str:

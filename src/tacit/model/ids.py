@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: no i, l, o, u
-_SPACE = re.compile(r"\s+")
 
 
 def encode_base32(value: int, length: int) -> str:
@@ -37,7 +35,7 @@ def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
 
 def normalise_text(text: str) -> str:
     """Fold Unicode form (NFC), case and white space, for comparison only."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", text)).strip().casefold()
+    return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
 def content_hash(text: str) -> str:

@@ -281,7 +281,9 @@ class SqliteSearch:
     ) -> Generator[tuple[sqlite3.Connection, tuple[StoredScope, ...], _Timed], None, None]:
         timed = _Timed(space, self._clock)
         with self._database.read() as connection:
-            yield connection, self._database.scopes(connection, scope) if limit > 0 else (), timed
+            found = self._database.scopes(connection, scope) if limit > 0 else ()
+            # What is found is active: a scope without such memories costs nothing.
+            yield connection, tuple(one for one in found if one.active), timed
 
     def settle(self) -> None:
         """Wait for what is written in the background."""

@@ -6,13 +6,15 @@ Pure and symmetric where it can be; English only. Never decides what is stored: 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tacit.capture.reconcile.reversals import ends_order
-from tacit.capture.wording import negated, strip_negation
-from tacit.late_pattern import late_pattern
+from tacit.capture.reconcile.reversals import ends_order, ends_something
+from tacit.capture.reconcile.words import is_identifier
+from tacit.capture.wording import denials, strip_negation
+from tacit.late_pattern import late_pattern, worded_pattern
 from tacit.model.ids import normalise_text
 
 Verdict = Literal["same", "value_changed", "reversed", "replaced", "slot_changed", "different"]
@@ -26,7 +28,6 @@ _WORD = late_pattern(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNO
 _NUMBER = late_pattern(
     r"^[v~<>=]*\d[\d.,:xX%_-]*(?:ms|s|m|h|d|px|kb|mb|gb|k|am|pm|st|nd|rd|th)?$", re.IGNORECASE
 )
-_IDENTIFIER = late_pattern(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
 _STOP_WORDS = (
     "a an the and or but of to in on at for with by from as is are was were be been being it its this that these"
     " those we i you our your my they them their he she his her us me do does did so if then than when while also"
@@ -34,23 +35,29 @@ _STOP_WORDS = (
     " now ever any all each every into about"
 )
 _STOP = frozenset(_STOP_WORDS.split())
-_CHANGE = late_pattern(
+_CHANGE = worded_pattern(
     r"\b(?:no longer|instead|rather than|from now on|anymore|switch(?:ed|ing)? to|moved? to|migrated? to|replaced?"
     r"|changed? to|now|not|dropped|deprecated)\b",
-    re.IGNORECASE,
+    "longer instead rather now anymore switch switched switching move moved migrate migrated replace replaced change changed not"
+    " dropped deprecated",
 )
-_REJECTED = late_pattern(
+_REJECTED = worded_pattern(
     r"(?:\binstead of|\brather than|\bin place of|\bno longer (?:use[ds]?|using|support(?:s|ed)?|need(?:s|ed)?|run|on|in)?"
     r"|\b(?:switch|mov|migrat|chang)\w* (?:away )?from|\breplac\w+|\bdrop(?:ped)?|,\s*(?:and )?not|,\s*never)\s+"
     r"(?P<old>(?:[^,.;()]|\.(?=\w)){2,60}?)(?=\s+(?:to|with|by|for|in|on|as|because|anymore|any more|when|since)\b|[,;()]|\.(?!\w)|$)",
-    re.IGNORECASE,
+    "instead rather longer from drop dropped not never",
+    parts=("in place of", "replac"),
 )
 
 
-_ORDINAL = late_pattern(
+_ORDINAL = worded_pattern(
     r"(?:\b(?:issue|adr|rfc|pr|mr|ticket|task|sprint|milestone|step|phase|stage|section|chapter|page|line|number|no|nr|case"
     r"|rule|item|row|test|example|figure|table|team|group|shard|node|replica|worker)s?[ .#:-]*|#)(?P<number>\d[\w.]*)",
-    re.IGNORECASE,
+    "issue issues adr adrs rfc rfcs pr prs mr mrs ticket tickets task tasks sprint sprints milestone milestones step steps phase"
+    " phases stage stages section sections chapter chapters page pages line lines number numbers no nos nr nrs case cases rule"
+    " rules item items row rows test tests example examples figure figures table tables team teams group groups shard shards"
+    " node nodes replica replicas worker workers",
+    parts=("#",),
 )
 _ADDITIVE = frozenset(
     {"support", "allow", "availabl", "test", "work", "compatibl", "run", "include", "includ"}
@@ -68,22 +75,18 @@ class Statement:
         order: all content words in order, values included.
         numbers, names: values: numbers with units, identifiers and paths.
         content: all of these, for telling quickly that two statements have nothing in common.
-        ordinals: numbers that say which one is meant ("issue 12", "step 3"), not how much.
         negative: whether it forbids or denies.
         rejected: content words of what it says is no longer used.
-        marks_change: whether it says itself that something changed.
     """
 
     text: str
     words: frozenset[str]
     order: tuple[str, ...]
     numbers: frozenset[str]
-    ordinals: frozenset[str]
     names: frozenset[str]
     content: frozenset[str]
     negative: bool
     rejected: frozenset[str]
-    marks_change: bool
 
 
 @lru_cache(maxsize=256)
@@ -91,29 +94,44 @@ def take_apart(text: str) -> Statement:
     """Read a statement."""
     rejected: set[str] = set()
     for match in _REJECTED.finditer(text):
-        rejected.update(_content(match["old"]))
+        rejected.update(_stems(_WORD.findall(match["old"])))
     kept = _REJECTED.sub(" ", text)
-    order = tuple(_content(strip_negation(kept)))
-    raw = [match[0] for match in _WORD.finditer(kept)]
-    numbers = frozenset(word.lower().rstrip(".,:") for word in raw if _NUMBER.match(word))
-    names = frozenset(word.lower() for word in raw if _IDENTIFIER.search(word))
+    raw = _WORD.findall(kept)
+    negations = denials(kept)
+    order = tuple(_stems(_WORD.findall(strip_negation(kept)) if negations else raw))
+    numbers = frozenset(word.lower().rstrip(".,:") for word in raw if _is_number(word))
+    names = frozenset(word.lower() for word in raw if is_identifier(word))
     return Statement(
         text=normalise_text(text).rstrip(".!"),
-        words=frozenset(word for word in order if not _NUMBER.match(word)),
+        words=frozenset(word for word in order if not _is_number(word)),
         order=order,
         numbers=numbers,
-        ordinals=frozenset(match["number"].lower().rstrip(".,:") for match in _ORDINAL.finditer(kept)),
         names=names,
         content=numbers.union(order, names, rejected),
-        negative=negated(kept),
+        negative=negations % 2 == 1,
         rejected=frozenset(rejected),
-        marks_change=bool(_CHANGE.search(text)),
     )
 
 
-def _content(text: str) -> list[str]:
-    words = (match[0].lower().rstrip(".:") for match in _WORD.finditer(text))
+def marks_change(text: str) -> bool:
+    """Whether a statement says itself that something changed."""
+    return _CHANGE.search(text) is not None
+
+
+def _ordinals(text: str) -> frozenset[str]:
+    """Numbers that say which one is meant ("issue 12", "step 3"), not how much."""
+    kept = _REJECTED.sub(" ", text)
+    return frozenset(match["number"].lower().rstrip(".,:") for match in _ORDINAL.finditer(kept))
+
+
+def _stems(raw: Sequence[str]) -> list[str]:
+    words = [word.lower().rstrip(".:") for word in raw]
     return [_stem(word) for word in words if word not in _STOP]
+
+
+def _is_number(word: str) -> bool:
+    # Nearly every word is one of letters, which is known without the pattern.
+    return not word.isalpha() and _NUMBER.match(word) is not None
 
 
 def _stem(word: str) -> str:
@@ -144,7 +162,10 @@ def compare(new: str, old: str, *, cosine: float, near: float) -> Verdict:
         one denies what the other says. `replaced`: `new` says that what `old` asks for is no longer used.
         `slot_changed`: one word differs, and nothing says which way it is meant. Else `different`.
     """
-    a, b = take_apart(new), take_apart(old)
+    a = take_apart(new)
+    if not _may_relate(a, new, old):
+        return "different"
+    b = take_apart(old)
     if a.text == b.text:
         return "same"
     if a.content.isdisjoint(b.content) and not ends_order(new, old):
@@ -160,7 +181,30 @@ def compare(new: str, old: str, *, cosine: float, near: float) -> Verdict:
         return "replaced"
     if common >= SUBJECT_OVERLAP and a.negative != b.negative and a.numbers == b.numbers:
         return "reversed"
-    return _changed(a, b) if a.negative == b.negative else "different"
+    return _changed(new, old) if a.negative == b.negative else "different"
+
+
+def _may_relate(a: Statement, new: str, old: str) -> bool:
+    """Whether any verdict but `different` is possible: most stored statements share too few words for one, which is told unread.
+
+    A stem is the beginning of its word, so that a stem which does not stand in `old` is none of its words. Without enough common words
+    only what `new` rejects or ends, or texts that differ in their Unicode form, are more than different.
+    """
+    if a.rejected or not (new.isascii() and old.isascii()) or ends_something(new):
+        return True
+    lower = old.lower()
+    missing = {word for word in a.order if word not in lower}
+    frame = a.words - a.names
+    return (
+        len(missing) < 2
+        or _share_left(a.words, missing) >= SUBJECT_OVERLAP
+        or _share_left(frame, missing) >= SUBJECT_OVERLAP
+    )
+
+
+def _share_left(words: frozenset[str], missing: set[str]) -> float:
+    """The greatest overlap that is possible without `missing`."""
+    return len(words - missing) / len(words) if words else 0.0
 
 
 def _replaces(new: Statement, old: Statement, cosine: float) -> bool:
@@ -172,14 +216,16 @@ def _replaces(new: Statement, old: Statement, cosine: float) -> bool:
     return not rest or bool(rest & mine) or cosine >= 0.5
 
 
-def _changed(new: Statement, old: Statement) -> Verdict:
+def _changed(new_text: str, old_text: str) -> Verdict:
+    new, old = take_apart(new_text), take_apart(old_text)
     values_new, values_old = new.numbers | new.names, old.numbers | old.names
     if len(values_new - values_old) == 1 == len(values_old - values_new):
         frame_new, frame_old = new.words - new.names, old.words - old.names
         # A word of its own on both sides ("billing", "search") makes two subjects, and two values may both hold.
         one_subject = frame_new <= frame_old or frame_old <= frame_new
         many_values = bool((frame_new | frame_old) & _ADDITIVE)
-        numbered = bool((new.ordinals | old.ordinals) & (values_new ^ values_old))
+        ordinals = _ordinals(new_text) | _ordinals(old_text)
+        numbered = bool(ordinals & (values_new ^ values_old))
         if (
             one_subject
             and not many_values

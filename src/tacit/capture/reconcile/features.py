@@ -255,9 +255,13 @@ def _values(both: _Both) -> Numbers:
 
 def _stances(both: _Both) -> Numbers:
     """What is asked for, permitted, forbidden; whether the new statement ends, rejects or changes what the old one says."""
-    x, y = take_apart(both.new), take_apart(both.old)
+    rejected = take_apart(both.new).rejected
     new, old = _patterns_in(both.new), _patterns_in(both.old)
-    rejects = bool(x.rejected & set(y.order)) and not y.rejected & x.rejected
+    rejects = rejects_all = False
+    if rejected:
+        theirs = take_apart(both.old)
+        rejects = not rejected.isdisjoint(theirs.order) and rejected.isdisjoint(theirs.rejected)
+        rejects_all = rejects and rejected.issubset(theirs.order)
     forbids = new.forbids != old.forbids
     permits = new.permits != old.permits
     told = new.gone - VAGUE
@@ -272,7 +276,7 @@ def _stances(both: _Both) -> Numbers:
         "permits_demands": float(permits and new.demands != old.demands),
         "changes": float(new.changes and not old.changes),
         "rejects": float(rejects),
-        "rejects_all": float(rejects and x.rejected <= set(y.order)),
+        "rejects_all": float(rejects_all),
         "ends": ended,
         "ends_new": float(bool(told)),
         "never_more": float(new.never_more and not old.never_more),

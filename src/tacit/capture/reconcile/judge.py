@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, Protocol
 
-from tacit.capture.reconcile.compare import Verdict, compare, take_apart
+from tacit.capture.reconcile.compare import Verdict, compare, marks_change
 from tacit.capture.reconcile.features import WordMatches, pair_rows
 from tacit.capture.reconcile.model import OUTCOMES, PairModel, shipped_model
 from tacit.capture.reconcile.words import Parts, other_subject, parts_of, shared_matter
@@ -96,14 +97,15 @@ class PairJudge:
     ) -> tuple[Judgment, ...]:
         """See `Judge`."""
         judged = list(judge_by_rules(new, others, near=near, correction=correction))
-        open_ = [
+        unclear = (
             place
             for place, one in enumerate(judged)
             if one.relation == "apart"
             and not 0.0 < others[place][1] < FAR
             and shared_matter(new, others[place][0]) >= SHARED
             and not other_subject(new, others[place][0])
-        ][:MOST_READ]
+        )
+        open_ = list(islice(unclear, MOST_READ))
         if open_:
             model = self._model or shipped_model()
             rows = pair_rows(new, [others[at] for at in open_], matches=self._matches)
@@ -120,7 +122,7 @@ def _by_rule(new: str, old: str, cosine: float, *, near: float, correction: bool
         return Judgment(relation="same", verdict=verdict, why=_WHY[verdict])
     # One word differs: "run tests before pushing" beside "run lint before pushing" is no change of mind, unless the
     # statement itself says that it changes something.
-    slot = verdict == "slot_changed" and (correction or take_apart(new).marks_change)
+    slot = verdict == "slot_changed" and (correction or marks_change(new))
     if slot or verdict in ("reversed", "replaced", "value_changed"):
         return Judgment(relation="conflict", verdict=verdict, why=_WHY[verdict], detail=_difference(new, old))
     return Judgment(relation="apart", verdict=verdict)

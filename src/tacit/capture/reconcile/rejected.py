@@ -59,9 +59,9 @@ class Rejected:
     def match(self, memory: Memory) -> str:
         """The rejected statement that `memory` repeats; "" = none."""
         known = self.texts(memory.scope)
-        mine = take_apart(memory.content)
         if not known:
             return ""
+        mine = take_apart(memory.content)
         for text in known:
             if take_apart(text).text == mine.text:
                 return text

@@ -103,6 +103,11 @@ def ends_order(new: str, old: str) -> bool:
     return ended.where == order.where or (_base(found["verb"]) in _WHOLE and not order.bounded)
 
 
+def ends_something(text: str) -> bool:
+    """Whether `text` says that something is done no more: only then `ends_order` can be."""
+    return _ended(text) is not None
+
+
 @lru_cache(maxsize=256)
 def _ended(text: str) -> _Use | None:
     """What `text` ends; None = it ends nothing in so many words."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tacit.late_pattern import late_pattern
+from tacit.late_pattern import late_pattern, worded_pattern
 
 _CODE = late_pattern(r"`([^`\n]+)`")
 _TOKEN = late_pattern(r"[A-Za-z0-9][\w'+#./:@*~$%<>=-]*[\w+#*%/]|[A-Za-z0-9]|--?[a-z][\w-]*")
@@ -32,44 +32,57 @@ _STOP_WORDS = (
     " would you your"
 )
 _STOP = frozenset(_STOP_WORDS.split())
-STRONG_CHANGE = late_pattern(
+STRONG_CHANGE = worded_pattern(
     r"\b(?:no longer|any ?more|any longer|instead|from now on|switch(?:ed|ing)? (?:to|from|back)|moved?|migrat\w+|replac\w+"
     r"|changed? (?:to|from)|renamed?|dropped|deprecated|removed|deleted|retired|is gone|are gone|was gone|went back|go back"
     r"|cancelled|handed over|rewritten|rewrote|raised|lowered|reverted?|abandoned|superseded?|obsolete|outdated"
     r"|as of|since (?:the|v?\d)|up from|down from|used to|formerly|previously|no more|now)\b",
-    re.IGNORECASE,
+    "longer more anymore instead now switch switched switching move moved change changed rename renamed dropped deprecated removed"
+    " deleted retired gone back cancelled handed rewritten rewrote raised lowered reverte reverted abandoned supersede superseded"
+    " obsolete outdated as since from used formerly previously",
+    parts=("migrat", "replac"),
 )
-PERMITS = late_pattern(
+PERMITS = worded_pattern(
     r"\b(?:may|fine|okay|ok|optional|optionally|allowed|freely|acceptable|welcome|enough|without asking|no need|need not"
     r"|needn't|not (?:needed|required|necessary)|unnecessary)\b",
-    re.IGNORECASE,
+    "may fine okay ok optional optionally allowed freely acceptable welcome enough asking need needn needed required necessary"
+    " unnecessary",
 )
-DEMANDS = late_pattern(
+DEMANDS = worded_pattern(
     r"\b(?:must|always|never|required?|requires|mandatory|have to|has to|need to|needs to|ensure|make sure|forbidden)\b",
-    re.IGNORECASE,
+    "must always never require required requires mandatory have has need needs ensure sure forbidden",
 )
-FORBIDS = late_pattern(
+FORBIDS = worded_pattern(
     r"\b(?:never|don'?t|do not|must not|may not|mustn't|cannot|can't|should not|shouldn't|forbidden|prohibited|banned|not allowed"
     r"|disallowed|avoid|no longer|stop|refrain|free of|nobody|no one)\b|^(?:no|not)\b",
-    re.IGNORECASE,
+    "never don dont not mustn cannot can shouldn forbidden prohibited banned disallowed avoid longer stop refrain free nobody no",
 )
-ENDS = late_pattern(
+ENDS = worded_pattern(
     r"(?P<gone>(?:[^\s,;:.]|\.(?=\w)){2,}(?:\s+(?:[^\s,;:.]|\.(?=\w)){2,}){0,2}?)\s+(?:is|are|was|were|has been|have been|got)\s+(?:now |being )?"
     r"(?:gone|removed|deleted|dropped|replaced|deprecated|retired|cancelled|renamed|closed|moved|migrated|abandoned|obsolete|outdated|fixed"
     r"|handed over|switched off|disabled|merged)\b"
     r"|\b(?:no longer|not any more|dropped|removed|left|leave|moved off|moved out of|instead of|rather than|replaces|replacing|drop|remove|not|without"
     r"|moved|abandoned|never|no|away from|out of|switched from|migrated from|moved from)\s+(?P<old>(?:[\w`./@*-]+\s*){1,4})",
-    re.IGNORECASE,
+    "gone removed deleted dropped replaced deprecated retired cancelled renamed closed moved migrated abandoned obsolete outdated"
+    " fixed handed switched disabled merged longer not left leave instead rather replaces replacing drop remove without never no"
+    " away out",
 )
-NEVER_MORE = late_pattern(
-    r"\b(?:no|not|never|\w+n't)\b.{0,60}\b(?:any ?more|any longer|more than)\b|\bno longer\b", re.IGNORECASE
+NEVER_MORE = worded_pattern(
+    r"\b(?:no|not|never|\w+n't)\b.{0,60}\b(?:any ?more|any longer|more than)\b|\bno longer\b",
+    "anymore more longer",
 )
-ORDERED = late_pattern(r"\b(?:before|after|then|first|prior|until|afterwards|once)\b", re.IGNORECASE)
+ORDERED = worded_pattern(
+    r"\b(?:before|after|then|first|prior|until|afterwards|once)\b",
+    "before after then first prior until afterwards once",
+)
 UNIT = late_pattern(r"\d[\d.,]*\s*(%|[a-z]+)", re.IGNORECASE)
-ADDS = late_pattern(
-    r"\b(?:also|too|as well|in addition|additionally|besides|another|plus|both)\b", re.IGNORECASE
+ADDS = worded_pattern(
+    r"\b(?:also|too|as well|in addition|additionally|besides|another|plus|both)\b",
+    "also too well addition additionally besides another plus both",
 )
-EXCEPTS = late_pattern(r"\b(?:except|unless|other than|apart from|but not)\b", re.IGNORECASE)
+EXCEPTS = worded_pattern(
+    r"\b(?:except|unless|other than|apart from|but not)\b", "except unless other apart but"
+)
 _SCOPE = late_pattern(
     r"\b(?:in|for|on|at|when|if|inside|within|during|under|of|from|whenever|while)\s+(?:the |a |an |our |all |every |each |your )?"
     r"(`?[\w./*-]+`?(?:\s+[\w./*-]+)?)",
@@ -147,7 +160,7 @@ def parts_of(text: str) -> Parts:
     for match in _TOKEN.finditer(text):
         raw = match[0].rstrip(".,:;")
         low = raw.lower()
-        number = _NUMBER.match(raw)
+        number = None if raw.isalpha() else _NUMBER.match(raw)
         if number:
             value = number[1].replace(",", "").replace("_", "").rstrip(".:")
             numbers.add(value)
@@ -160,19 +173,26 @@ def parts_of(text: str) -> Parts:
         elif low not in _STOP or low in coded:
             if (
                 low in coded
-                or _IDENTIFIER.search(raw)
+                or is_identifier(raw)
                 or (raw[:1].isupper() and not opening and len(raw) > 1)
             ):
                 names.add(_key(low))
             order.append(_key(low))
             said.append(raw)
-        opening = text[match.end() : match.end() + 2].startswith((". ", ": ", "; "))
+        opening = text.startswith((". ", ": ", "; "), match.end())
     places = {word.strip("`.,") for found in _SCOPE.finditer(text) for word in found[1].lower().split()}
     scope = {_key(word) for word in places if word and word not in _STOP}
     return Parts(
         order=tuple(order), said=tuple(said), words=frozenset(order), telling=frozenset(order) - VAGUE,
         numbers=frozenset(numbers), names=frozenset(names), scope=frozenset(scope), text=text,
     )  # fmt: skip
+
+
+def is_identifier(word: str) -> bool:
+    """Whether a word looks like a path, an option or a name in code."""
+    if word.isalpha() and (word.islower() or word.istitle()):
+        return False  # known without the pattern, as nearly every word is
+    return _IDENTIFIER.search(word) is not None
 
 
 def _key(word: str) -> str:
