@@ -49,14 +49,13 @@ _LONGEST_TESTED = 1000
 class WordedPattern:
     """A pattern every match of which holds one of some words: a text without them is not searched.
 
-    Most statements hold none of the words, and trying a long list of alternatives at every character takes longer than all else
-    that is done with a statement.
+    Most statements hold none of them, and a long list of alternatives is slow to try at every character.
     """
 
-    __slots__ = ("_parts", "_pattern", "_words")
+    __slots__ = ("_parts", "_words", "pattern")
 
     def __init__(self, pattern: re.Pattern[str], words: frozenset[str], parts: tuple[str, ...]) -> None:
-        self._pattern = pattern
+        self.pattern = pattern
         self._words = words
         self._parts = parts
 
@@ -69,15 +68,15 @@ class WordedPattern:
 
     def search(self, text: str) -> re.Match[str] | None:
         """As of a compiled pattern."""
-        return self._pattern.search(text) if self.may_match(text) else None
+        return self.pattern.search(text) if self.may_match(text) else None
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """As of a compiled pattern."""
-        return self._pattern.finditer(text) if self.may_match(text) else iter(())
+        return self.pattern.finditer(text) if self.may_match(text) else iter(())
 
     def sub(self, by: str, text: str) -> str:
         """As of a compiled pattern."""
-        return self._pattern.sub(by, text) if self.may_match(text) else text
+        return self.pattern.sub(by, text) if self.may_match(text) else text
 
 
 @lru_cache(maxsize=16)

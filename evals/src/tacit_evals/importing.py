@@ -1,20 +1,25 @@
 """How long an import of many statements takes, beside embedding them; and whether a second run adds anything.
 
-Run: `python -m tacit_evals.importing [--statements 10000] [--embedder fake|minilm] [--waiting] [--json FILE]`; exit code 1
-below 500 statements a second after embedding, or when the second run adds anything.
+Run: `python -m tacit_evals.importing [--statements 10000] [--embedder fake|minilm] [--waiting] [--hooks] [--json FILE]`; exit
+code 1 below 500 statements a second after embedding, or when the second run adds anything.
 
 Made-up statements stand in an export of Tacit, which goes through `tacit import`'s own path into a fresh home: with `--mine`
 (every version is taken as it is), and with `--waiting` as somebody else's (every statement is compared with the others and waits for
-the user). Times are processor times of this process, so that a busy machine changes them little.
+the user). Times are processor times of this process, so that a busy machine changes them little. With `--hooks` a daemon on the same
+home answers a prompt several times a second meanwhile, and what its answers take is told.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +34,13 @@ from tacit.model.scope import project_scope
 from tacit.ports.models import Embedder, EmbedderIdentity, TokenCosines, TokenEmbedder, Vectors
 from tacit.ports.store import ProjectRecord, Recorded
 from tacit.providers.embedding import make_embedder
+from tacit_evals.daemon_under_test import DaemonUnderTest
 from tacit_evals.timing import Row, print_rows, write_json
-from tacit_evals.workload import Generator
+from tacit_evals.workload import PROMPTS, Generator
 
 LEAST_PER_SECOND = 500.0
 PROJECT = "made-up-0123456789"
+PAUSE_S = 0.2
 
 
 class TimedEmbedder:
@@ -73,7 +80,10 @@ class TimedEmbedder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One import. `after_embedding_s` and `embedding_s` are processor time, `wall_s` is what the clock says."""
+    """One import. `after_embedding_s` and `embedding_s` are processor time, `wall_s` is what the clock says.
+
+    `hooks_ms` is what a daemon's answers to prompts took meanwhile.
+    """
 
     statements: int
     added: int
@@ -82,6 +92,7 @@ class Outcome:
     embedding_s: float
     wall_s: float
     peak_mb: float
+    hooks_ms: tuple[float, ...] = ()
 
     @property
     def per_second(self) -> float:
@@ -106,7 +117,24 @@ def write_statements(target: Path, count: int, *, seed: int = 1) -> None:
             file.write(write_line(History(versions=(version,))) + b"\n")
 
 
-def measure(root: Path, *, statements: int, embedder: str, waiting: bool) -> Outcome:
+def ask_prompts(home: Path, project: Path, embedder: str, ready: Path, stop: Path) -> tuple[float, ...]:
+    """Start a daemon on `home`, create `ready`, and send a prompt five times a second until `stop` exists; ms of each answer."""
+    settings = {**os.environ, "TACIT_EMBEDDER__PROVIDER": embedder}
+    took: list[float] = []
+    with DaemonUnderTest(Path(sys.executable), home, environment=settings) as daemon:
+        daemon.wait_warm()
+        ready.touch()
+        while not stop.exists():
+            event = {
+                "hook_event_name": "UserPromptSubmit", "session_id": f"asks-{len(took) // 20}", "cwd": str(project),
+                "prompt": PROMPTS[len(took) % len(PROMPTS)],
+            }  # fmt: skip
+            took.append(daemon.hook(event).took_ms)
+            time.sleep(PAUSE_S)
+    return tuple(took)
+
+
+def measure(root: Path, *, statements: int, embedder: str, waiting: bool, hooks: bool = False) -> Outcome:
     """Import `statements` made-up statements into a home below `root`, twice."""
     source = root / "statements.jsonl"
     write_statements(source, statements)
@@ -117,17 +145,27 @@ def measure(root: Path, *, statements: int, embedder: str, waiting: bool) -> Out
     timed.spent_s = 0.0
     wanted = Wanted(vouched=not waiting, any_project=True)
     engine = open_engine(root / "home", embedder=timed)
+    ready, stop = root / "ready", root / "stop"
+    asking = ProcessPoolExecutor(1) if hooks else None
+    asked = asking and asking.submit(ask_prompts, root / "home", project, embedder, ready, stop)
     try:
+        while asked and not (ready.exists() or asked.done()):
+            time.sleep(0.01)
         clock, work = time.perf_counter(), time.process_time()
         first = engine.transfer.take(source, cwd=str(project), wanted=wanted)
         wall_s, work_s, embedding_s = time.perf_counter() - clock, time.process_time() - work, timed.spent_s
+        stop.touch()
+        hooks_ms = asked.result() if asked else ()
         again = engine.transfer.take(source, cwd=str(project), wanted=wanted)
     finally:
+        stop.touch()
+        if asking:
+            asking.shutdown()
         engine.close()
     return Outcome(
         statements=statements, added=dict(first.counts).get("add", 0), added_again=dict(again.counts).get("add", 0),
         after_embedding_s=work_s - embedding_s, embedding_s=embedding_s, wall_s=wall_s,
-        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, hooks_ms=hooks_ms,
     )  # fmt: skip
 
 
@@ -142,12 +180,13 @@ def main() -> None:
     parser.add_argument(
         "--waiting", action="store_true", help="as somebody else's statements, which wait for the user"
     )
+    parser.add_argument("--hooks", action="store_true", help="let a daemon answer prompts meanwhile")
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ti-", dir="/tmp") as folder:
         found = measure(
-            Path(folder), statements=given.statements, embedder=given.embedder, waiting=given.waiting
-        )
+            Path(folder), statements=given.statements, embedder=given.embedder, waiting=given.waiting, hooks=given.hooks
+        )  # fmt: skip
     rows = [
         Row(name="statements", value=found.statements, unit="", note=f"{found.added} added, {found.added_again} by the second run"),
         Row(name="processor time after embedding", value=found.after_embedding_s, unit="s"),
@@ -156,6 +195,10 @@ def main() -> None:
         Row(name="wall clock", value=found.wall_s, unit="s"),
         Row(name="peak memory", value=found.peak_mb, unit="MB"),
     ]  # fmt: skip
+    if len(found.hooks_ms) > 1:
+        p95 = statistics.quantiles(found.hooks_ms, n=20)[-1]
+        note = f"95th percentile {p95:.0f} ms, {len(found.hooks_ms)} prompts"
+        rows.append(Row(name="answer to a prompt meanwhile", value=statistics.median(found.hooks_ms), unit="ms", note=note))  # fmt: skip
     print_rows(rows, title=f"Import, {given.embedder} embedder", console=Console())
     if given.json:
         write_json(given.json, rows)

@@ -453,13 +453,25 @@ class CapturePipeline:
         )
 
     def _prepared(self, drafts: Sequence[Draft]) -> list[Item]:
-        return [self._unless_rejected(self._preparer.prepare(draft), draft) for draft in drafts]
+        # Looked up once for all drafts of a scope.
+        redactors = {scope: self._preparer.redactor.at(scope) for scope in {one.scope for one in drafts}}
+        rejected = {
+            scope: self._rejected.texts(scope) for scope in {one.scope for one in drafts if not one.explicit}
+        }
+        return [
+            self._unless_rejected(
+                replace(self._preparer, redactor=redactors[draft.scope]).prepare(draft),
+                draft,
+                rejected.get(draft.scope, ()),
+            )
+            for draft in drafts
+        ]
 
-    def _unless_rejected(self, item: Memory | Skip, draft: Draft) -> Memory | Skip:
+    def _unless_rejected(self, item: Memory | Skip, draft: Draft, rejected: Sequence[str]) -> Memory | Skip:
         """What the user rejected is not learned again, unless they state it explicitly."""
         if isinstance(item, Skip) or draft.explicit:
             return item
-        before = self._rejected.match(item)
+        before = self._rejected.match(item.content, rejected)
         return Skip(content=item.content, reason=f"rejected before: {before}") if before else item
 
     def _note(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tacit.capture.reconcile import MAX_EVIDENCE, Neighbour, reconcile
-from tacit.capture.reconcile.compare import compare
+from tacit.capture.reconcile.compare import compare, take_apart
 from tacit.capture.reconcile.decide import A_MOMENT_MS
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
@@ -248,3 +250,14 @@ def test_what_waits_for_confirmation_is_confirmed_by_the_user_and_never_replaces
         decide(replace(memory("The port is 9090", tier=TrustTier.IMPORT), status="quarantined"), old),
         Contradict,
     )
+
+
+TOLD = "Use running tests boxes never not npm instead of yarn port 8080 classes cached don't the src/a.py -x ES9".split()
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(TOLD), max_size=12).map(" ".join) | st.text(st.characters(codec="ascii")))
+def test_every_stem_of_a_statement_stands_in_its_words(text: str) -> None:
+    # What shares too few of them is left unread.
+    parts = take_apart(text)
+    assert all(stem in text.lower() for stem in (*parts.order, *parts.words))

@@ -7,9 +7,13 @@ import pkgutil
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tacit
-from tacit.late_pattern import compile_waiting, late_pattern
+from tacit.capture import wording
+from tacit.capture.reconcile import compare, words
+from tacit.late_pattern import WordedPattern, compile_waiting, late_pattern, worded_pattern
 
 
 def test_a_late_pattern_does_what_a_compiled_one_does() -> None:
@@ -45,3 +49,38 @@ def test_every_late_pattern_of_the_program_compiles() -> None:
             importlib.import_module(found.name)
     compile_waiting()
     assert compile_waiting() == 0
+
+
+WORDED = {
+    f"{module.__name__}.{name}": one
+    for module in (wording, compare, words)
+    for name, one in vars(module).items()
+    if isinstance(one, WordedPattern)
+}
+
+
+@pytest.mark.parametrize("name", WORDED)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_text_that_a_worded_pattern_matches_is_searched(name: str, data: st.DataObject) -> None:
+    worded = WORDED[name]
+    text = data.draw(st.from_regex(re.compile(worded.pattern.pattern, re.IGNORECASE)))
+    assert worded.may_match(text)
+
+
+def test_a_worded_pattern_finds_what_the_pattern_finds() -> None:
+    worded = worded_pattern(r"\b(?:stop|don'?t|replac\w+)\b", "stop don dont", parts=("replac",))
+    plain = re.compile(worded.pattern.pattern, re.IGNORECASE)
+    for text in (
+        "Don't",
+        "please STOP.",
+        "it replaced b",
+        "nonstop",
+        "nothing",
+        "\u017ftop",
+        "x" * 2000 + " stop",
+    ):
+        assert bool(worded.search(text)) == bool(plain.search(text))
+        assert [m[0] for m in worded.finditer(text)] == [m[0] for m in plain.finditer(text)]
+        assert worded.sub("", text) == plain.sub("", text)
+    assert not worded.may_match("nothing of that")

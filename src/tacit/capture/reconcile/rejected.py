@@ -56,18 +56,17 @@ class Rejected:
                 values[rejected_name(scope)] = json.dumps(kept, ensure_ascii=False) if kept else None
         return values
 
-    def match(self, memory: Memory) -> str:
-        """The rejected statement that `memory` repeats; "" = none."""
-        known = self.texts(memory.scope)
+    def match(self, content: str, known: Sequence[str]) -> str:
+        """The statement among `known`, the rejected ones of its scope, that `content` repeats; "" = none."""
         if not known:
             return ""
-        mine = take_apart(memory.content)
+        mine = take_apart(content)
         for text in known:
             if take_apart(text).text == mine.text:
                 return text
         words = frozenset(mine.order)
         near = [text for text in known if overlap(words, frozenset(take_apart(text).order)) >= ALIKE]
-        return self._said_again(memory.content, near) if near else ""
+        return self._said_again(content, near) if near else ""
 
     def _said_again(self, content: str, near: Sequence[str]) -> str:
         try:

@@ -171,11 +171,7 @@ def parts_of(text: str) -> Parts:
             order.append(_NUMBER_WORDS[low])
             said.append(raw)
         elif low not in _STOP or low in coded:
-            if (
-                low in coded
-                or is_identifier(raw)
-                or (raw[:1].isupper() and not opening and len(raw) > 1)
-            ):
+            if low in coded or is_identifier(raw) or (raw[:1].isupper() and not opening and len(raw) > 1):
                 names.add(_key(low))
             order.append(_key(low))
             said.append(raw)
