@@ -181,13 +181,26 @@ def test_a_program_that_is_not_the_users_is_shown_neither_what_is_restricted_nor
         "/v1/changes",
         "/v1/review",
         "/v1/traces?limit=50",
+        "/v1/timeline?limit=50",
+        "/v1/exposures?limit=50",
+        "/v1/sessions?limit=50",
+        "/v1/sessions/claude-code/s1",
+        "/v1/digests",
     ):
         assert said("GET", path) <= everyone, path
     assert said("GET", "/v1/memories?limit=50") == everyone
+    traces = [one["id"] for one in machine.request("GET", "/v1/traces?limit=50")["traces"]]
+    seen = [json.dumps(machine.request("GET", f"/v1/traces/{name}")) for name in traces]
+    assert {"restricted", "session"} <= shown("".join(seen))
+    for name in traces:
+        assert said("GET", f"/v1/traces/{name}") <= everyone
+        assert said("GET", f"/v1/traces/{name}/replay?threshold=0.1") <= everyone
     for level in ("restricted", "session"):
         for path in ("", "/history", "/relations", "/exposures"):
             with pytest.raises(NotFound):
                 agent.request("GET", f"/v1/memories/{ids[level]}{path}")
+        with pytest.raises(NotFound):
+            agent.request("GET", f"/v1/exposures?memory={ids[level]}")
         with pytest.raises(NotFound):
             agent.request("DELETE", f"/v1/memories/{ids[level]}")
     command = [sys.executable, "-m", "tacit.cli.main"]

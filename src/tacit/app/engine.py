@@ -330,8 +330,12 @@ class Engine:
         found = with_words(
             self._store, self._store.list_traces(session=session, surface=surface, limit=limit)
         )
+        return self.traces_for(speaker, found)
+
+    def traces_for(self, speaker: Speaker, found: Sequence[Trace]) -> tuple[Trace, ...]:
+        """`found` without the memories that `speaker` may not see, and without blocks that hold one of them."""
         if speaker is Speaker.USER:
-            return found
+            return tuple(found)
         ids = list(dict.fromkeys(one.memory_id for trace in found for one in trace.candidates))
         known = self._store.get(ids, scope=self._store.scopes())
         hidden = {one.id for one in known} - {one.id for one in self.visible_to(speaker, known)}

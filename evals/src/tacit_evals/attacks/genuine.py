@@ -272,7 +272,7 @@ GENUINE_PLAIN = Area(
     about="Of what the user states without a word such as `always` a part is learned at once; most of it waits for their yes.",
     forms=_forms(PLAIN),
     run=partial(state, statements=PLAIN),
-    least=0.2,
+    least=0.15,
     standard=84,
     control=True,
 )

@@ -169,14 +169,14 @@ def _root(engine: Service, cwd: str) -> str:
 
 def trace(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
     """One recall with every stage's keeps and drops, and what was said of it."""
-    found = engine.desk.recalls.trace(at["id"])
+    (found,) = engine.traces_for(at.speaker, [engine.desk.recalls.trace(at["id"])])
     return Answer(body={"trace": encode(found), "verdicts": encode(engine.desk.verdicts.of(found.id))})
 
 
 def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer:
     """Decide one recall again at another threshold."""
-    found = engine.desk.recalls.trace(at["id"])
-    (replayed,) = engine.replayed([found], threshold=request.threshold)
+    found = engine.traces_for(at.speaker, [engine.desk.recalls.trace(at["id"])])
+    (replayed,) = engine.replayed(found, threshold=request.threshold)
     return Answer(body={"replayed": encode(replayed)})
 
 
@@ -210,7 +210,7 @@ def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> An
     key = None
     if request.host is not None and request.session_id is not None:
         key = SessionKey(host=request.host, session_id=request.session_id)
-    name = engine.show(request.memory).id if request.memory is not None else None
+    name = engine.show(request.memory, speaker=at.speaker).id if request.memory is not None else None
     return _exposures(engine, request, session_key=key, memory_id=name)
 
 
