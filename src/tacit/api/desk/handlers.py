@@ -205,7 +205,7 @@ def session(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa
     return Answer(body={"session": encode(engine.desk.recalls.session(key))})
 
 
-def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer:  # noqa: ARG001
+def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer:
     """What was handed over, newest first, and whether it was used."""
     key = None
     if request.host is not None and request.session_id is not None:
