@@ -63,15 +63,15 @@ class PairModel:
         features, thresholds = self.feature.ravel(), self.threshold.ravel()
         left, right = self.left.ravel(), self.right.ravel()
         at = np.tile(first, (len(rows), 1))
-        row = np.arange(len(rows))[:, None]
         for _ in range(nodes):
             feature = features[at]
-            inner = feature >= 0
-            if not inner.any():
+            inner = (feature >= 0).nonzero()
+            if not len(inner[0]):
                 break
-            told = rows[row, feature]  # of a leaf (-1) the last number, which is not looked at
-            further = first + np.where(told <= thresholds[at], left[at], right[at])
-            at = np.where(inner, further, at)
+            # Most trees have come to a leaf after a few steps: only the others go on.
+            here, asked = at[inner], feature[inner]
+            told = rows[inner[0], asked]
+            at[inner] = first[inner[1]] + np.where(told <= thresholds[here], left[here], right[here])
         values = self.value.ravel()[at]
         sums = np.stack(
             [self.start[k] + values[:, self.outcome == k].sum(axis=1) for k in range(len(OUTCOMES))], axis=1
