@@ -399,7 +399,7 @@ class EmbedderSettings(_Section):
         default=0, ge=0, le=65_536, description="vector length; 0 = known by the model's name"
     )
     api_key_env: str = Field(default="OPENAI_API_KEY", description="name of the variable that holds the key")
-    cache_entries: int = Field(default=2048, ge=0, description="vectors kept in memory")
+    cache_entries: int = Field(default=1024, ge=0, description="vectors kept in memory")
     cache_ttl_s: int = Field(default=3600, ge=0, description="seconds a vector is kept in memory")
     timeout_ms: int = Field(default=5000, ge=10, description="milliseconds for one request to a server")
 

@@ -8,14 +8,22 @@ from __future__ import annotations
 import ctypes
 import sys
 
-_M_ARENA_MAX = -8  # malloc.h
+_M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1  # malloc.h
 _ARENAS = 2
 """By default glibc makes up to eight areas for each core, and each of them keeps what its busiest moment took."""
+_MAPPED_BYTES = 4 << 20
+"""Larger blocks are mapped each for itself, and leave no hole in an area when they are freed. By default the limit rises to the
+largest block that was ever freed, which is the model's file. Below 4 MB the model would map its arrays for long texts anew."""
 
 
 def limit_arenas() -> bool:
-    """Let all threads share two areas; call it before threads are started. Whether the allocator accepted it."""
-    return _call("mallopt", _M_ARENA_MAX, _ARENAS)
+    """Let all threads share two areas without large blocks; call it before threads are started. Whether all was accepted."""
+    wanted = (
+        (_M_ARENA_MAX, _ARENAS),
+        (_M_MMAP_THRESHOLD, _MAPPED_BYTES),
+        (_M_TRIM_THRESHOLD, 2 * _MAPPED_BYTES),  # glibc's own ratio
+    )
+    return all([_call("mallopt", option, value) for option, value in wanted])
 
 
 def release_free_memory() -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tacit.backends.sqlite.documents import ALWAYS
 from tacit.backends.sqlite.index.memories import MemoryRows
 from tacit.backends.sqlite.index.rows import FOREVER, Rows
-from tacit.backends.sqlite.index.vectors import AT_ONCE, SignBitVectors
+from tacit.backends.sqlite.index.vectors import AT_ONCE, ExactVectors, SignBitVectors
 
 DIMENSIONS = 64
 WANT = 20
@@ -28,6 +28,18 @@ def rows_of(size: int, *, ends: np.ndarray | None = None) -> Rows:
 def some_ended(size: int) -> np.ndarray:
     chance = np.random.default_rng(3)
     return np.where(chance.random(size) < 0.4, NOW, FOREVER)
+
+
+@pytest.mark.parametrize("start", [0, 5])
+def test_rows_added_one_by_one_are_found_as_if_they_had_been_there(start: int) -> None:
+    vectors = np.random.default_rng(4).normal(size=(200, DIMENSIONS)).astype(np.float16)
+    whole, grown = ExactVectors(rows_of(200), vectors), ExactVectors(rows_of(200), vectors[:start])
+    for row in range(start, 200):
+        grown.append(vectors[row : row + 1])
+    asked = vectors[150].astype(np.float32)
+    for one, other in zip(whole.nearest(asked, WANT, NOW), grown.nearest(asked, WANT, NOW), strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(whole.sampled(asked), grown.sampled(asked))
 
 
 def test_among_more_rows_more_are_compared_in_full() -> None:

@@ -120,7 +120,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cache_size = -4096")
+        connection.execute("PRAGMA cache_size = -2048")
     except sqlite3.Error:
         connection.close()
         raise

@@ -21,7 +21,7 @@ from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import MemoryFilter, Recorded
 
-CACHED_MEMORIES = 2048
+CACHED_MEMORIES = 1024
 _BATCH = 1000
 
 _IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"

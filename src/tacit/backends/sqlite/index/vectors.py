@@ -90,11 +90,19 @@ class ExactVectors:
 
     def __init__(self, rows: Rows, vectors: HalfVectors) -> None:
         self.rows = rows
-        self._matrix: Vectors = widen(vectors)
+        self._room: Vectors = widen(vectors)
+        self._matrix = self._room
 
     def append(self, vectors: HalfVectors) -> None:
-        """See the protocol."""
-        self._matrix = np.concatenate([self._matrix, widen(vectors)])
+        """See the protocol. The array grows by an eighth: copying it for each row would leave holes in the heap."""
+        used = len(self._matrix)
+        size = used + len(vectors)
+        if size > len(self._room):
+            room = np.empty((size + max(64, size // 8), self._room.shape[1]), np.float32)
+            room[:used] = self._matrix
+            self._room = room
+        self._room[used:size] = widen(vectors)
+        self._matrix = self._room[:size]
 
     def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
         """See the protocol."""
