@@ -23,7 +23,8 @@ def limit_arenas() -> bool:
         (_M_MMAP_THRESHOLD, _MAPPED_BYTES),
         (_M_TRIM_THRESHOLD, 2 * _MAPPED_BYTES),  # glibc's own ratio
     )
-    return all([_call("mallopt", option, value) for option, value in wanted])
+    accepted = [_call("mallopt", option, value) for option, value in wanted]  # each, whatever the others say
+    return all(accepted)
 
 
 def release_free_memory() -> bool:
