@@ -74,7 +74,7 @@ _ABOUT_IT = late_pattern(
 _CHATTY = late_pattern(
     r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])"
     r"|(?<=[\w`)\]][.!?])(?<!\b[a-z]\.)(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)\s+(?=(?:please|always|never|from now|going forward|make sure|don'?t|do not|stop|we|i|remember|whenever|also|then"
-    r"|every|all|thanks|btw|now|use|keep|no|after|before|in (?:this|our|the)|for)\b[ ,])"
+    r"|every|all|thanks|btw|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
 )
 """Where a sentence ends for people who write without capitals."""
 _MANY_HEADINGS = late_pattern(r"^#{1,6}\s+\S", re.MULTILINE)

@@ -126,6 +126,11 @@ def test_rules_without_the_usual_words_are_found(text: str, kind: str) -> None:
     assert found.kind == kind
 
 
+def test_a_sentence_without_a_capital_begins_with_a_contraction_too() -> None:
+    (found,) = find_explicit("tidy up setup.cfg. we've decided to keep the core free of plugins. Cheers!")
+    assert found.content == "We've decided to keep the core free of plugins"
+
+
 @pytest.mark.parametrize(
     "text",
     [
