@@ -46,8 +46,9 @@ UPKEEP_EVERY_S = 86_400.0
 UPKEEP_IDLE_S = 60.0
 PRERENDER_EVERY_S = 20.0
 PRERENDER_QUIET_S = 2.0
-RELEASE_EVERY_S = 5.0
 """What is not urgent waits so long for a moment without requests, and goes ahead without one after ten times its turn."""
+RELEASE_EVERY_S = 5.0
+"""While requests come, free memory is given back so often."""
 
 _LOG = logging.getLogger(__name__)
 
