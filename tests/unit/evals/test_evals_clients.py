@@ -17,4 +17,4 @@ def test_it_asks_alone_beside_others_and_all_at_once(tmp_path, capsys):
     told = {row["name"]: row for row in json.loads(rows.read_text())}
     assert told["3 clients at work, p99"]["value"] > 0
     assert 0 < told["extra memory of a client"]["value"] <= told["extra memory of a client"]["target"] == 15
-    assert "p99 at work / p50 alone" in capsys.readouterr().out.replace("\n", " ")
+    assert "MCP clients of one daemon" in capsys.readouterr().out
