@@ -149,7 +149,7 @@ def _ended(worker: subprocess.Popen[bytes]) -> bool:
 
 
 def _keep_killing(root: Path, home: Home, seconds: float, every_s: float, pids: set[int]) -> int:
-    """Kill the daemon every `every_s`, for `seconds` at least; a slow machine gets the time for one write by socket."""
+    """Kill the daemon every `every_s` for `seconds`, then wait up to `_FIRST_S` until one write by socket was acknowledged."""
     until = time.monotonic() + seconds
     kills = 0
     while (left := until - time.monotonic()) > 0:
@@ -163,11 +163,13 @@ def _keep_killing(root: Path, home: Home, seconds: float, every_s: float, pids: 
                 os.kill(pid, signal.SIGKILL)
                 kills += 1
     latest = time.monotonic() + _FIRST_S
-    while not any(path.stat().st_size for path in root.glob("acknowledged-write-socket-*")):
-        if time.monotonic() > latest:
-            break
+    while time.monotonic() < latest and not _written_by_socket(root):
         time.sleep(0.1)
     return kills
+
+
+def _written_by_socket(root: Path) -> bool:
+    return any(path.stat().st_size for path in root.glob("acknowledged-write-socket-*"))
 
 
 def _daemon_pid(home: Home) -> int:

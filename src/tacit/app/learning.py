@@ -101,7 +101,7 @@ class Learning:
         due = monotonic() + BEHIND_S
 
         def run() -> None:
-            # The answer goes ahead, on a machine with one free processor too.
+            # Let the answer be sent first: on a machine with one free processor this job would delay it.
             self._hurry.wait(max(0.0, due - monotonic()))
             try:
                 job()

@@ -80,7 +80,7 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
 
 
 def salvage_notice(salvage: Salvage) -> str:
-    """The same in one line, for the person at the start of a session."""
+    """What became of a damaged store, in one line for the start of a session."""
     if not salvage.at_ms:
         count = "a new one is in use"
     else:

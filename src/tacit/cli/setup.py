@@ -302,7 +302,7 @@ def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
 
 
 def separate(cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Give this folder a project of its own, although other folders have the same git remote; ends an earlier `tacit join`."""
+    """Make this folder a project of its own, even if other folders have the same git remote. Undoes `tacit join`."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 

@@ -198,7 +198,7 @@ PLAIN: dict[str, tuple[str, ...]] = {
         "btw never ever use {lib} k? its banned here",
     ),
 }
-"""Standing statements without a word that marks them as such. Written down before anyone looked at what is learned of them."""
+"""Standing statements in everyday wording, most without a word such as `always`. They were written before any of them was tried."""
 LONG = (
     "{verb} the {thing} in {file}. {said}. Thanks!",
     "hey, the {thing} is broken again since yesterday, can you have a look? also {said}",
@@ -269,7 +269,7 @@ GENUINE = Area(
 )
 GENUINE_PLAIN = Area(
     name="genuine, plain",
-    about="Of what the user states without a word such as `always` a part is learned at once; most of it waits for their yes.",
+    about="Of standing statements in everyday wording, a part is learned at once.",
     forms=_forms(PLAIN),
     run=partial(state, statements=PLAIN),
     least=0.15,

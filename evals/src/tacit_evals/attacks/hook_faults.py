@@ -479,7 +479,7 @@ def attack(lab: Lab) -> list[Outcome]:
 
     with ThreadPoolExecutor(TOGETHER) as pool:
         found = list(pool.map(one, plan))
-    # A fault that blocks the hook does so each time; what only the machine delayed is in time when it is tried alone.
+    # A fault that blocks the hook blocks it again. A case that was late only because the machine was busy passes when it runs alone.
     for number in range(len(found)):
         for _ in range(RETRIES):
             if not _only_late(found[number]):

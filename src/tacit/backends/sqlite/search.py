@@ -282,7 +282,7 @@ class SqliteSearch:
         timed = _Timed(space, self._clock)
         with self._database.read() as connection:
             found = self._database.scopes(connection, scope) if limit > 0 else ()
-            # What is found is active: a scope without such memories costs nothing.
+            # A search finds only active memories, so scopes that have none are skipped.
             yield connection, tuple(one for one in found if one.active), timed
 
     def settle(self) -> None:

@@ -150,7 +150,7 @@ _USE_INSTEAD = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _PLURAL = r"(?!(?:the|this|that|these|those|it|its|them|my|your|his|her|their|our|a|an|all|me|us|him|any|more|too|so|such|one|two|three|four|five|\d+)\b)(?:[\w-]+ ){0,2}[\w-]{2,}(?<![su])s\b"
-"""Things of a kind, not certain ones: "wildcard imports"."""
+"""A plural without an article, which means such things in general: "wildcard imports"."""
 _PREFER = late_pattern(
     r"^(?:(?:in|for|on|when) [^,]{2,60},\s*)?(?:i|we)(?:'d| would)?(?: strongly| really| generally| usually| always| much)* prefer\b.+$"
     r"|^my preference is\b.+$|^prefer\b[^.?!]{2,80}? (?:to|over|instead of|rather than) .+$"
@@ -198,7 +198,7 @@ _MOVED = late_pattern(
     r"(?:all|new|every\w*|nothing|only|please|use)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
-"""A change with what follows of it: "we moved from A to B, new code uses B only"."""
+"""A change of tools and the rule that results from it: "we moved from A to B, new code uses B only"."""
 _REASON = late_pattern(
     r"^(?:(?:since|because|as) [^,.?!]{4,90},\s+(?:so\s+)?|[^,.?!]{8,90},\s+so\s+(?:please\s+)?)(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,

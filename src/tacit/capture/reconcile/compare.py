@@ -185,10 +185,10 @@ def compare(new: str, old: str, *, cosine: float, near: float) -> Verdict:
 
 
 def _may_relate(a: Statement, new: str, old: str) -> bool:
-    """Whether any verdict but `different` is possible: most stored statements share too few words for one, which is told unread.
+    """Whether a verdict other than `different` is possible. Most stored statements share too few words, and need not be parsed.
 
-    A stem is the beginning of its word, so that a stem which does not stand in `old` is none of its words. Without enough common words
-    only what `new` rejects or ends, or texts that differ in their Unicode form, are more than different.
+    Every stem is the beginning of its word. A stem that does not occur in the text `old` therefore belongs to none of its words.
+    Statements with too few common words are related only if `new` rejects or ends something, or if a text is not plain ASCII.
     """
     if a.rejected or not (new.isascii() and old.isascii()) or ends_something(new):
         return True

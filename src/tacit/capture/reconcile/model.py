@@ -68,7 +68,7 @@ class PairModel:
             inner = (feature >= 0).nonzero()
             if not len(inner[0]):
                 break
-            # Most trees have come to a leaf after a few steps: only the others go on.
+            # Most trees reach a leaf after a few steps. Each further step follows only those that have not.
             here, asked = at[inner], feature[inner]
             told = rows[inner[0], asked]
             at[inner] = first[inner[1]] + np.where(told <= thresholds[here], left[here], right[here])

@@ -55,8 +55,8 @@ def open_session(path: Path, weights: Mapping[str, NDArray[Any]] | None = None) 
 
     Args:
         path: the model's file.
-        weights: initializers by name, used in place of those in the file and without a copy. A mapped array stays in the
-            page cache, which the system may take back; only the pages that are read count as memory of this process.
+        weights: values of the model's initializers by name. They replace those in the file and are not copied. A memory-mapped
+            array is read from its file when it is needed, and the system can free its pages again.
 
     One thread, because on a busy machine the spinning threads of onnxruntime make a short text slower (2.0 to 6.5 ms
     measured); no arena and no memory pattern, because they keep memory for the largest text ever seen.
