@@ -194,12 +194,10 @@ class Projects:
                         self._former_roots.setdefault(state.project_id, set()).add(state.project_root)
             return self._former_roots
 
-    def untold(self, cwd: str) -> str:
-        """What a session in `cwd` is to tell the user of memories that may belong here; "" = nothing that was not told yet."""
+    def unanswered(self, cwd: str) -> str:
+        """What the user has not answered of memories that may belong to the project of `cwd`; "" = nothing."""
         found = self.membership(cwd) if cwd else None
-        if found is None or not found.notice:
-            return ""
-        return "" if self._store.get_value(told_name(found.project.id)) == found.notice else found.notice
+        return found.notice if found else ""
 
     def register(self, project: ProjectRecord) -> ProjectRecord:
         """Make sure the store knows `project`; returns the one that its folder belongs to now."""

@@ -7,7 +7,7 @@ In: a signal and what its host can do. Out: a `Delivery`. One signal of a sessio
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,10 +24,10 @@ from tacit.app.extras import (
     other_sessions,
     within_budget,
 )
-from tacit.app.projects import Projects, announced_name, told_name
+from tacit.app.notices import Notices
+from tacit.app.projects import Projects
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
-from tacit.app.stats import salvage_notice
 from tacit.app.values import Delivery
 from tacit.config.settings import Settings
 from tacit.model.ids import new_id
@@ -70,8 +70,6 @@ _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
 MAX_VERSIONS = 1000
 LATE_S = 30.0
-TOLD_SALVAGE = "told_salvage"
-"""Name of the value that holds the damaged file that a session was told of."""
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
 
 
@@ -120,7 +118,9 @@ class SignalHandler:
         self._kinds = kinds
         self._clock = clock
         self._after = after
-        self._salvaged = salvaged
+        self._notices = Notices(
+            store=store, projects=projects, sessions=sessions, clock=clock, salvaged=salvaged
+        )
         self._late = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-late")
 
     def handle(
@@ -363,7 +363,7 @@ class SignalHandler:
         )  # fmt: skip
         state = _told(signal, state, before, surface, asked.kept)
         block, state = announced(refused, trace, state, settings.recall)
-        notice = self._notice(signal, block, project, settings)
+        notice = self._notices.line(signal, block, project, settings)
         return Delivery(
             block=block,
             notice=notice,
@@ -413,53 +413,6 @@ class SignalHandler:
         )
         return Delivery(block=block, trace=trace), state
 
-    def _notice(
-        self, signal: Signal, block: Block | None, project: ProjectRecord | None, settings: Settings
-    ) -> str:
-        """The one line of a project's first session, and after a salvage; of every session with `statusline` on.
-
-        `block` is None where the settings have no start pack.
-        """
-        if not isinstance(signal, SessionStarted) or signal.source == "compact":
-            return ""
-        name = announced_name(project.id if project else "")
-        first = self._store.get_value(name) is None
-        related = self._projects.untold(signal.cwd)
-        repaired = self._untold_salvage()
-        if not (first or related or repaired or settings.statusline):
-            return ""
-        told: dict[str, str] = {}
-        if not settings.privacy.incognito:
-            told |= {name: str(self._clock.now_ms())} if first else {}
-            told |= {told_name(project.id): related} if project and related else {}
-        if self._salvaged and repaired:
-            # Written after an incognito session, too: it says nothing of what the user does.
-            told[TOLD_SALVAGE] = self._salvaged.aside
-            self._salvaged = None
-        if told:
-            self._sessions.later(signal.session, lambda: self._put_values(told))
-        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
-        known = self._store.count_active(scope=scope)
-        noun = "memory" if known == 1 else "memories"
-        if block is None:
-            pack = f"; the preset {settings.preset} has no start pack"
-        else:
-            pack = f", {len(block.memory_ids)} in the start pack"
-        line = f"Tacit on: {known} {noun}{pack}"
-        if repaired:
-            line = f"{repaired} {line}"
-        return f"{line}. {related}" if related else line
-
-    def _untold_salvage(self) -> str:
-        """What no session was told yet of a damaged store; "" = nothing."""
-        if self._salvaged is None or self._store.get_value(TOLD_SALVAGE) == self._salvaged.aside:
-            return ""
-        return salvage_notice(self._salvaged)
-
-    def _put_values(self, values: Mapping[str, str]) -> None:
-        for name, value in values.items():
-            self._store.put_value(name, value)
-
     def _silence(  # noqa: PLR0917 - as `_asked`
         self,
         signal: Signal,
@@ -473,7 +426,7 @@ class SignalHandler:
         trace = self._silent_trace(signal, state, silence, settings, log)
         failure = failure_of_trace(trace, settings.recall) if trace else None
         off = silence.cause is SilenceCause.OFF_IN_PRESET
-        notice = self._notice(signal, None, project, settings) if off else ""
+        notice = self._notices.line(signal, None, project, settings) if off else ""
         return Delivery(block=Block(surface=Surface.PROMPT), notice=notice, trace=trace, failure=failure)
 
     def _silent_trace(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import os
 import sys
 
@@ -23,6 +24,10 @@ def main() -> int:
     )
     parser.add_argument("--debug", action="store_true", help="log more, messages of errors included")
     arguments = parser.parse_args()
+    # What is imported stays: collections would only walk it again and again. `DaemonProcess` turns them on.
+    gc.disable()
+    # Looking for plugins reads the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
     from tacit.config.home import Home  # noqa: PLC0415 - see the module docstring
     from tacit.daemon.lifecycle import claim  # noqa: PLC0415

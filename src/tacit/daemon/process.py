@@ -191,6 +191,7 @@ class DaemonProcess:
             try:
                 if not begun:
                     begun = True
+                    gc.enable()  # `python -m tacit.daemon` starts without
                     refresh_launcher(self._home)
                     engine.warm()  # first what prompts need
                     self._wanted.set()

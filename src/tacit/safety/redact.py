@@ -30,16 +30,30 @@ PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 
 _Judge = Callable[[str], bool]
 _ALL = (*SPLIT_SHAPES, *ISSUER_SHAPES, *SHAPES, *VALUE_SHAPES)
-_WITH_WORD = {
-    word: tuple(place for place, shape in enumerate(_ALL) if word in shape.keywords)
-    for word in dict.fromkeys(word for shape in _ALL for word in (*shape.keywords, *shape.held))
-}
+
+
+def _places_by_word() -> dict[str, tuple[int, ...]]:
+    places: dict[str, dict[int, None]] = {}
+    for place, shape in enumerate(_ALL):
+        for word in shape.held:
+            places.setdefault(word, {})
+        for word in shape.keywords:
+            places.setdefault(word, {})[place] = None
+    return {word: tuple(known) for word, known in places.items()}
+
+
+def _words_by_gram() -> dict[str, tuple[str, ...]]:
+    words: dict[str, list[str]] = {}
+    for word in _WITH_WORD:
+        if len(word) >= 3:
+            words.setdefault(word[:3], []).append(word)
+    return {gram: tuple(words[gram]) for gram in sorted(words)}
+
+
+_WITH_WORD = _places_by_word()
 """Every word once, with the shapes that it may announce: most texts hold few of them."""
 _SHORT = tuple(word for word in _WITH_WORD if len(word) < 3)
-_BY_GRAM = {
-    gram: tuple(word for word in _WITH_WORD if word[:3] == gram)
-    for gram in sorted({word[:3] for word in _WITH_WORD if len(word) >= 3})
-}
+_BY_GRAM = _words_by_gram()
 """Keywords by their first three characters."""
 _LONG = 600
 """From so many characters on their threes are looked up as numbers, all at once."""

@@ -365,8 +365,9 @@ def test_the_first_session_says_one_line_and_later_ones_none(engine, place):
         return json.loads(engine.hook("claude-code", payload, deadline_ms=5000)).get("systemMessage", "")
 
     assert notice("s1") == "Tacit on: 1 memory, 1 in the start pack"
+    assert notice("s2") == "", "though what was said is not stored yet"
     engine.flush()
-    assert notice("s2") == ""
+    assert notice("s3") == ""
 
 
 def test_incognito_injects_and_stores_nothing(make_engine, place):

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tacit.capture.usage import read_usage, usage_name
 from tacit.errors import NotFound
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionState
@@ -241,6 +240,8 @@ class Recalls:
 
     def _used_in(self, key: SessionKey) -> tuple[frozenset[str], frozenset[str]]:
         """Memories that were used in a session, and those that were looked at."""
+        from tacit.capture.usage import read_usage, usage_name  # noqa: PLC0415 - no first answer needs it
+
         usage = read_usage(self._store.get_value(usage_name(key.host, key.session_id)))
         return frozenset(usage.used), frozenset(usage.counted)
 

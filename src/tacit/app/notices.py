@@ -1,0 +1,103 @@
+"""The one line that a session's start shows to the user: a project's first session, memories that may belong here, a repair.
+
+In: a session's start. Out: the line, "" where there is nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock
+
+from tacit.app.projects import Projects, announced_name, told_name
+from tacit.app.sessions import LiveSessions
+from tacit.app.stats import salvage_notice
+from tacit.config.settings import Settings
+from tacit.model.pack import Block
+from tacit.model.signal import SessionStarted, Signal
+from tacit.ports.clock import Clock
+from tacit.ports.store import ProjectRecord, Salvage, Store
+
+SALVAGE_NAME = "told_salvage"
+"""Name of the stored value that holds the damaged file that a session was told of."""
+
+
+class Notices:
+    """Makes the line and remembers what was said. Safe to use from several threads.
+
+    What was said is stored behind the answer. Until then it is held here, so that a session that starts at once does not
+    repeat it.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        projects: Projects,
+        sessions: LiveSessions,
+        clock: Clock,
+        salvaged: Salvage | None = None,
+    ) -> None:
+        self._store = store
+        self._projects = projects
+        self._sessions = sessions
+        self._clock = clock
+        self._salvaged = salvaged
+        self._lock = Lock()
+        self._unwritten: dict[str, str] = {}
+
+    def line(
+        self, signal: Signal, block: Block | None, project: ProjectRecord | None, settings: Settings
+    ) -> str:
+        """The line for `signal`; "" for none. `block` is None where the settings have no start pack.
+
+        With `statusline` on every session has one.
+        """
+        if not isinstance(signal, SessionStarted) or signal.source == "compact":
+            return ""
+        said: dict[str, str] = {}
+        name = announced_name(project.id if project else "")
+        first = self._stored(name) is None
+        if first:
+            said[name] = str(self._clock.now_ms())
+        related = self._projects.unanswered(signal.cwd) if project else ""
+        if project and related:
+            if self._stored(told_name(project.id)) == related:
+                related = ""
+            else:
+                said[told_name(project.id)] = related
+        if settings.privacy.incognito:
+            said = {}
+        repaired = ""
+        if self._salvaged and self._stored(SALVAGE_NAME) != self._salvaged.aside:
+            repaired = salvage_notice(self._salvaged)
+            # Stored after an incognito session, too: it tells nothing of what the user does.
+            said[SALVAGE_NAME] = self._salvaged.aside
+        if not (first or related or repaired or settings.statusline):
+            return ""
+        if said:
+            with self._lock:
+                self._unwritten |= said
+            self._sessions.later(signal.session, lambda: self._store_values(said))
+        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
+        known = self._store.count_active(scope=scope)
+        noun = "memory" if known == 1 else "memories"
+        if block is None:
+            pack = f"; the preset {settings.preset} has no start pack"
+        else:
+            pack = f", {len(block.memory_ids)} in the start pack"
+        line = f"Tacit on: {known} {noun}{pack}"
+        if repaired:
+            line = f"{repaired} {line}"
+        return f"{line}. {related}" if related else line
+
+    def _stored(self, name: str) -> str | None:
+        with self._lock:
+            value = self._unwritten.get(name)
+        return self._store.get_value(name) if value is None else value
+
+    def _store_values(self, values: Mapping[str, str]) -> None:
+        for name, value in values.items():
+            self._store.put_value(name, value)
+        with self._lock:
+            for name in values:
+                self._unwritten.pop(name, None)
