@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from tacit.config.environment import read_environment
+from tacit.config.environment_settings import read_environment
 from tacit.config.fields import (
     Checked,
     Flat,
