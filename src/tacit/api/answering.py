@@ -21,7 +21,7 @@ def _no_counters() -> Mapping[str, float]:
     return {}
 
 
-def _no_recalls(engine: Service) -> AsyncIterator[bytes]:  # noqa: ARG001 - the shape of `Streams.recalls`
+def _no_recalls(engine: Service, speaker: Speaker) -> AsyncIterator[bytes]:  # noqa: ARG001 - the shape of `Streams.recalls`
     raise DaemonUnavailable("Nothing is streamed here.")
 
 
@@ -32,7 +32,7 @@ class Parameters:
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     speaker: Speaker = Speaker.AGENT
     counters: Callable[[], Mapping[str, float]] = _no_counters
-    recalls: Callable[[Service], AsyncIterator[bytes]] = _no_recalls
+    recalls: Callable[[Service, Speaker], AsyncIterator[bytes]] = _no_recalls
 
     @property
     def by_user(self) -> bool:

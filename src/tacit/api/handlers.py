@@ -16,6 +16,7 @@ from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
 from tacit.api.encoding import change_json, encode, etag_of, memory_json, recalled_json
 from tacit.app.care.review import DECIDED
+from tacit.app.visibility import first_rows
 from tacit.capture.backfill import Wanted
 from tacit.capture.discover import served_transcripts
 from tacit.errors import NotFound
@@ -201,23 +202,23 @@ def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # 
 
 def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer:
     """What waits for the user: pairs that contradict each other, and statements nobody confirmed."""
+    visibility = engine.visibility(at.speaker)
     page = engine.review.queue.page(
         request.wanted,
         scope=engine.visible(request.cwd) if request.cwd else None,
         limit=request.limit,
         after=from_cursor(request.cursor) if request.cursor else None,
+        levels=visibility.levels,
     )
     entries = [
         {
             "memory": memory_json(entry.memory),
             "other": memory_json(entry.other) if entry.other is not None else None,
             "cause": entry.cause,
-            "reason": entry.reason,
+            "reason": visibility.reason(entry.reason),
             "alike": entry.alike,
         }
         for entry in page.items
-        if engine.visible_to(at.speaker, (entry.memory,))
-        if entry.other is None or engine.visible_to(at.speaker, (entry.other,))
     ]
     groups = {
         name: [{"value": value, "count": count} for value, count in counts]
@@ -256,20 +257,22 @@ def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer:
 def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer:
     """What was written last, with the reasons and what stood before, newest first."""
     scope = engine.visible(request.cwd) if request.cwd else None
-    found = engine.review.changes(
-        scope=scope, memory_id=request.id, change_id=request.change, limit=request.limit
+    visibility = engine.visibility(at.speaker)
+    name = engine.show(request.id, speaker=at.speaker).id if request.id else None
+    found = first_rows(
+        lambda most: engine.review.changes(scope=scope, memory_id=name, change_id=request.change, limit=most),
+        visibility.changes,
+        request.limit,
     )
     rows = [
         {
             "change_id": one.change_id,
             "at_ms": one.at_ms,
-            "reason": one.reason,
+            "reason": visibility.reason(one.reason),
             "memory": memory_json(one.memory),
             "before": memory_json(one.before) if one.before is not None else None,
         }
         for one in found
-        if engine.visible_to(at.speaker, (one.memory,))
-        if one.before is None or engine.visible_to(at.speaker, (one.before,))
     ]
     return Answer(body={"changes": rows})
 
@@ -360,12 +363,12 @@ def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer: 
 
 def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
     """State and counts."""
-    return Answer(body=encode(engine.status()))
+    return Answer(body=encode(engine.status(speaker=at.speaker)))
 
 
 def stats(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
     """Counts of what is stored, and which injected memories were used."""
-    return Answer(body=encode(engine.care.statistics()))
+    return Answer(body=encode(engine.care.statistics(levels=engine.visibility(at.speaker).levels)))
 
 
 def backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer:  # noqa: ARG001

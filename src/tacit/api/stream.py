@@ -13,7 +13,9 @@ from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.encoding import encode, to_bytes
 from tacit.api.requests import NoBody
 from tacit.app.desk.recalls import row_of
+from tacit.app.visibility import Visibility
 from tacit.errors import DaemonUnavailable
+from tacit.model.memory import Speaker
 from tacit.model.trace import Trace
 
 BEAT_S = 15.0
@@ -25,7 +27,7 @@ MOST_STREAMS = 32
 
 def stream(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001 - one shape for all handlers
     """Recalls as they happen: `event: trace` with a row of `GET /v1/timeline`; a comment every 15 seconds."""
-    return Answer(events=at.recalls(engine), media_type="text/event-stream")
+    return Answer(events=at.recalls(engine, at.speaker), media_type="text/event-stream")
 
 
 class Streams:
@@ -36,17 +38,17 @@ class Streams:
         self._leaving = leaving
         self._open = 0
 
-    def recalls(self, engine: Service) -> AsyncGenerator[bytes]:
-        """Recalls from the first look on, as events.
+    def recalls(self, engine: Service, speaker: Speaker) -> AsyncGenerator[bytes]:
+        """Recalls from the first look on, as events, without what `speaker` may not see.
 
         Raises:
             DaemonUnavailable: if too many streams are open.
         """
         if self._open >= MOST_STREAMS:
             raise DaemonUnavailable("Too many streams are open.", hint="Close one of them.")
-        return self._events(engine)
+        return self._events(engine, engine.visibility(speaker))
 
-    async def _events(self, engine: Service) -> AsyncGenerator[bytes]:
+    async def _events(self, engine: Service, visibility: Visibility) -> AsyncGenerator[bytes]:
         loop = asyncio.get_running_loop()
         waiting: deque[Trace] = deque(maxlen=MOST_WAITING)
         woken = asyncio.Event()
@@ -71,7 +73,7 @@ class Streams:
                     continue
                 woken.clear()
                 while waiting:
-                    trace = waiting.popleft()
+                    (trace,) = await asyncio.to_thread(visibility.traces, (waiting.popleft(),))
                     body = to_bytes(encode(row_of(trace)))
                     yield b"event: trace\nid: " + trace.id.encode() + b"\ndata: " + body + b"\n\n"
         finally:

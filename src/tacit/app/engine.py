@@ -29,6 +29,7 @@ from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, query_of
 from tacit.app.stats import InjectionStats, stats_of, status_of
 from tacit.app.values import Delivery, EngineStatus, Recalled
+from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
@@ -56,7 +57,6 @@ from tacit.recall.render import rendering
 from tacit.recall.replay import Replayed, replay
 from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
-from tacit.safety.trust import may_see
 
 if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.app.care.care import Care
@@ -330,23 +330,11 @@ class Engine:
         found = with_words(
             self._store, self._store.list_traces(session=session, surface=surface, limit=limit)
         )
-        return self.traces_for(speaker, found)
+        return self.visibility(speaker).traces(found)
 
-    def traces_for(self, speaker: Speaker, found: Sequence[Trace]) -> tuple[Trace, ...]:
-        """`found` without the memories that `speaker` may not see, and without blocks that hold one of them."""
-        if speaker is Speaker.USER:
-            return tuple(found)
-        ids = list(dict.fromkeys(one.memory_id for trace in found for one in trace.candidates))
-        known = self._store.get(ids, scope=self._store.scopes())
-        hidden = {one.id for one in known} - {one.id for one in self.visible_to(speaker, known)}
-        return tuple(
-            replace(
-                trace,
-                candidates=tuple(one for one in trace.candidates if one.memory_id not in hidden),
-                block="" if hidden & set(trace.injected) else trace.block,
-            )
-            for trace in found
-        )
+    def visibility(self, speaker: Speaker) -> Visibility:
+        """What `speaker` may read of the store's records."""
+        return Visibility(self._store, speaker=speaker)
 
     def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
         """`traces` decided again with `threshold`: what would be handed over."""
@@ -418,10 +406,11 @@ class Engine:
             tier = TrustTier.USER
             scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
             when = parse_when(when, maker="agent") if isinstance(when, str) and when.strip() else when
-        return self._writing().memories.remember(
+        made = self._writing().memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
             pinned=pinned, files=files, sensitivity=sensitivity,
         )  # fmt: skip
+        return self.visibility(speaker).outcome(content, made)
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0
@@ -444,10 +433,8 @@ class Engine:
         Raises:
             NotFound: if none or several match, or `speaker` may not see it.
         """
-        memory = self._store.resolve(id_or_prefix, scope=self._store.scopes())
-        if not self.visible_to(speaker, (memory,)):
-            raise NotFound(f"No memory is called {id_or_prefix!r}.", hint="`tacit list` shows ids.")
-        return memory
+        levels = self.visibility(speaker).levels
+        return self._store.resolve(id_or_prefix, scope=self._store.scopes(), sensitivities=levels)
 
     def history(self, id_or_prefix: str, *, speaker: Speaker = Speaker.USER) -> tuple[Memory, ...]:
         """All versions of a memory that `speaker` may see, oldest first."""
@@ -456,7 +443,8 @@ class Engine:
 
     def visible_to(self, speaker: Speaker, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Those of `memories` that `speaker` may see, by their sensitivity."""
-        return tuple(memory for memory in memories if may_see(memory, by_user=speaker is Speaker.USER))
+        visibility = self.visibility(speaker)
+        return tuple(memory for memory in memories if visibility.shows(memory))
 
     def edit(
         self,
@@ -580,10 +568,11 @@ class Engine:
 
     # --- the store -----------------------------------------------------------------------------------------------
 
-    def status(self) -> EngineStatus:
-        """What `tacit status` shows."""
+    def status(self, *, speaker: Speaker = Speaker.USER) -> EngineStatus:
+        """What `tacit status` shows; what `speaker` may not see is not counted."""
         self._sessions.flush()  # the counts include the session that just asked
-        return status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
+        found = status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
+        return replace(found, store=self.visibility(speaker).stats(found.store))
 
     def check(self) -> tuple[str, ...]:
         """Integrity problems of the store, as sentences; () = sound."""

@@ -118,11 +118,7 @@ class Memories:
             memory, content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pinned,
             sensitivity=sensitivity,
         )  # fmt: skip
-        self._parts.store.apply(
-            [Edit(memory=changed)],
-            vectors=self._parts.embedder.embed([changed.content]),
-            identity=self._parts.embedder.identity,
-        )
+        self._write([Edit(memory=changed)])
         return changed
 
     def edited(

@@ -34,7 +34,7 @@ from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change, Gone
 from tacit.model.evidence import Hit
-from tacit.model.memory import Memory, Relation, RelationType
+from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
@@ -176,9 +176,14 @@ class FakeStore:
         """See the port."""
         visible = set(clean_value(scope.scopes))
         known = self._tables.known(where.as_of_ms)
-        found = [memory for memory in known if memory.scope in visible and passes(memory, where)]
+        found = [memory for memory in known if memory.scope in visible and self._passes(memory, where)]
         start = max(offset, 0)
         return tuple(in_order(found, where)[start : start + max(limit, 0)])
+
+    def _passes(self, memory: Memory, where: MemoryFilter) -> bool:
+        now = self._tables.memories.get(memory.id)
+        levels = where.sensitivities
+        return passes(memory, where) and (levels is None or now is None or now.sensitivity in levels)
 
     @_locked
     def find_memories(
@@ -188,7 +193,9 @@ class FakeStore:
         where = replace(where, text=None, after=None)
         visible = set(clean_value(scope.scopes))
         known = [
-            one for one in self._tables.known(where.as_of_ms) if one.scope in visible and passes(one, where)
+            one
+            for one in self._tables.known(where.as_of_ms)
+            if one.scope in visible and self._passes(one, where)
         ]
         held = [stems_of(one.content) for one in known]
 
@@ -226,11 +233,22 @@ class FakeStore:
         return tuple(sorted({m.kind for m in stored if m.status == "active" and m.scope in visible}))
 
     @_locked
-    def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
+    def resolve(
+        self,
+        id_or_prefix: str,
+        *,
+        scope: ScopeFilter,
+        sensitivities: tuple[Sensitivity, ...] | None = None,
+    ) -> Memory:
         """See the port."""
         wanted = clean_text(id_or_prefix)
         visible = set(clean_value(scope.scopes))
-        seen = [memory for _, memory in sorted(self._tables.memories.items()) if memory.scope in visible]
+        where = MemoryFilter(statuses=None, sensitivities=sensitivities)
+        seen = [
+            memory
+            for _, memory in sorted(self._tables.memories.items())
+            if memory.scope in visible and where.fits(memory)
+        ]
         found = [memory for memory in seen if memory.id.startswith(wanted)]
         if not found and len(wanted) >= LEAST_ENDING:
             found = [memory for memory in seen if memory.id.endswith(wanted)]

@@ -1,7 +1,7 @@
-"""What a session's digest says of decisions that hold no more. In: changes about to be stored. Out: those, and edits of digests.
+"""What a session's digest says of decisions that hold no more or were restricted. In: changes about to be stored. Out: those, and edits of digests.
 
-A digest quotes what was decided. When the decision is replaced, forgotten or taken back, the line goes: what was corrected must
-not come back with the story of an earlier session. Reads the store; never writes.
+A digest quotes what was decided. When the decision is replaced, forgotten, taken back or hidden from agents by its sensitivity,
+the line goes: it must not come back with the story of an earlier session. Reads the store; never writes.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tacit.model.changes import Add, Change, Edit, Retire, Supersede
+from tacit.model.changes import Add, Change, Edit, Merge, Retire, Supersede
 from tacit.model.kinds import DIGEST
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, Store
 from tacit.reading.digest_lines import lines_of, without_line
@@ -34,7 +34,7 @@ def with_amended_digests(changes: Sequence[Change], store: Store) -> tuple[Chang
 
 
 def _ended(changes: Sequence[Change], store: Store) -> tuple[Memory, ...]:
-    """Decisions that `changes` end."""
+    """Decisions that `changes` end, or hide from agents."""
     ids: list[str] = []
     for change in changes:
         match change:
@@ -42,7 +42,7 @@ def _ended(changes: Sequence[Change], store: Store) -> tuple[Memory, ...]:
                 ids += [change.old_id, *change.further]
             case Retire():
                 ids.append(change.memory_id)
-            case Edit() if change.memory.status in _OVER:
+            case Edit() | Merge() if _is_untold(change.memory):
                 ids.append(change.memory.id)
             case _:
                 pass
@@ -61,7 +61,7 @@ def _amended(change: Change, ended: Sequence[Memory], store: Store) -> Change:
         if code == "dec":
             said = MemoryFilter(kinds=QUOTED, statuses=None, text=text.removesuffix("..."))
             known = store.list_memories(said, scope=scope, limit=_MOST)
-            if known and all(one.status in _OVER for one in known):
+            if known and all(_is_untold(one) for one in known):
                 over += [one.content for one in known]
     return replace(change, memory=replace(memory, content=_without(memory.content, over) or memory.content))
 
@@ -76,7 +76,7 @@ def _edits(ended: Iterable[Memory], store: Store, held: set[str], at_ms: int) ->
             if one.id not in held:
                 digests[one.id] = one
                 left[one.id] = _without(left.get(one.id, one.content), [memory.content])
-    reason = "what it quotes holds no more"
+    reason = "what it quotes holds no more or is restricted"
     return [
         Edit(memory=replace(digests[name], content=content), reason=reason)
         if content
@@ -90,6 +90,11 @@ def _moment(change: Change) -> int:
     if isinstance(change, Supersede | Retire):
         return change.at_ms
     return change.memory.updated_at_ms if isinstance(change, Edit) else 0
+
+
+def _is_untold(memory: Memory) -> bool:
+    """Whether no digest may quote it: a digest is shown to agents."""
+    return memory.status in _OVER or memory.sensitivity > Sensitivity.PROJECT
 
 
 def _is_digest(memory: Memory) -> bool:

@@ -21,7 +21,10 @@ from tacit.ports.search import Search
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which memories to list. None = any. `as_of_ms` = as the store knew and the world was at that time."""
+    """Which memories to list. None = any. `as_of_ms` = as the store knew and the world was at that time.
+
+    `sensitivities` holds for the present level, too: what is restricted now was not public before.
+    """
 
     kinds: tuple[str, ...] | None = None
     statuses: tuple[MemoryStatus, ...] | None = ("active",)
@@ -234,11 +237,17 @@ class MemoryStore(Protocol):
         """Names of the kinds of the active memories that `scope` shows, sorted; cheap."""
         ...
 
-    def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
+    def resolve(
+        self,
+        id_or_prefix: str,
+        *,
+        scope: ScopeFilter,
+        sensitivities: tuple[Sensitivity, ...] | None = None,
+    ) -> Memory:
         """The one memory whose id is or begins with `id_or_prefix`; where none begins so, the one that ends with it.
 
         An ending has four characters at least. Ids begin with their time and end with chance, so endings tell apart
-        what was stored together.
+        what was stored together. Memories of other `sensitivities` (None = any) are as if they were not there.
 
         Raises:
             NotFound: if none or several match; the message says which.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tacit.config.settings import RetentionSettings
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.store import MemoryFilter, Store
@@ -58,13 +58,15 @@ def tend(store: Store, kinds: KindRegistry, settings: RetentionSettings, *, cloc
     return replace(done, relations=_unrelate(store))
 
 
-def statistics(store: Store, kinds: KindRegistry) -> Statistics:
-    """Counts over the whole store."""
+def statistics(
+    store: Store, kinds: KindRegistry, *, levels: tuple[Sensitivity, ...] | None = None
+) -> Statistics:
+    """Counts over the whole store, of memories of these sensitivities (None = any)."""
     statuses: Counter[str] = Counter()
     by_kind: Counter[str] = Counter()
     by_scope: Counter[str] = Counter()
     stated = used = restated = 0
-    for memory in _all(store, MemoryFilter(statuses=None), store.scopes()):
+    for memory in _all(store, MemoryFilter(statuses=None, sensitivities=levels), store.scopes()):
         statuses[memory.status] += 1
         if memory.status != "active":
             continue

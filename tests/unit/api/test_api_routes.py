@@ -169,7 +169,7 @@ class ListEngine:
         self._called("backfill", paths=[str(info.path) for info in infos])
         return Report(added=len(infos))
 
-    def status(self):
+    def status(self, *, speaker):
         self._called("status")
         counts = dict.fromkeys(StoreStats.__dataclass_fields__, 4)
         return EngineStatus(

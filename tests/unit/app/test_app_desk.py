@@ -21,10 +21,12 @@ from tacit.app.desk.series import (
     tokens_by_kind,
 )
 from tacit.app.desk.verdicts import MOST, NAME, Verdict, Verdicts, read_verdicts
+from tacit.app.visibility import Visibility
 from tacit.backends.fake import FakeStore
 from tacit.capture.usage import SessionUsage, usage_name, write_usage
 from tacit.config.settings import RetentionSettings
 from tacit.errors import InvalidInput, NotFound
+from tacit.model.memory import Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.situation import Situation
@@ -197,7 +199,8 @@ def test_a_session_turn_by_turn_over_a_compaction():
     store.save_session(SessionState(key=KEY, ledger=ledger, turn=1, epoch=1), traces=traces)
     store.put_value(usage_name("h", "s"), write_usage(SessionUsage(used=("a",), counted=("a", "b"))))
     settled = []
-    view = Recalls(store, settle=lambda: settled.append(1)).session(KEY)
+    users = Visibility(store, speaker=Speaker.USER)
+    view = Recalls(store, settle=lambda: settled.append(1)).session(KEY, visibility=users)
     assert settled
     assert (view.session.exposures, view.session.tokens) == (2, 8)  # what the host loaded is not ours
     assert [(one.epoch, one.turn, [r.id for r in one.recalls]) for one in view.turns] == [
@@ -209,4 +212,6 @@ def test_a_session_turn_by_turn_over_a_compaction():
         ("b", False),
     ]
     with pytest.raises(NotFound):
-        Recalls(store, settle=lambda: None).session(SessionKey(host="h", session_id="nobody"))
+        Recalls(store, settle=lambda: None).session(
+            SessionKey(host="h", session_id="nobody"), visibility=users
+        )

@@ -356,7 +356,7 @@ class ProgramsDouble:
     def handle(self, *_: object, **__: object) -> None:
         self._note()
 
-    def status(self) -> None:
+    def status(self, **_: object) -> None:
         self._note()
 
     def _note(self) -> None:

@@ -8,14 +8,15 @@ from tacit.api.encoding import encode
 from tacit.app.desk.digests import Digests
 
 
-def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer:  # noqa: ARG001
+def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer:
     """What sessions did and left open, newest first; `reason` says why there is none, or why the newest session has none."""
-    reader = engine.desk.digests
+    reader, visibility = engine.desk.digests, engine.visibility(at.speaker)
     if request.session is not None:
-        one = reader.of_session(request.session)
+        one = reader.of_session(request.session, visibility=visibility)
         there = (one,) if one.memory_id else ()
         return Answer(
             body=encode(Digests(digests=there, reason=one.reason and f"{one.session} has none: {one.reason}"))
         )
     project = engine.project(request.cwd) if request.cwd else None
-    return Answer(body=encode(reader.newest(project, limit=request.limit)))
+    found = reader.newest(project, limit=request.limit, visibility=visibility)
+    return Answer(body=encode(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from tacit.api.answering import Answer, Parameters, Service
@@ -10,6 +11,7 @@ from tacit.api.desk import requests as ask
 from tacit.api.encoding import change_json, encode, etag_of, memory_json
 from tacit.api.requests import AtFolder, NoBody, SessionName
 from tacit.app.desk.series import BUCKETS_MS, DAY_MS
+from tacit.app.desk.verdicts import Verdict
 from tacit.app.projects import Membership
 from tacit.model.memory import Memory
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -67,12 +69,14 @@ def relations(engine: Service, at: Parameters, request: NoBody) -> Answer:  # no
     """What it hangs together with, strongest first."""
     found, others = engine.desk.relations(engine.show(at["id"], speaker=at.speaker).id)
     seen = engine.visible_to(at.speaker, others)
-    return Answer(body={"relations": encode(found), "memories": [memory_json(memory) for memory in seen]})
+    hidden = {memory.id for memory in others} - {memory.id for memory in seen}
+    shown = [one for one in found if hidden.isdisjoint((one.source_id, one.target_id))]
+    return Answer(body={"relations": encode(shown), "memories": [memory_json(memory) for memory in seen]})
 
 
 def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer:
     """When it was handed over, newest first, and whether it was used."""
-    return _exposures(engine, request, memory_id=engine.show(at["id"], speaker=at.speaker).id)
+    return _exposures(engine, at, request, memory_id=engine.show(at["id"], speaker=at.speaker).id)
 
 
 def search(engine: Service, at: Parameters, request: ask.Search) -> Answer:
@@ -112,7 +116,7 @@ def projects(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noq
     """Projects by name."""
     rows = [
         {"project": encode(one.project), "scope": str(project_scope(one.project.id)), "active": one.active}
-        for one in engine.desk.projects()
+        for one in engine.desk.projects(levels=engine.visibility(at.speaker).levels)
     ]
     return Answer(body={"projects": rows})
 
@@ -146,7 +150,7 @@ def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: 
 # --- recalls and sessions
 
 
-def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer:  # noqa: ARG001
+def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer:
     """Recalls in one line each, newest first: what was handed over, or why nothing."""
     where = TraceFilter(
         sessions=(request.session,) if request.session is not None else None,
@@ -157,7 +161,12 @@ def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer: 
         until_ms=request.until_ms,
         after=from_cursor(request.cursor) if request.cursor else None,
     )
-    found = engine.desk.recalls.rows(where, root=_root(engine, request.cwd), limit=request.limit + 1)
+    found = engine.desk.recalls.rows(
+        where,
+        root=_root(engine, request.cwd),
+        limit=request.limit + 1,
+        visibility=engine.visibility(at.speaker),
+    )
     rows = found[: request.limit]
     more = to_cursor((rows[-1].at_ms, rows[-1].id)) if len(found) > len(rows) else None
     return Answer(body={"recalls": encode(rows), "next_cursor": more})
@@ -169,13 +178,18 @@ def _root(engine: Service, cwd: str) -> str:
 
 def trace(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
     """One recall with every stage's keeps and drops, and what was said of it."""
-    (found,) = engine.traces_for(at.speaker, [engine.desk.recalls.trace(at["id"])])
-    return Answer(body={"trace": encode(found), "verdicts": encode(engine.desk.verdicts.of(found.id))})
+    (found,) = engine.visibility(at.speaker).traces([engine.desk.recalls.trace(at["id"])])
+    return Answer(
+        body={
+            "trace": encode(found),
+            "verdicts": _verdicts(engine, at, engine.desk.verdicts.of(found.id)),
+        }
+    )
 
 
 def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer:
     """Decide one recall again at another threshold."""
-    found = engine.traces_for(at.speaker, [engine.desk.recalls.trace(at["id"])])
+    found = engine.visibility(at.speaker).traces([engine.desk.recalls.trace(at["id"])])
     (replayed,) = engine.replayed(found, threshold=request.threshold)
     return Answer(body={"replayed": encode(replayed)})
 
@@ -183,18 +197,25 @@ def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer:
 def judge(engine: Service, at: Parameters, request: ask.TraceFeedback) -> Answer:
     """Say whether what a recall handed over was useful, or should have come; charts and `tune` read it."""
     said = engine.desk.say(at["id"], request.memory_ids, useful=request.useful)
-    return Answer(body={"verdicts": encode(said)}, status=201)
+    return Answer(body={"verdicts": _verdicts(engine, at, said)}, status=201)
 
 
 def verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
     """What was said of injections, newest first."""
-    return Answer(body={"verdicts": encode(engine.desk.verdicts.all()[::-1])})
+    return Answer(body={"verdicts": _verdicts(engine, at, engine.desk.verdicts.all()[::-1])})
 
 
-def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer:  # noqa: ARG001
+def _verdicts(engine: Service, at: Parameters, said: Sequence[Verdict]) -> list[object]:
+    hidden = engine.visibility(at.speaker).hidden(one.memory_id for one in said)
+    return [encode(one) for one in said if one.memory_id not in hidden]
+
+
+def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer:
     """Sessions, newest signal first."""
     skip = rows_before(request.cursor) if request.cursor else 0
-    found = engine.desk.recalls.sessions(limit=request.limit + 1, offset=skip)
+    found = engine.desk.recalls.sessions(
+        limit=request.limit + 1, offset=skip, visibility=engine.visibility(at.speaker)
+    )
     more = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
     return Answer(body={"sessions": encode(found[: request.limit]), "next_cursor": more})
 
@@ -202,7 +223,8 @@ def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answ
 def session(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
     """One session turn by turn: what was asked, handed over and left out."""
     key = SessionName.of(at["host"], at["session_id"])
-    return Answer(body={"session": encode(engine.desk.recalls.session(key))})
+    found = engine.desk.recalls.session(key, visibility=engine.visibility(at.speaker))
+    return Answer(body={"session": encode(found)})
 
 
 def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer:
@@ -211,11 +233,12 @@ def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> An
     if request.host is not None and request.session_id is not None:
         key = SessionKey(host=request.host, session_id=request.session_id)
     name = engine.show(request.memory, speaker=at.speaker).id if request.memory is not None else None
-    return _exposures(engine, request, session_key=key, memory_id=name)
+    return _exposures(engine, at, request, session_key=key, memory_id=name)
 
 
 def _exposures(
     engine: Service,
+    at: Parameters,
     request: ask.Page,
     *,
     session_key: SessionKey | None = None,
@@ -223,7 +246,11 @@ def _exposures(
 ) -> Answer:
     skip = rows_before(request.cursor) if request.cursor else 0
     found = engine.desk.recalls.handed(
-        session=session_key, memory_id=memory_id, limit=request.limit + 1, offset=skip
+        session=session_key,
+        memory_id=memory_id,
+        limit=request.limit + 1,
+        offset=skip,
+        visibility=engine.visibility(at.speaker),
     )
     more = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
     return Answer(body={"exposures": encode(found[: request.limit]), "next_cursor": more})
@@ -244,7 +271,7 @@ def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer:  
 
 def health(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
     """Whether all is well: what was looked at, what to do, and numbers of the process."""
-    status = engine.status()
+    status = engine.status(speaker=at.speaker)
     checks = [
         _check(
             "store", not engine.damaged, "Damage was met in the store.", "`tacit doctor` says what to do."

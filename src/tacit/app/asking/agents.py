@@ -20,17 +20,17 @@ from tacit.app.desk.recalls import with_words
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
+from tacit.app.visibility import Visibility
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.ids import normalise_text
 from tacit.model.kinds import DIGEST
-from tacit.model.memory import Memory, TrustTier
+from tacit.model.memory import Memory, Speaker, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
 from tacit.reading.words.stems import content_words
 from tacit.recall.pipeline import RecallPipeline
-from tacit.safety.trust import may_see
 
 """What is known of the user and how they want to work."""
 LISTED = 500
@@ -263,24 +263,18 @@ class Agents:
         found = self._store.list_traces(session=str(key), limit=TRACES)
         shown = tuple(trace for trace in found if not name or name in _looked_at(trace))[:limit]
         # A memory may have been restricted since, or the user have asked for it by hand.
-        ids = list(dict.fromkeys(one.memory_id for trace in shown for one in trace.candidates))
-        known = self._store.get(ids, scope=self._visible(caller.cwd, ""))
-        allowed = {memory.id for memory in self._allowed(caller, known)}
-        hidden = {memory.id for memory in known} - allowed
-        return tuple(
-            replace(trace, candidates=tuple(one for one in trace.candidates if one.memory_id not in hidden))
-            for trace in with_words(self._store, shown)
-        )
+        return self._visibility(caller).traces(with_words(self._store, shown))
 
     def stats(self, caller: Caller) -> AgentStats:
         """Counts of what may be seen from here, and of the session at work."""
         scope = self._visible(caller.cwd, "")
+        levels = self._visibility(caller).levels
         live = self._store.list_memories(
-            MemoryFilter(statuses=("active", "quarantined")), scope=scope, limit=2000
+            MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels), scope=scope, limit=2000
         )
         kinds = Counter(memory.kind for memory in live if memory.status == "active")
         counts = AgentStats(
-            active=self._store.count_active(scope=scope),
+            active=self._store.count_memories(MemoryFilter(sensitivities=levels), scope=scope),
             kinds=tuple(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
             unconfirmed=sum(memory.status == "quarantined" for memory in live),
         )
@@ -319,9 +313,12 @@ class Agents:
 
     def _allowed(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Those of `memories` that an agent may see, by their sensitivity."""
+        visibility = self._visibility(caller)
+        return tuple(memory for memory in memories if visibility.shows(memory))
+
+    def _visibility(self, caller: Caller) -> Visibility:
         key = self.asking.only_session(caller.cwd)
-        session = str(key) if key else ""
-        return tuple(memory for memory in memories if may_see(memory, session=session))
+        return Visibility(self._store, speaker=Speaker.AGENT, session=str(key) if key else "")
 
     def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))

@@ -17,6 +17,7 @@ from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.recall.pipeline import RecallPipeline
+from tacit.safety.trust import visible_levels
 
 MOST = 20_000
 """Memories of one moment that are looked at, newest first."""
@@ -30,7 +31,11 @@ def pipeline_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
     Raises:
         StoreError: as the store.
     """
-    where = MemoryFilter(statuses=("active", "quarantined"), as_of_ms=as_of_ms)
+    where = MemoryFilter(
+        statuses=("active", "quarantined"),
+        as_of_ms=as_of_ms,
+        sensitivities=visible_levels(by_user=query.by_user),
+    )
     known = parts.store.list_memories(where, scope=query.scope, limit=MOST)
     store = FakeStore(clock=FakeClock(now_ms=as_of_ms))
     store.apply([Add(memory=memory) for memory in known])

@@ -15,6 +15,7 @@ from tacit.app.parts import Parts
 from tacit.capture.extract.pending import pending_name, read_pending, without_old, write_pending
 from tacit.capture.usage import TOTALS, Totals, read_totals, usage_name
 from tacit.errors import StoreFull, StoreReadOnly
+from tacit.model.memory import Sensitivity
 from tacit.model.scope import Scope
 from tacit.upkeep.backups import Outcome, make_backup
 from tacit.upkeep.reindex import reindex
@@ -135,13 +136,13 @@ class Care:
                 store.put_value(name, write_pending(kept))
         return gone
 
-    def statistics(self) -> StoreUse:
-        """Counts of what is stored, and of what injections were good for."""
+    def statistics(self, *, levels: tuple[Sensitivity, ...] | None = None) -> StoreUse:
+        """Counts of what is stored of these sensitivities (None = any), and of what injections were good for."""
         self._settle()
         store = self._parts.store
         totals = read_totals(store.get_value(TOTALS))
         return StoreUse(
-            store=statistics(store, self._parts.kinds),
+            store=statistics(store, self._parts.kinds, levels=levels),
             impact=totals,
             rate=totals.rate,
             baseline=totals.baseline,

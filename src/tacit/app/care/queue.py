@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tacit.capture.reconcile.compare import overlap, take_apart
-from tacit.model.memory import Memory, TrustTier
+from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, Store
 from tacit.reading.words.spelling import holds_words
@@ -115,9 +115,13 @@ class Queue:
         scope: ScopeFilter | None = None,
         limit: int = 50,
         after: tuple[int, str] | None = None,
+        levels: tuple[Sensitivity, ...] | None = None,
     ) -> ReviewPage:
-        """The entries that `where` asks for, from the one after `after`, which is a `following`."""
-        entries = self._entries(scope or self._store.scopes())
+        """The entries that `where` asks for, from the one after `after`, which is a `following`.
+
+        Memories of other sensitivities than `levels` (None = any) are neither shown nor counted.
+        """
+        entries = self._entries(scope or self._store.scopes(), levels)
         found = _filtered(entries, where)
         counts: dict[ReviewGroup, Counter[str]] = {name: Counter() for name in GROUPS}
         for memory, other in found:
@@ -143,12 +147,13 @@ class Queue:
         found = _filtered(self._entries(scope or self._store.scopes()), where)
         return tuple({memory.id: memory for memory, _ in found}.values())
 
-    def _entries(self, scope: ScopeFilter) -> list[_Entry]:
+    def _entries(self, scope: ScopeFilter, levels: tuple[Sensitivity, ...] | None = None) -> list[_Entry]:
+        live = MemoryFilter(statuses=LIVE, sensitivities=levels)
         with self._store.at_once():
             edges = [one for one in self._store.relations_of("contradicts", scope=scope) if one.weight > 0]
             ends = dict.fromkeys(end for one in edges for end in (one.source_id, one.target_id))
-            by_id = {one.id: one for one in self._store.get(list(ends), scope=scope) if one.status in LIVE}
-            unconfirmed = MemoryFilter(statuses=("quarantined",))
+            by_id = {one.id: one for one in self._store.get(list(ends), scope=scope) if live.fits(one)}
+            unconfirmed = replace(live, statuses=("quarantined",))
             waiting = self._store.list_memories(unconfirmed, scope=scope, limit=MOST)
         pairs = [
             (by_id[edge.source_id], by_id[edge.target_id])

@@ -24,7 +24,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Membership, Projects
 from tacit.model.changes import Change
 from tacit.model.kinds import Kind
-from tacit.model.memory import Memory, Relation
+from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats
 
@@ -102,12 +102,11 @@ class Desk:
         """Memories and how they hang together."""
         return graph_of(self._store, where, scope=scope, limit=limit)
 
-    def projects(self) -> tuple[ProjectCount, ...]:
-        """Projects by name."""
+    def projects(self, *, levels: tuple[Sensitivity, ...] | None = None) -> tuple[ProjectCount, ...]:
+        """Projects by name; memories of other sensitivities than `levels` (None = any) are not counted."""
+        where = MemoryFilter(sensitivities=levels)
         found = [
-            ProjectCount(
-                project=one, active=self._store.count_active(scope=self.scopes([project_scope(one.id)]))
-            )
+            ProjectCount(project=one, active=self.count(where, scope=self.scopes([project_scope(one.id)])))
             for one in self._store.projects()
         ]
         return tuple(sorted(found, key=lambda one: (one.project.name, one.project.id)))

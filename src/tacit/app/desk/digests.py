@@ -7,8 +7,9 @@ keeps of the session, and are whole where the digest names the first ones. Reads
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tacit.app.visibility import Visibility
 from tacit.capture.checkpoint import checkpoint_name, read_checkpoint
 from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.tasks import open_tasks
@@ -77,7 +78,7 @@ class DigestReader:
         self._settle = settle
         self._captures = captures
 
-    def of_session(self, name: str) -> SessionDigest:
+    def of_session(self, name: str, *, visibility: Visibility) -> SessionDigest:
         """The digest of a session by `host/id`, by its id, or by the beginning of its id where that is unique.
 
         Raises:
@@ -86,25 +87,30 @@ class DigestReader:
         self._settle()
         key, state = self._named(name)
         memory = self._memory_of(key)
-        return self._told(key, state, memory)
+        shown = memory if memory is not None and visibility.shows(memory) else None
+        return self._told(key, state, shown, visibility)
 
-    def newest(self, project: ProjectRecord | None, *, limit: int) -> Digests:
+    def newest(self, project: ProjectRecord | None, *, limit: int, visibility: Visibility) -> Digests:
         """The newest digests of `project`, of every project when None; and why a newer session has none."""
         self._settle()
         scope = self._store.scopes()
         if project is not None:
             scope = ScopeFilter.of(*(one for one in scope.scopes if one.project_id == project.id))
-        found = self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
+        where = replace(_KIND, sensitivities=visibility.levels)
+        found = self._store.list_memories(where, scope=scope, limit=LOOKED_AT)
         states = {state.key: state for state in self._states(project)}
         ranked = sorted(found, key=lambda one: (-_heard(one, states.get(_key_of(one))), one.id))
         told: dict[SessionKey, SessionDigest] = {}
         for memory in ranked:
             key = _key_of(memory)
             if key not in told and len(told) < limit:
-                told[key] = self._told(key, states.get(key) or self._store.load_session(key), memory)
-        return Digests(digests=tuple(told.values()), reason=self._why_none(states, ranked))
+                state = states.get(key) or self._store.load_session(key)
+                told[key] = self._told(key, state, memory, visibility)
+        return Digests(digests=tuple(told.values()), reason=self._why_none(states, ranked, visibility))
 
-    def _why_none(self, states: dict[SessionKey, SessionState], ranked: list[Memory]) -> str:
+    def _why_none(
+        self, states: dict[SessionKey, SessionState], ranked: list[Memory], visibility: Visibility
+    ) -> str:
         """Why the newest session that is known has no digest; "" = it has one."""
         digested = {_key_of(memory) for memory in ranked}
         if not states:
@@ -112,7 +118,7 @@ class DigestReader:
         newest = next(iter(states.values()))
         if newest.key in digested or (ranked and _heard(ranked[0], None) > newest.last_signal_at_ms):
             return ""
-        return f"{newest.key} has none: {self._reason(newest.key, newest)}"
+        return f"{newest.key} has none: {self._reason(newest.key, newest, visibility)}"
 
     def _states(self, project: ProjectRecord | None) -> list[SessionState]:
         """Sessions of a person, newest signal first: those of subagents have no digest of their own."""
@@ -161,12 +167,17 @@ class DigestReader:
         found = self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
         return next((memory for memory in found if _key_of(memory) == key), None)
 
-    def _told(self, key: SessionKey, state: SessionState | None, memory: Memory | None) -> SessionDigest:
+    def _told(
+        self, key: SessionKey, state: SessionState | None, memory: Memory | None, visibility: Visibility
+    ) -> SessionDigest:
         running = state is not None and not state.ended
         if memory is None:
             at_ms = state.last_signal_at_ms if state else 0
             return SessionDigest(
-                session=str(key), at_ms=at_ms, running=running, reason=self._reason(key, state)
+                session=str(key),
+                at_ms=at_ms,
+                running=running,
+                reason=self._reason(key, state, visibility),
             )
         work = self._work(key)
         return SessionDigest(
@@ -184,7 +195,7 @@ class DigestReader:
     def _work(self, key: SessionKey) -> SessionWork:
         return read_checkpoint(self._store.get_value(checkpoint_name(key.host, key.session_id))).work
 
-    def _reason(self, key: SessionKey, state: SessionState | None) -> str:
+    def _reason(self, key: SessionKey, state: SessionState | None, visibility: Visibility) -> str:
         """Why a session has no digest, in one sentence without its end."""
         waiting = [one for one in self._store.pending_handovers(limit=LOOKED_AT) if one.session == key]
         text = self._store.get_value(checkpoint_name(key.host, key.session_id))
@@ -197,7 +208,10 @@ class DigestReader:
         if waiting:
             return "its transcript waits to be read; that happens in the background"
         if read_checkpoint(text).digest_id:
-            return "it was forgotten"
+            # A program must not learn which of the two it is.
+            return (
+                "it was forgotten" if visibility.by_user else "it was forgotten or is not shown to programs"
+            )
         if text is not None:
             return "it changed no file, decided nothing and left nothing to do"
         if state is not None and not state.ended:

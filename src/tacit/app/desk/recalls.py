@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tacit.app.visibility import Visibility, first_rows
 from tacit.errors import NotFound
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionState
@@ -174,22 +175,22 @@ class Recalls:
         self._store = store
         self._settle = settle
 
-    def rows(self, where: TraceFilter, *, root: str = "", limit: int) -> tuple[RecallRow, ...]:
+    def rows(
+        self, where: TraceFilter, *, root: str = "", limit: int, visibility: Visibility
+    ) -> tuple[RecallRow, ...]:
         """Recalls, newest first; with `root` only of sessions of the project in that folder."""
-        self._settle()
-        return tuple(row_of(one) for one in self.traces(where, root=root, limit=limit))
-
-    def traces(self, where: TraceFilter, *, root: str = "", limit: int) -> tuple[Trace, ...]:
-        """The same, whole."""
         self._settle()
         if root:
             states = self._store.list_sessions(limit=10_000)
-            names = tuple(str(state.key) for state in states if state.project_root == root)
-            where = TraceFilter(
-                sessions=names, surface=where.surface, injected=where.injected, text=where.text,
-                since_ms=where.since_ms, until_ms=where.until_ms, after=where.after,
-            )  # fmt: skip
-        return self._store.find_traces(where, limit=limit)
+            where = replace(where, sessions=tuple(str(one.key) for one in states if one.project_root == root))
+        # What a filter finds by words or outcome must not tell more than the row that is shown.
+        looked_at = where if visibility.by_user else replace(where, injected=None, text=None)
+        found = first_rows(
+            lambda most: self._store.find_traces(looked_at, limit=most),
+            lambda traces: [one for one in visibility.traces(traces) if _fits(one, where)],
+            limit,
+        )
+        return tuple(row_of(one) for one in found)
 
     def trace(self, trace_id: str) -> Trace:
         """One recall.
@@ -202,20 +203,31 @@ class Recalls:
         return trace
 
     def handed(
-        self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
+        self,
+        *,
+        visibility: Visibility,
+        session: SessionKey | None = None,
+        memory_id: str | None = None,
+        limit: int,
+        offset: int = 0,
     ) -> tuple[Handed, ...]:
         """What was handed over, newest first, and whether it was used."""
         self._settle()
-        found = self._store.exposures(session=session, memory_id=memory_id, limit=limit, offset=offset)
+        found = first_rows(
+            lambda most: self._store.exposures(session=session, memory_id=memory_id, limit=most),
+            visibility.exposures,
+            offset + limit,
+        )[offset:]
         usage = {key: self._used_in(key) for key in dict.fromkeys(one.session for one in found)}
         return tuple(_handed(one.session, one.exposure, usage[one.session]) for one in found)
 
-    def sessions(self, *, limit: int, offset: int = 0) -> tuple[SessionRow, ...]:
+    def sessions(self, *, visibility: Visibility, limit: int, offset: int = 0) -> tuple[SessionRow, ...]:
         """Sessions, newest signal first."""
         self._settle()
-        return tuple(session_row(one) for one in self._store.list_sessions(limit=limit + offset)[offset:])
+        states = self._store.list_sessions(limit=limit + offset)[offset:]
+        return tuple(session_row(visibility.session(one)) for one in states)
 
-    def session(self, key: SessionKey) -> SessionView:
+    def session(self, key: SessionKey, *, visibility: Visibility) -> SessionView:
         """One session, turn by turn.
 
         Raises:
@@ -225,10 +237,10 @@ class Recalls:
         state = self._store.load_session(key)
         if state is None:
             raise NotFound(f"No session is called {key}.", hint="GET /v1/sessions lists them.")
-        traces = self._store.list_traces(session=str(key), limit=TRACES_OF_A_SESSION)
-        handed = self.handed(session=key, limit=EXPOSURES_OF_A_SESSION)
+        traces = visibility.traces(self._store.list_traces(session=str(key), limit=TRACES_OF_A_SESSION))
+        handed = self.handed(session=key, limit=EXPOSURES_OF_A_SESSION, visibility=visibility)
         return SessionView(
-            session=session_row(state),
+            session=session_row(visibility.session(state)),
             turns=_turns(traces, handed),
             prompts=state.recent_prompts,
             files=state.recent_files,
@@ -244,6 +256,13 @@ class Recalls:
 
         usage = read_usage(self._store.get_value(usage_name(key.host, key.session_id)))
         return frozenset(usage.used), frozenset(usage.counted)
+
+
+def _fits(trace: Trace, where: TraceFilter) -> bool:
+    """Whether `trace`, as it may be shown, has the words and the outcome that are asked for."""
+    return (where.injected is None or bool(trace.injected) == where.injected) and (
+        where.text is None or where.text.casefold() in trace.text.casefold()
+    )
 
 
 def _handed(key: SessionKey, exposure: Exposure, usage: tuple[frozenset[str], frozenset[str]]) -> Handed:

@@ -16,7 +16,7 @@ from tacit.backends.changes import LEAST_ENDING, not_resolved
 from tacit.backends.sqlite.codec import decode, decode_memory, json_list
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
-from tacit.model.memory import Memory, Relation, RelationType
+from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import MemoryFilter, Recorded
@@ -189,7 +189,12 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
         tests.append("json_extract(body, '$.provenance.tier') IN (SELECT value FROM json_each(:tiers))")
     if where.sensitivities is not None:
         values["sensitivities"] = json_list([int(level) for level in where.sensitivities])
-        tests.append("json_extract(body, '$.sensitivity') IN (SELECT value FROM json_each(:sensitivities))")
+        among = "json_extract({}, '$.sensitivity') IN (SELECT value FROM json_each(:sensitivities))"
+        tests.append(among.format("body"))
+        if past:
+            tests.append(
+                f"EXISTS (SELECT 1 FROM memories AS m WHERE m.number = v.memory AND {among.format('m.body')})"
+            )
     if where.pinned is not None:
         values["pinned"] = int(where.pinned)
         column = "json_extract(body, '$.pinned')" if past else "pinned"
@@ -218,17 +223,26 @@ def changed(
     return None if len(rows) > limit else tuple(str(row[0]) for row in rows)
 
 
-def resolve(connection: sqlite3.Connection, id_or_prefix: str, scope: ScopeFilter) -> Memory:
+def resolve(
+    connection: sqlite3.Connection,
+    id_or_prefix: str,
+    scope: ScopeFilter,
+    sensitivities: tuple[Sensitivity, ...] | None,
+) -> Memory:
     """See the port."""
     wanted = clean_text(id_or_prefix)
-    values = {"wanted": wanted, "greatest": _GREATEST, "scopes": visible_numbers(connection, scope)}
+    values: dict[str, object] = {
+        "wanted": wanted, "greatest": _GREATEST, "scopes": visible_numbers(connection, scope),
+    }  # fmt: skip
+    tests = [
+        _IN_SCOPE,
+        *_filters(MemoryFilter(statuses=None, sensitivities=sensitivities), values, past=False),
+    ]
     begins = "id >= :wanted AND id <= :wanted || :greatest"
     ends = "substr(id, -length(:wanted)) = :wanted"
     rows: list[tuple[str, str, int]] = []
     for matches in (begins, ends) if len(wanted) >= LEAST_ENDING else (begins,):
-        query = (
-            f"SELECT id, body, use_count FROM memories WHERE {matches} AND {_IN_SCOPE} ORDER BY id LIMIT 6"
-        )
+        query = f"SELECT id, body, use_count FROM memories WHERE {matches} AND {' AND '.join(tests)} ORDER BY id LIMIT 6"
         rows = connection.execute(query, values).fetchall()
         if rows:
             break

@@ -28,7 +28,7 @@ from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.model.changes import Change, Gone, Skip
 from tacit.model.evidence import Hit
-from tacit.model.memory import Memory, Relation, RelationType
+from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
@@ -189,10 +189,16 @@ class SqliteStore:
         with self._database.read() as connection:
             return memories.kinds(connection, scope)
 
-    def resolve(self, id_or_prefix: str, *, scope: ScopeFilter) -> Memory:
+    def resolve(
+        self,
+        id_or_prefix: str,
+        *,
+        scope: ScopeFilter,
+        sensitivities: tuple[Sensitivity, ...] | None = None,
+    ) -> Memory:
         """See the port."""
         with self._database.read() as connection:
-            return memories.resolve(connection, id_or_prefix, scope)
+            return memories.resolve(connection, id_or_prefix, scope, sensitivities)
 
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
         """See the port. A version written under a scope outside the filter is left out."""

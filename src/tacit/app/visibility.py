@@ -1,0 +1,214 @@
+"""What a caller may read of the store's records. In: a store, who asks. Out: records as if what the caller may not see were not stored.
+
+A program that is not the user's gets no word, no id and no number of a memory that its level hides. The level that holds is the
+present one, also for what was recorded before. Reads alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
+from tacit.model.memory import Memory, Sensitivity, Speaker
+from tacit.model.pack import Surface
+from tacit.model.session import SessionState
+from tacit.model.situation import Situation
+from tacit.model.trace import Drop, SilenceCause, StageRecord, Trace
+from tacit.ports.store import MemoryFilter, Recorded, Shown, Store, StoreStats
+from tacit.recall.pipeline import NO_CANDIDATE, NONE_PASSED
+from tacit.safety.trust import may_see, visible_levels
+
+_MEMORY_ID = re.compile(r"\bmem_\w+")
+_MOST = 100_000
+UNTOLD = "compared with what is stored"
+"""Stands for a reason that names a memory which the caller may not see."""
+_UNCOUNTED = ("signal", "query")
+"""Stages whose notes count no memories."""
+_Row = TypeVar("_Row")
+
+
+class Visibility:
+    """The records of one store that one caller may read."""
+
+    def __init__(self, store: Store, *, speaker: Speaker, session: str = "") -> None:
+        """`session` (`host/id`) is the one that asks, if it is known; it may see what was stated for it alone."""
+        self._store = store
+        self._session = session
+        self.by_user = speaker is Speaker.USER
+
+    @property
+    def levels(self) -> tuple[Sensitivity, ...] | None:
+        """The levels that may be read in lists and counts; None = all."""
+        return visible_levels(by_user=self.by_user)
+
+    def shows(self, memory: Memory) -> bool:
+        """Whether the caller may see `memory`, by its level."""
+        return may_see(memory, session=self._session, by_user=self.by_user).allowed
+
+    def hidden(self, ids: Iterable[str]) -> frozenset[str]:
+        """Those of `ids` that the caller may not see, by the level that holds now."""
+        wanted = [] if self.by_user else sorted(set(ids) - {""})
+        if not wanted:
+            return frozenset()
+        known = self._store.get(wanted, scope=self._store.scopes())
+        return frozenset(memory.id for memory in known if not self.shows(memory))
+
+    def reason(self, text: str) -> str:
+        """A recorded reason; without its details where it names a memory that the caller may not see."""
+        return UNTOLD if self.hidden(_MEMORY_ID.findall(text)) else text
+
+    def traces(self, found: Sequence[Trace]) -> tuple[Trace, ...]:
+        """`found` as if hidden memories had not been there."""
+        hidden = self.hidden(name for trace in found for name in _ids_of(trace))
+        return tuple(_without(trace, hidden) for trace in found) if hidden else tuple(found)
+
+    def outcome(self, content: str, made: Sequence[Change]) -> tuple[Change, ...]:
+        """What the caller learns of the changes that its statement `content` made."""
+        named = {name for change in made for name in _others_of(change)}
+        hidden = self.hidden(named)
+        return tuple(_outcome(content, change, hidden) for change in made) if hidden else tuple(made)
+
+    def changes(self, found: Sequence[Recorded]) -> tuple[Recorded, ...]:
+        """Those of `found` whose memory may be read as it is now, as it was written, and as it was before."""
+        hidden = self.hidden(one.memory.id for one in found)
+        return tuple(
+            one
+            for one in found
+            if one.memory.id not in hidden
+            and self.shows(one.memory)
+            and (one.before is None or self.shows(one.before))
+        )
+
+    def exposures(self, found: Sequence[Shown]) -> tuple[Shown, ...]:
+        """Those of `found` that are not of a hidden memory."""
+        hidden = self.hidden(one.exposure.memory_id for one in found)
+        return tuple(one for one in found if one.exposure.memory_id not in hidden)
+
+    def session(self, state: SessionState) -> SessionState:
+        """`state` without hidden memories in the list of what the session was given."""
+        hidden = self.hidden(one.memory_id for one in state.ledger)
+        return replace(state, ledger=tuple(one for one in state.ledger if one.memory_id not in hidden))
+
+    def stats(self, counts: StoreStats) -> StoreStats:
+        """`counts` without hidden memories, their vectors and their exposures."""
+        if self.by_user:
+            return counts
+        hidden = self._store.list_memories(
+            MemoryFilter(statuses=None, sensitivities=tuple(set(Sensitivity) - set(self.levels or ()))),
+            scope=self._store.scopes(),
+            limit=_MOST,
+        )
+        handed = sum(len(self._store.exposures(memory_id=one.id, limit=_MOST)) for one in hidden)
+        return replace(
+            counts,
+            memories_active=counts.memories_active - sum(one.status == "active" for one in hidden),
+            memories_total=counts.memories_total - len(hidden),
+            exposures=max(0, counts.exposures - handed),
+            vectors=max(0, counts.vectors - len(hidden)),
+        )
+
+
+def first_rows(
+    read: Callable[[int], Sequence[_Row]], keep: Callable[[Sequence[_Row]], Sequence[_Row]], limit: int
+) -> tuple[_Row, ...]:
+    """The first `limit` rows that `keep` lets through.
+
+    `read` returns the first n rows; it is called with a larger n until enough rows are left, so that the length of a
+    page does not tell how many were left out.
+    """
+    most = limit
+    while True:
+        found = read(most)
+        kept = keep(found)
+        if len(kept) >= limit or len(found) < most:
+            return tuple(kept[:limit])
+        most *= 4
+
+
+def _others_of(change: Change) -> tuple[str, ...]:
+    """Ids of the stored memories that a new statement was compared with."""
+    named = tuple(_MEMORY_ID.findall(change.reason))
+    match change:
+        case Merge():
+            return (change.memory.id, *named)
+        case Skip():
+            return (change.memory_id, *named)
+        case Supersede():
+            return (change.old_id, *change.further, *change.contested, *named)
+        case Contradict():
+            return (change.other_id, *change.further, *named)
+        case _:
+            return named
+
+
+def _outcome(content: str, change: Change, hidden: frozenset[str]) -> Change:
+    if hidden.isdisjoint(_others_of(change)):
+        return change
+    match change:
+        case Merge() | Skip():
+            return Skip(content=content, reason=UNTOLD)
+        case Supersede() | Contradict():
+            return Add(memory=change.memory, reason=UNTOLD)
+        case _:
+            return replace(change, reason=UNTOLD)
+
+
+def _ids_of(trace: Trace) -> set[str]:
+    names = {one.memory_id for one in trace.candidates} | set(trace.injected)
+    for stage in trace.stages:
+        names |= {*stage.kept, *(drop.memory_id for drop in stage.drops)}
+    return names
+
+
+def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
+    if not hidden & _ids_of(trace):
+        return trace
+    given = not hidden.isdisjoint(trace.injected)
+    seen = replace(
+        trace,
+        candidates=tuple(
+            replace(one, reasons=tuple(_unnamed(text, hidden) for text in one.reasons))
+            for one in trace.candidates
+            if one.memory_id not in hidden
+        ),
+        injected=tuple(name for name in trace.injected if name not in hidden),
+        stages=tuple(_stage_without(stage, hidden) for stage in trace.stages),
+        block="" if given else trace.block,
+        tokens=0 if given else trace.tokens,
+    )
+    if given and not seen.injected:
+        silence, cause = (
+            (NONE_PASSED, SilenceCause.NOT_RELEVANT)
+            if seen.candidates
+            else (NO_CANDIDATE, SilenceCause.NOTHING_FOUND)
+        )
+        seen = replace(seen, silence=silence, cause=cause)
+    if given and trace.surface is Surface.ON_DEMAND:
+        seen = _without_question(seen)
+    return seen
+
+
+def _without_question(trace: Trace) -> Trace:
+    """A question that was asked by hand and answered with a hidden memory mostly says what that is about."""
+    stages = tuple(replace(stage, notes=()) for stage in trace.stages)
+    return replace(trace, text="", situation=Situation(), asked=None, stages=stages)
+
+
+def _stage_without(stage: StageRecord, hidden: frozenset[str]) -> StageRecord:
+    return replace(
+        stage,
+        kept=tuple(name for name in stage.kept if name not in hidden),
+        drops=tuple(
+            Drop(memory_id=drop.memory_id, reason=_unnamed(drop.reason, hidden))
+            for drop in stage.drops
+            if drop.memory_id not in hidden
+        ),
+        notes=stage.notes if stage.stage in _UNCOUNTED else (),
+    )
+
+
+def _unnamed(text: str, hidden: frozenset[str]) -> str:
+    return _MEMORY_ID.sub(lambda found: "another memory" if found[0] in hidden else found[0], text)

@@ -1,0 +1,133 @@
+"""A program that is not the user's asks the API: pairs, relations, reasons and pages without what its level hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from tacit.api.routes import build_routes
+from tacit.app.engine import Engine
+from tacit.app.visibility import UNTOLD, Visibility, first_rows
+from tacit.app.wiring import open_engine
+from tacit.model.changes import Add, Contradict
+from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, Speaker, TrustTier, Validity
+from tacit.model.pack import Surface
+from tacit.model.scope import UNIVERSAL
+from tacit.model.situation import Situation
+from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
+from tacit.providers.embedding import FakeEmbedder
+from user_voice import spoken_by
+
+
+def memory(number: int, level: Sensitivity = Sensitivity.PUBLIC, **how: object) -> Memory:
+    given = {"status": "quarantined", "kind": "fact", "content": f"Statement {number} of the plan.", **how}
+    return Memory(
+        id=f"mem_{number:016d}", scope=UNIVERSAL, provenance=Provenance(tier=TrustTier.IMPORT, source="notes.md"),
+        validity=Validity(valid_from_ms=1), created_at_ms=1_000 + number, updated_at_ms=1_000 + number,
+        sensitivity=level, **given,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def engine(tmp_path) -> Iterator[Engine]:
+    made = open_engine(tmp_path / "home", embedder=FakeEmbedder())
+    yield made
+    made.close()
+
+
+def client_of(engine: Engine, speaker: Speaker) -> TestClient:
+    return TestClient(spoken_by(speaker, Starlette(routes=build_routes(engine))), base_url="http://tacit")
+
+
+@pytest.fixture
+def store(engine: Engine):
+    return engine._parts.store
+
+
+@pytest.mark.parametrize("level", [Sensitivity.SESSION, Sensitivity.RESTRICTED])
+def test_a_pair_with_a_hidden_statement_is_no_pair(engine: Engine, store, level: Sensitivity) -> None:
+    hidden = memory(1, level, content="The budget is 700 crowns.", status="active")
+    waiting = memory(2, content="The budget is 900 crowns.")
+    active = memory(3, content="The budget is 800 crowns.", status="active")
+    store.apply([Add(memory=hidden), Add(memory=active)])
+    reason = f"contradicts {hidden.id}: 700 against 900"
+    store.apply([Contradict(memory=waiting, other_id=hidden.id, reason=reason)])
+    store.relate([Relation(source_id=active.id, target_id=hidden.id, type="contradicts")])
+    with client_of(engine, Speaker.USER) as users, client_of(engine, Speaker.AGENT) as program:
+        assert [(one["cause"], one["other"]["id"]) for one in users.get("/v1/review").json()["review"]] == [
+            ("contradiction", hidden.id), ("contradiction", hidden.id),
+        ]  # fmt: skip
+        page = program.get("/v1/review").json()
+        assert [(one["memory"]["id"], one["other"], one["cause"]) for one in page["review"]] == [
+            (waiting.id, None, "import")
+        ]
+        assert (page["total"], page["waiting"], page["groups"]["cause"]) == (
+            1, 1, [{"value": "import", "count": 1}],
+        )  # fmt: skip
+        assert program.get(f"/v1/memories/{active.id}/relations").json() == {"relations": [], "memories": []}
+        rows = program.get("/v1/changes").json()["changes"]
+        assert {one["memory"]["id"] for one in rows} == {waiting.id, active.id}
+        assert [one["reason"] for one in rows if one["memory"]["id"] == waiting.id] == [UNTOLD]
+        assert users.get("/v1/changes?limit=1").json()["changes"][0]["reason"] == reason
+
+
+def test_a_page_of_changes_is_full_whatever_is_hidden_between(engine: Engine, store) -> None:
+    levels = [Sensitivity.PUBLIC, *[Sensitivity.RESTRICTED] * 40, Sensitivity.PUBLIC, Sensitivity.RESTRICTED]
+    for number, level in enumerate(levels):
+        store.apply([Add(memory=memory(number, level))])
+    with client_of(engine, Speaker.AGENT) as program:
+        rows = program.get("/v1/changes?limit=2").json()["changes"]
+    assert [one["memory"]["id"] for one in rows] == [memory(41).id, memory(0).id]
+
+
+def test_an_id_that_begins_a_visible_and_a_hidden_memory_is_the_visible_one(engine: Engine, store) -> None:
+    store.apply([Add(memory=memory(1)), Add(memory=memory(2, Sensitivity.RESTRICTED))])
+    assert engine.show("mem_", speaker=Speaker.AGENT) == memory(1)
+    with client_of(engine, Speaker.USER) as users:
+        assert users.get("/v1/memories/mem_").status_code == 404
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_first_rows_reads_until_enough_are_left(number: int) -> None:
+    rows = list(range(10))
+    reads: list[int] = []
+
+    def read(most: int) -> list[int]:
+        reads.append(most)
+        return rows[:most]
+
+    even = [row for row in rows if row % 2 == 0]
+    assert first_rows(read, lambda found: [row for row in found if row % 2 == 0], number) == tuple(
+        even[:number]
+    )
+    assert len(reads) <= 3
+
+
+def test_a_trace_reads_as_if_the_hidden_memory_had_not_been_there(engine: Engine, store) -> None:
+    hidden, other, third = memory(1, Sensitivity.RESTRICTED), memory(2), memory(3)
+    store.apply([Add(memory=one) for one in (hidden, other, third)])
+    trace = Trace(
+        id="trc_1", session="", turn=0, epoch=0, surface=Surface.ON_DEMAND, at_ms=5, preset="focused",
+        text="what is statement 1", situation=Situation(objects=("statement 1",)), injected=(hidden.id,), block="- Statement 1", tokens=9,
+        stages=(
+            StageRecord(stage="retrieve", took_ms=1, kept=(hidden.id, other.id), notes=("words 3",)),
+            StageRecord(stage="dedupe", took_ms=1, kept=(hidden.id,), drops=(
+                Drop(memory_id=other.id, reason=f"says what {hidden.id} says"), Drop(memory_id=third.id, reason="old"),
+            )),
+        ),
+        candidates=tuple(
+            TracedCandidate(memory_id=one.id, kind="fact", content=one.content, scores=(), fused=1, relevance=1)
+            for one in (hidden, other)
+        ),
+    )  # fmt: skip
+    assert Visibility(store, speaker=Speaker.USER).traces([trace]) == (trace,)
+    (shown,) = Visibility(store, speaker=Speaker.AGENT).traces([trace])
+    assert hidden.id not in repr(shown)
+    assert "tatement 1" not in repr(shown)
+    assert "words 3" not in repr(shown)
+    assert [one.memory_id for one in shown.candidates] == [other.id]
+    assert [drop.reason for drop in shown.stages[1].drops] == ["says what another memory says", "old"]
+    assert (shown.injected, shown.tokens, bool(shown.silence)) == ((), 0, True)
