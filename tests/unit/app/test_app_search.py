@@ -76,10 +76,13 @@ def statement(number: int, content: str) -> Memory:
     )  # fmt: skip
 
 
-def top_by_api(engine, words: str) -> list[str]:
-    with TestClient(Starlette(routes=build_routes(engine)), base_url="http://tacit") as client:
-        page = client.get("/v1/memories", params={"text": words, "limit": 10}).json()
-        searched = client.get("/v1/search", params={"text": words, "limit": 10}).json()
+def served(engine) -> TestClient:
+    return TestClient(Starlette(routes=build_routes(engine)), base_url="http://tacit")
+
+
+def top_by_api(client: TestClient, words: str) -> list[str]:
+    page = client.get("/v1/memories", params={"text": words, "limit": 10}).json()
+    searched = client.get("/v1/search", params={"text": words, "limit": 10}).json()
     names = [one["id"] for one in page["memories"]]
     assert names == [hit["memory"]["id"] for hit in searched["hits"]]
     return names
@@ -107,15 +110,18 @@ def test_the_memory_that_is_meant_is_among_the_first_ten(tmp_path, how):
         engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
         chance = random.Random(how)
         hits = {"api": 0, "mcp": 0, "memory_search": 0}
-        for _ in range(SEARCHES):
-            number = chance.randrange(len(contents))
-            words = asked(contents[number], how, chance)
-            name = f"mem_{number:010d}"
-            found = top_by_api(engine, words)
-            hits["api"] += name in found
-            hits["mcp"] += name in top_by_mcp(engine, "memory_list", text=words, limit=10, max_tokens=4000)
-            hits["memory_search"] += name[-7:] in first_ids_of_search(engine, words)
-            assert top_by_api(engine, words) == found  # the same question, the same answer
+        with served(engine) as client:
+            for _ in range(SEARCHES):
+                number = chance.randrange(len(contents))
+                words = asked(contents[number], how, chance)
+                name = f"mem_{number:010d}"
+                found = top_by_api(client, words)
+                hits["api"] += name in found
+                hits["mcp"] += name in top_by_mcp(
+                    engine, "memory_list", text=words, limit=10, max_tokens=4000
+                )
+                hits["memory_search"] += name[-7:] in first_ids_of_search(engine, words)
+                assert top_by_api(client, words) == found  # the same question, the same answer
         assert min(hits.values()) >= LEAST, hits
     finally:
         engine.close()
@@ -136,10 +142,11 @@ def test_real_memories_are_found_among_those_of_seven_projects(tmp_path_factory,
         engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
         chance = random.Random(how)
         hits = 0
-        for _ in range(SEARCHES):
-            number = chance.randrange(len(contents))
-            words = asked(contents[number], how, chance)
-            hits += f"mem_{number:010d}" in top_by_api(engine, words)
+        with served(engine) as client:
+            for _ in range(SEARCHES):
+                number = chance.randrange(len(contents))
+                words = asked(contents[number], how, chance)
+                hits += f"mem_{number:010d}" in top_by_api(client, words)
         assert hits >= LEAST, hits
     finally:
         engine.close()

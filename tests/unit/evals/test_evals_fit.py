@@ -65,12 +65,10 @@ def disturb(data):
 def test_rows_of_the_evaluated_project_change_nothing(labels):
     fitted, before = fitted_bytes(labels, "alpha")
     assert fitted.left_out == ("alpha",)
-    again = fitted_bytes(labels, "alpha")[1]
-    assert again == before  # byte for byte
     whole = fitted_bytes(labels)[1]
     disturb(labels)
     embedder, everything = Remembering(), Remembering()
-    assert fitted_bytes(labels, "alpha", embedder=embedder)[1] == before
+    assert fitted_bytes(labels, "alpha", embedder=embedder)[1] == before  # byte for byte
     changed = fitted_bytes(labels, embedder=everything)[1]
     marks = ("deploy the moon", "Feed the goats")  # stand in every row of alpha and nowhere else
     assert not [text for text in embedder.heard if any(mark in text for mark in marks)]
