@@ -97,7 +97,8 @@ class Memories:
         refused = [c for c in changes if isinstance(c, Skip)]
         if refused and len(refused) == len(changes) and "secret" in refused[0].reason:
             raise RefusedByRedaction(
-                f"Nothing was stored: {refused[0].reason}.", hint="Leave the secret out and say it again."
+                f"Nothing was stored: the statement {refused[0].reason}.",
+                hint="Leave the secret out and say it again.",
             )
         return changes
 

@@ -169,7 +169,10 @@ LEAST_ENDING = 4
 def not_resolved(wanted: str, found: Sequence[str]) -> NotFound:
     """The error for an id or prefix that names no memory, or several."""
     if not found:
-        return NotFound(f"No memory is called {wanted!r}.", hint="`tacit list` shows what there is.")
+        return NotFound(
+            f"No memory is called {wanted!r}.",
+            hint="`tacit list` shows ids; take one as it stands there, or the beginning of a whole one (`mem_...`).",
+        )
     some = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
     return NotFound(
         f"Several memories are called {wanted!r}: {some}.",

@@ -111,7 +111,7 @@ def checked_text(text: str, redactor: Redacts) -> str | Skip:
         return Skip(content="", reason="empty")
     if cleaned.has_secret:
         found = ", ".join(finding.kind for finding in cleaned.findings if finding.secret)
-        return Skip(content=content, reason=f"holds a secret ({found}); nothing of it was stored")
+        return Skip(content=content, reason=f"holds a secret ({found})")
     if len(content) > MAX_CHARS:
         return Skip(content=content[:80] + "...", reason=f"longer than {MAX_CHARS} characters")
     return content

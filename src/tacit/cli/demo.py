@@ -196,7 +196,7 @@ def _problems(report: dict[str, Any]) -> list[str]:
 
 
 def _print(report: dict[str, Any]) -> None:
-    from tacit.cli.memories import when_of
+    from tacit.cli.memories import shown_when
     from tacit.cli.terminal.output import print_line, shortened
     from tacit.cli.traces import print_stages
 
@@ -205,7 +205,7 @@ def _print(report: dict[str, Any]) -> None:
         origin = memory["provenance"]
         print_line(f"\n  [{memory['kind']}] {shortened(memory['content'], 200)}")
         print_line(
-            f"      said by {origin['tier']}, turn {origin['turn']}; when: {shortened(when_of(memory), 100) or '-'}",
+            f"      said by {origin['tier']}, turn {origin['turn']}; when: {shortened(shown_when(memory), 100) or '-'}",
             style="dim",
         )
     print_line(

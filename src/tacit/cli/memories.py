@@ -242,7 +242,15 @@ def list_(
         list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
         return
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import day, print_json, print_line, print_rows, short_ids, shortened
+    from tacit.cli.terminal.output import (
+        day,
+        print_json,
+        print_line,
+        print_rows,
+        short_ids,
+        shortened,
+        waiting_line,
+    )
     from tacit.errors import InvalidInput
 
     unknown = [name for name in status or () if name not in STATUSES]
@@ -266,9 +274,14 @@ def list_(
         )
         for m in answer["memories"]
     ]
-    empty = "No memories here yet: `tacit remember ...` or `tacit init`."
-    if text or kind or status:
-        empty = "No memory fits."
+    empty = "No memory fits."
+    if not (rows or text or kind or status):
+        waiting = ask("GET", "/v1/review", given(cwd=folder, limit=1))["waiting"]
+        empty = (
+            f"No memories here yet; {waiting_line(waiting)}."
+            if waiting
+            else "No memories here yet: `tacit remember ...` or `tacit init`."
+        )
     print_rows("", columns, rows, empty=empty)
     if answer.get("next_offset"):
         print_line(f"There are more: --limit {min(500, limit * 2)}, or say which words.")

@@ -56,13 +56,17 @@ class Prompt(TypedDict):
 
 
 class Seen(TypedDict):
-    """What is seen from a folder, by kind; `more` = there is more than was counted. `folders` share the project."""
+    """What is seen from a folder, by kind; `more` = there is more than was counted. `folders` share the project.
+
+    `unconfirmed` = statements and contradictions that wait for the user.
+    """
 
     cwd: str
     project: str
     folders: list[str]
     more: bool
     kinds: dict[str, int]
+    unconfirmed: int
 
 
 class HostFacts(TypedDict):
@@ -180,6 +184,7 @@ def _ask_daemon(cwd: Path, *, recent: int, told: Told) -> None:
         )
         kinds = Counter(memory["kind"] for memory in here["memories"])
         told["engine"] = engine
+        review = ask_running("GET", "/v1/review", {"cwd": str(cwd), "limit": 1}, timeout_s=TIMEOUT_S)
         place = ask_running("GET", "/v1/projects/here", {"cwd": str(cwd)}, timeout_s=TIMEOUT_S)
         told["here"] = {
             "cwd": str(cwd),
@@ -187,6 +192,7 @@ def _ask_daemon(cwd: Path, *, recent: int, told: Told) -> None:
             "folders": place["project"]["folders"],
             "more": here["next_offset"] is not None,
             "kinds": dict(kinds),
+            "unconfirmed": review["waiting"],
         }
         told["warnings"] = [*engine["warnings"], *([place["notice"]] if place["notice"] else [])]
         if recent:
@@ -292,7 +298,7 @@ def _daemon_line(daemon: dict[str, object] | None) -> str:
 
 
 def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
-    from tacit.cli.terminal.output import counted, size
+    from tacit.cli.terminal.output import counted, size, waiting_line
 
     engine, here = facts["engine"], facts["here"]
     if engine is None or here is None:
@@ -308,6 +314,7 @@ def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
             here["project"] + (f", shared by {', '.join(here['folders'])}" if here["folders"][1:] else ""),
         ),
         ("here", (f"{seen}+ memories" if here["more"] else counted(seen)) + (f": {kinds}" if kinds else "")),
+        *([("review", waiting_line(here["unconfirmed"]))] if here["unconfirmed"] else []),
         ("embedder", engine["embedder"]),
         (
             "tokens",

@@ -121,7 +121,13 @@ def unknown_setting(key: str, where: str) -> UnknownSetting:
             hint=f"`tacit config get {key}` lists what is in it.",
         )
     near = nearest_key(key)
-    hint = f"Did you mean `{near}`?" if near else "docs/reference/settings.md lists every setting."
+    parent = key.rpartition(".")[0]
+    if near:
+        hint = f"Did you mean `{near}`?"
+    elif any(name.startswith(f"{parent}.") for name in settings_by_key()):
+        hint = f"`tacit config get {parent}` lists what is in it."
+    else:
+        hint = "docs/reference/settings.md lists every setting."
     return UnknownSetting(f"{where}: there is no setting `{key}`.", hint=hint)
 
 
@@ -132,14 +138,14 @@ def nearest_key(key: str) -> str:
     ending = [name for name in (*sections, *known) if name.endswith(f".{key}")]
     if ending:
         return ending[0]
-    for pool in (known, sections):
-        near = get_close_matches(key, pool, n=1, cutoff=0.75)
-        if near:
-            return near[0]
     parent, _, last = key.rpartition(".")
-    siblings = [name for name in known if name.rpartition(".")[0] == parent]
+    siblings = {name for name in (*known, *sections) if name.rpartition(".")[0] == parent}
     near = get_close_matches(last, [name.rpartition(".")[2] for name in siblings], n=1, cutoff=0.6)
-    return f"{parent}.{near[0]}".removeprefix(".") if near else ""
+    if near:
+        return f"{parent}.{near[0]}".removeprefix(".")
+    # Siblings are alike by the section that they share, which says nothing.
+    others = [name for name in (*known, *sections) if name not in siblings and name != parent]
+    return next(iter(get_close_matches(key, others, n=1, cutoff=0.75)), "")
 
 
 def section_of(annotation: object) -> type[BaseModel] | None:

@@ -58,6 +58,8 @@ def test_the_demo_shows_the_whole_way(tacit):
 def test_the_demo_reads_well_and_keeps_its_home_on_request(tacit):
     said = tacit("demo", "--keep")
     assert said.code == 0
+    assert "when: run lint build" in said.out  # in words, without the names and weights of the reader
+    assert "action:" not in said.out
     for words in (
         "said by user",
         "silence: ",

@@ -108,6 +108,7 @@ def test_a_secret_alone_is_refused(tacit):
     said = tacit("remember", "ghp_" + "a1B2" * 9)
     assert said.code == 5
     assert "a1B2" not in said.err
+    assert "Nothing was stored: the statement holds a secret (github_token)." in " ".join(said.err.split())
 
 
 def test_editing_keeps_the_old_version(tacit):
@@ -156,7 +157,7 @@ def test_wrong_lowers_the_importance(tacit):
 def test_an_unknown_memory_is_not_found(tacit, command):
     said = tacit(command, "mem_nosuch")
     assert said.code == 4
-    assert "tacit list" in said.err
+    assert "`tacit list` shows ids; take one as it stands there" in said.err
 
 
 @pytest.mark.parametrize("name", ["../status", "a/b", "?x=1", "%2e%2e", "\x1b[31m"])

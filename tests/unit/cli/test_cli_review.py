@@ -18,11 +18,14 @@ def remembered(tacit, words):
 
 def stated_by_agent(tacit, words):
     """What an agent states contradicts the user's word and ends nothing."""
-    engine = tacit.daemon.engine
+    return stated_by_program(tacit, words, source="mcp")
+
+
+def stated_by_program(tacit, words, *, source):
     from tacit.model.memory import Speaker
 
-    (change,) = engine.remember(
-        words, cwd=str(tacit.project), speaker=Speaker.AGENT, source="mcp", kind="fact"
+    (change,) = tacit.daemon.engine.remember(
+        words, cwd=str(tacit.project), speaker=Speaker.AGENT, source=source, kind="fact"
     )
     return change.memory.id
 
@@ -268,3 +271,22 @@ def test_undo_takes_the_change_named_and_no_later_one(tacit):
     tacit("remember", "Parcels leave at noon")
     assert tacit("undo", change).code == 0
     assert statuses(tacit) == {OLD: "retired", "Parcels leave at noon": "active"}
+
+
+def test_what_waits_is_told_where_a_newcomer_looks_for_it(tacit):
+    assert "No memories here yet: `tacit remember ...`" in tacit("list").out
+    stated_by_program(tacit, NEW, source="cli")
+    assert "No memories here yet; 1 waits for you: `tacit review`." in tacit("list").out
+    assert "1 waits for you: `tacit review`" in tacit("status").out
+    assert tacit("status", "--json").json["here"]["unconfirmed"] == 1
+    (entry,) = tacit("review", "--json").json["review"]
+    assert (
+        entry["reason"]
+        == "added by a command or request that did not prove to be yours, not confirmed by you"
+    )
+    assert "1 waiting for you (`tacit review`)" in tacit("stats").out
+    elsewhere = tacit.project.parent / "other"
+    elsewhere.mkdir()
+    told = tacit("review", "--cwd", str(elsewhere)).out
+    assert "Nothing waits for you here; elsewhere 1 waits for you: `tacit review --all`." in told
+    assert "Nothing waits that fits; in all 1 waits for you" in tacit("review", "list", "--kind", "goal").out

@@ -303,6 +303,14 @@ def test_explain_of_a_key_that_does_not_exist_names_the_nearest(home):
     assert "recall.budgets.start" in caught.value.hint
 
 
+@pytest.mark.parametrize("key", ["recall.nothere", "privacy.zebra", "capture.q"])
+def test_a_key_that_is_like_none_is_not_said_to_mean_one_of_its_section(home, key):
+    with pytest.raises(UnknownSetting) as caught:
+        read(home).explain(key)
+    section = key.partition(".")[0]
+    assert caught.value.hint == f"`tacit config get {section}` lists what is in it."
+
+
 def test_kinds_are_added_and_changed(home):
     home.config_file.write_text(
         "kinds:\n  ritual: {label: Ritual, prefix: RIT, importance: 0.7, standing: true}\n"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tacit.capture.reconcile.compare import overlap, take_apart
-from tacit.model.memory import Memory, Sensitivity, TrustTier
+from tacit.model.memory import BY_TOOL, Memory, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, Store
 from tacit.reading.words.spelling import holds_words
@@ -223,7 +223,9 @@ def _said(memory: Memory) -> str:
     """Where it comes from, in words."""
     provenance = memory.provenance
     if provenance.speaker == "agent":
-        return "added by the agent (memory_add)"
+        if provenance.source == BY_TOOL:
+            return "added by the agent (memory_add)"
+        return "added by a command or request that did not prove to be yours"
     if provenance.tier is TrustTier.IMPORT and provenance.host:
         return f"imported from {provenance.host}"
     return f"said by {provenance.speaker}"

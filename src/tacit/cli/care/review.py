@@ -239,7 +239,14 @@ def _what(change: dict[str, Any]) -> str:
 
 def _list(where: dict[str, object], *, as_json: bool) -> None:
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line, print_rows, short_ids, shortened
+    from tacit.cli.terminal.output import (
+        print_json,
+        print_line,
+        print_rows,
+        short_ids,
+        shortened,
+        waiting_line,
+    )
 
     answer = ask("GET", "/v1/review", where)
     if as_json:
@@ -255,7 +262,14 @@ def _list(where: dict[str, object], *, as_json: bool) -> None:
         )
         for entry in answer["review"]
     ]
-    print_rows("", ("memory", "content", "contradicts", "why"), rows, empty="Nothing waits for you.")
+    empty = "Nothing waits for you."
+    if not answer["waiting"] and where.get("cwd"):
+        elsewhere = ask("GET", "/v1/review", {"limit": 1})["waiting"]
+        if elsewhere:
+            empty = f"Nothing waits for you here; elsewhere {waiting_line(elsewhere, 'tacit review --all')}."
+    elif answer["waiting"]:
+        empty = f"Nothing waits that fits; in all {waiting_line(answer['waiting'])}."
+    print_rows("", ("memory", "content", "contradicts", "why"), rows, empty=empty)
     if answer["total"] > len(rows):
         print_line(f"{len(rows)} of {answer['total']} shown.")
     if answer["total"] > 1:

@@ -11,6 +11,8 @@ from tacit.cli.terminal.output import print_line, print_rows
 BAR = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 MOST_LINES = 31
+STATUS_WORDS = {"quarantined": "waiting for you (`tacit review`)"}
+"""What a status means for the user, where its name does not say it."""
 
 
 def stored(store: Stored) -> None:
@@ -24,7 +26,7 @@ def stored(store: Stored) -> None:
         [(name, str(n)) for name, n in store["by_kind"].items()],
         empty="Nothing is remembered now.",
     )
-    told = ", ".join(f"{n} {name}" for name, n in store["by_status"].items())
+    told = ", ".join(f"{n} {STATUS_WORDS.get(name, name)}" for name, n in store["by_status"].items())
     print_line(
         f"{told}; {store['stated']} that you stated, {store['used']} used, {store['restated']} stated again."
     )

@@ -158,3 +158,8 @@ def size(count: int) -> str:
 def counted(count: int, one: str = "memory", more: str = "memories") -> str:
     """So many, in words."""
     return f"{count} {one if count == 1 else more}"
+
+
+def waiting_line(count: int, command: str = "tacit review") -> str:
+    """How many statements wait for the user, and the command that shows them."""
+    return f"{count} {'waits' if count == 1 else 'wait'} for you: `{command}`"
