@@ -598,7 +598,10 @@ class Engine:
         return done
 
     def warm(self) -> None:
-        """Load the model, the readers' weights and the write side, so that no prompt need wait for them."""
+        """Load the model, the readers' weights, patterns and the write side, so that no prompt need wait for them.
+
+        The patterns of the write side stay uncompiled until they are used: no prompt needs them.
+        """
         self._parts.embedder.embed(["warm"])
         matches = token_matches_of(self._parts.embedder)
         if matches is not None:
@@ -606,7 +609,6 @@ class Engine:
         self._pipeline.warm()
         compile_waiting()
         self._writing()
-        compile_waiting()
 
     def flush(self) -> None:
         """Wait until what is written behind the answers, and what capture has begun, is in the store."""
