@@ -84,7 +84,7 @@ def test_review_neither_shows_nor_counts_what_is_hidden(machine: Machine) -> Non
     shown = cli(machine, "review")
     assert "Lisbon" not in shown
     assert "decision" not in shown
-    assert str(len(OPEN) + 2) not in shown
+    assert f"by cause: agent {len(OPEN)}" in shown
     assert "Lisbon" in machine.tacit("review").stdout.replace("\n", " ")
 
 
@@ -230,6 +230,25 @@ def test_the_live_stream_shows_a_program_no_hidden_memory(machine: Machine) -> N
     assert "Lisbon" not in program_heard
     row = json.loads(program_heard.rpartition("data: ")[2])
     assert (row["injected"], row["tokens"], row["candidates"]) == ([], 0, 0)
+
+
+def test_an_answer_and_an_export_name_no_hidden_memory(machine: Machine) -> None:
+    agent = Agent(machine)
+    machine.remember(OPEN[0], kind="fact")
+    name = machine.remember(HIDDEN, sensitivity="restricted")["memory"]["id"]
+    for more in ({}, {"surface": "prompt"}):
+        asked = {"text": QUESTION, "cwd": str(machine.project), **more}
+        assert name in json.dumps(machine.request("POST", "/v1/recall", asked)), more
+        assert name not in json.dumps(agent("POST", "/v1/recall", asked)), more
+    for form in ("jsonl", "markdown"):
+        shown = cli(machine, "export", "--format", form)
+        assert OPEN[0] in shown
+        assert name not in shown
+        assert "Lisbon" not in shown
+        assert "is left out" in shown
+        users = machine.tacit("export", "--format", form)
+        assert "Lisbon" in users.stdout
+        assert "left out" not in users.stderr
 
 
 @contextlib.contextmanager

@@ -249,7 +249,8 @@ class Engine:
         if store_trace and not settings.privacy.incognito:
             self._store.save_trace(stored := clean_trace(trace, clean, where=project.id if project else ""))
             self._sessions.feed.publish([stored])
-        return Recalled(pack=delivered.pack, block=delivered.block, trace=trace)
+        (seen,) = self.visibility(speaker).traces([trace])
+        return Recalled(pack=delivered.pack, block=delivered.block, trace=seen)
 
     def _situation_of(self, session: SessionKey | None) -> AskedWith | None:
         """Where a session stands, as its next prompt would find it; None where there is none of this name."""

@@ -8,7 +8,7 @@ stores a secret, never stops at a line that cannot be read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -34,6 +34,7 @@ from tacit.app.transfer.report import Action, ImportLine, ImportReport, Tally, W
 from tacit.app.transfer.restoring import PURGED_HERE, Restoring
 from tacit.app.transfer.signing import Signer
 from tacit.app.transfer.versions import versions_of
+from tacit.app.visibility import Visibility
 from tacit.capture.importing.drafts import draft_of
 from tacit.capture.importing.items import Foreign, Refused
 from tacit.capture.importing.opening import head_of, lines_of, read_text
@@ -41,7 +42,7 @@ from tacit.capture.importing.recognise import find_readers
 from tacit.capture.pipeline import CapturePipeline
 from tacit.errors import InvalidInput, UnknownKind
 from tacit.model.ids import content_hash
-from tacit.model.memory import Relation
+from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.upkeep.reindex import reindex
@@ -95,15 +96,18 @@ class Transfer:
 
     # --- out
 
-    def export(self, *, scope: ScopeFilter | None = None) -> Iterator[bytes]:
+    def export(self, *, scope: ScopeFilter | None = None, speaker: Speaker = Speaker.USER) -> Iterator[bytes]:
         """The lines of a lossless export, each signed and with its end; see `records`.
 
         Args:
             scope: what is written; None = everything.
+            speaker: who exports; what they may not see is left out.
         """
         self._settle()
         seen = scope or self._store.scopes()
-        found = self._store.list_memories(MemoryFilter(statuses=None), scope=seen, limit=LISTED)
+        visibility = Visibility(self._store, speaker=speaker)
+        where = MemoryFilter(statuses=None, sensitivities=visibility.levels)
+        found = self._store.list_memories(where, scope=seen, limit=LISTED)
         found = tuple(sorted(found, key=lambda m: (m.created_at_ms, m.id)))
         yield head_line(len(found), at_ms=self._parts.clock.now_ms()) + b"\n"
         owners = {memory.scope.project_id for memory in found}
@@ -111,7 +115,10 @@ class Transfer:
             if project.id in owners:
                 yield self._signed(project)
         for memory in found:
-            versions = versions_of(self._store, memory.id)
+            versions = tuple(
+                replace(one, reason=visibility.reason(one.reason))
+                for one in visibility.changes(versions_of(self._store, memory.id))
+            )
             yield self._signed(History(versions=versions, uses=memory.use_count))
         ids = [memory.id for memory in found]
         known = set(ids)
@@ -124,10 +131,11 @@ class Transfer:
     def _signed(self, value: History | Relation | ProjectRecord) -> bytes:
         return self._signer.sign(write_line(value)) + b"\n"
 
-    def export_markdown(self, *, scope: ScopeFilter | None = None) -> str:
-        """What is remembered now, as a text to read and edit; see `markdown`."""
+    def export_markdown(self, *, scope: ScopeFilter | None = None, speaker: Speaker = Speaker.USER) -> str:
+        """What is remembered now and `speaker` may see, as a text to read and edit; see `markdown`."""
         self._settle()
-        live = MemoryFilter(statuses=("active", "quarantined"))
+        levels = Visibility(self._store, speaker=speaker).levels
+        live = MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels)
         found = self._store.list_memories(live, scope=scope or self._store.scopes(), limit=LISTED)
         return write_markdown(found, at_ms=self._parts.clock.now_ms())
 

@@ -13,6 +13,11 @@ import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here
 
+PARTIAL = (
+    "Nothing here proves that it is you who exports, so whatever is restricted or of one session is left out."
+    " Export in an interactive terminal, or with TACIT_TOKEN (`tacit token create`), for everything."
+)
+
 
 class Format(enum.StrEnum):
     """How an export is written."""
@@ -39,20 +44,24 @@ def export(
     """Write memories out; `tacit import` takes both formats back."""
     from tacit.app.wiring import open_engine
     from tacit.cli.surroundings import current
-    from tacit.cli.terminal.output import print_json, print_line
+    from tacit.cli.terminal.output import print_json, print_line, print_warning
     from tacit.errors import InvalidInput
+    from tacit.model.memory import Speaker
 
     if as_json and output is None:
         raise InvalidInput("--json tells what was written to a file.", hint="Name one with --output.")
+    speaker = Speaker.USER if current().user_speaks else Speaker.AGENT
+    if speaker is Speaker.AGENT:
+        print_warning(PARTIAL)
     engine = open_engine(current().home.root)
     try:
         scope = engine.visible(str(cwd.absolute())) if here else None
         if form is Format.markdown:
             parts: Iterable[bytes] = (
-                engine.transfer.export_markdown(scope=scope).encode("utf-8", "replace"),
+                engine.transfer.export_markdown(scope=scope, speaker=speaker).encode("utf-8", "replace"),
             )
         else:
-            parts = engine.transfer.export(scope=scope)
+            parts = engine.transfer.export(scope=scope, speaker=speaker)
         if output is None:
             for part in parts:
                 sys.stdout.buffer.write(part)
