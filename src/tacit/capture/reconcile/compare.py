@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
+from tacit.capture.reconcile.packed import packed_cache
 from tacit.capture.reconcile.reversals import ends_order, ends_something
 from tacit.capture.reconcile.words import is_identifier
 from tacit.capture.wording import denials, strip_negation
@@ -89,7 +89,7 @@ class Statement:
     rejected: frozenset[str]
 
 
-@lru_cache(maxsize=256)
+@packed_cache(Statement)
 def take_apart(text: str) -> Statement:
     """Read a statement."""
     rejected: set[str] = set()

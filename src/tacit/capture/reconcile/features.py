@@ -5,9 +5,8 @@ Pure; English only. The numbers are for a fitted model: alone none of them decid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.capture.reconcile import words
 from tacit.capture.reconcile.compare import overlap, take_apart
+from tacit.capture.reconcile.packed import packed_cache
 from tacit.capture.reconcile.words import VAGUE, Parts, parts_of
 from tacit.capture.wording import negated
 from tacit.ports.models import TokenCosines
@@ -47,49 +47,6 @@ _WEAK = 0.5
 Numbers = dict[str, float]
 
 
-class _Matches:
-    """How well the words of one new statement and of several old ones match; every word is compared once."""
-
-    def __init__(self, new: Parts, olds: Sequence[Parts], matches: WordMatches) -> None:
-        mine = sorted(new.words)
-        theirs = sorted(frozenset[str]().union(*(old.words for old in olds)))
-        found = matches(mine, theirs)
-        self._mine, self._theirs = _tokens_of(mine, found.asked), _tokens_of(theirs, found.held)
-        self._cosines = found.cosines
-        self._in_new = _by_word(_best(found.back), self._theirs)
-
-    def in_new(self) -> Mapping[str, float]:
-        """Mean match of each word of the old statements in the new one."""
-        return self._in_new
-
-    def in_old(self, old: Parts) -> Mapping[str, float]:
-        """Mean match of each word of the new statement in `old`."""
-        return _by_word(_best(self._cosines[:, self._columns(old.words)]), self._mine)
-
-    def between(self, new: frozenset[str], old: frozenset[str]) -> float:
-        """Mean match of the tokens of some words of the new statement in some of an old one."""
-        rows = [place for word in new for place in self._mine[word]]
-        return _mean(_best(self._cosines[rows][:, self._columns(old)]))
-
-    def _columns(self, words: frozenset[str]) -> list[int]:
-        return [place for word in words for place in self._theirs[word]]
-
-
-def _tokens_of(words: Sequence[str], starts: Sequence[int]) -> dict[str, range]:
-    return {word: range(starts[at], starts[at + 1]) for at, word in enumerate(words)}
-
-
-def _best(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The greatest of every row, 0-1; 0 where there is none."""
-    best: NDArray[np.float32] = cosines.max(axis=1, initial=0.0)
-    return np.minimum(best, 1.0, out=best)
-
-
-def _by_word(best: NDArray[np.float32], tokens: Mapping[str, range]) -> dict[str, float]:
-    values = best.tolist()
-    return {word: sum(values[at.start : at.stop]) / len(at) if at else 0.0 for word, at in tokens.items()}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Both:
     """The new and the old statement with what only one of them has."""
@@ -100,6 +57,100 @@ class _Both:
     b: Parts
     only_new: frozenset[str]
     only_old: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Near:
+    """What one statement has that is near to the words that only the other has.
+
+    Attributes:
+        match_new, match_old: mean match of all words of one side in the other.
+        weak_new, weak_old: how many words of one side the other has nothing near for.
+        filler: mean match of the words that only the new statement has in those that only the old one has.
+    """
+
+    match_new: float
+    match_old: float
+    weak_new: int
+    weak_old: int
+    filler: float
+
+
+def _near_by_letters(both: _Both) -> _Near:
+    """Words match that are equal."""
+    a, b, only_new, only_old = both.a.words, both.b.words, both.only_new, both.only_old
+    return _Near(
+        match_new=1 - len(only_new) / len(a) if a else 0.0,
+        match_old=1 - len(only_old) / len(b) if b else 0.0,
+        weak_new=len(only_new),
+        weak_old=len(only_old),
+        filler=0.3 if only_new and only_old else 0.0,
+    )
+
+
+def _near_by_tokens(pairs: Sequence[_Both], matches: WordMatches) -> list[_Near]:
+    """Words match as well as their tokens do. For all `pairs` of one new statement at once: every word is compared once."""
+    new = pairs[0].a.words
+    mine = sorted(new)
+    theirs = sorted(frozenset[str]().union(*(both.b.words for both in pairs)))
+    found = matches(mine, theirs)
+    mine_tokens, their_tokens = np.diff(found.asked), np.diff(found.held)
+    # Which words stand where, each of shape (words, pairs).
+    row_of = {word: row for row, word in enumerate(theirs)}
+    held = np.zeros((len(theirs), len(pairs)), np.bool_)
+    for place, both in enumerate(pairs):
+        held[[row_of[word] for word in both.b.words], place] = True
+    only_new = np.ones((len(mine), len(pairs)), np.bool_)
+    for row, word in enumerate(mine):
+        if word in row_of:
+            only_new[row] = ~held[row_of[word]]
+    only_old = held.copy()
+    only_old[[row_of[word] for word in new if word in row_of]] = False
+    in_old = _by_word(_best(found.cosines, held.repeat(their_tokens, axis=0)), mine_tokens)
+    in_new = _by_word(found.back.max(axis=1, initial=0.0).clip(max=1.0)[:, None], their_tokens)
+    fillers = _best(found.cosines, only_old.repeat(their_tokens, axis=0))
+    asked = only_new.repeat(mine_tokens, axis=0)
+    filler = (fillers * asked).sum(axis=0) / np.maximum(asked.sum(axis=0), 1)
+    sums_new, sums_old = (in_old * only_new).sum(axis=0), (in_new * only_old).sum(axis=0)
+    weak_new, weak_old = ((in_old < _WEAK) & only_new).sum(axis=0), ((in_new < _WEAK) & only_old).sum(axis=0)
+    numbers = zip(*(one.tolist() for one in (sums_new, sums_old, weak_new, weak_old, filler)), strict=True)
+    return [
+        _Near(
+            match_new=_mean_match(len(both.a.words), len(both.only_new), matched_new),
+            match_old=_mean_match(len(both.b.words), len(both.only_old), matched_old),
+            weak_new=lacking_new,
+            weak_old=lacking_old,
+            filler=between,
+        )
+        for both, (matched_new, matched_old, lacking_new, lacking_old, between) in zip(
+            pairs, numbers, strict=True
+        )
+    ]
+
+
+def _mean_match(words: int, only: int, matched: float) -> float:
+    return (words - only + matched) / words if words else 0.0
+
+
+def _best(cosines: NDArray[np.float32], columns: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The greatest of every row among the columns of each pair, 0-1, shape (rows, pairs); 0 where there is none."""
+    best = np.zeros((len(cosines), columns.shape[1]))
+    counts = columns.sum(axis=0)
+    filled = counts.nonzero()[0]
+    if len(filled) and len(cosines):
+        starts = np.cumsum(counts) - counts
+        best[:, filled] = np.maximum.reduceat(cosines[:, columns.T.nonzero()[1]], starts[filled], axis=1)
+    return best.clip(0.0, 1.0)
+
+
+def _by_word(best: NDArray[np.float64], tokens: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The mean over the tokens of each word, shape (words, pairs); 0 for a word without tokens."""
+    means = np.zeros((len(tokens), best.shape[1]))
+    filled = tokens.nonzero()[0]
+    if len(filled):
+        starts = np.cumsum(tokens) - tokens
+        means[filled] = np.add.reduceat(best, starts[filled], axis=0) / tokens[filled, None]
+    return means
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +171,7 @@ class _Patterns:
     units: frozenset[str]
 
 
-@lru_cache(maxsize=256)
+@packed_cache(_Patterns)
 def _patterns_in(text: str) -> _Patterns:
     gone: set[str] = set()
     ends = list(words.ENDS.finditer(text))
@@ -150,20 +201,24 @@ def pair_rows(
     Columns are in the order of `NAMES`. `matches` None = words are compared by their letters alone.
     """
     a = parts_of(new)
-    parts = [parts_of(old) for old, _ in olds]
-    matched = _Matches(a, parts, matches) if matches and parts else None
-    rows = np.empty((len(olds), len(NAMES)), np.float64)
-    for row, (old, cosine), b in zip(rows, olds, parts, strict=True):
-        both = _Both(new=new, old=old, a=a, b=b, only_new=a.words - b.words, only_old=b.words - a.words)
+    pairs: list[_Both] = []
+    for old, _ in olds:
+        b = parts_of(old)
+        pairs.append(
+            _Both(new=new, old=old, a=a, b=b, only_new=a.words - b.words, only_old=b.words - a.words)
+        )
+    near = _near_by_tokens(pairs, matches) if matches and pairs else map(_near_by_letters, pairs)
+    rows: list[list[float]] = []
+    for (_, cosine), both, one in zip(olds, pairs, near, strict=True):
         found = {
             **_likeness(both, cosine),
-            **_fillers(both, matched),
+            **_fillers(both, one),
             **_values(both),
             **_stances(both),
         }
         found |= _together(found)
-        row[:] = [found[name] for name in NAMES]
-    return rows
+        rows.append([found[name] for name in NAMES])
+    return np.array(rows, np.float64).reshape(-1, len(NAMES))
 
 
 def pair_row(new: str, old: str, *, cosine: float, matches: WordMatches | None = None) -> NDArray[np.float64]:
@@ -199,28 +254,23 @@ def _likeness(both: _Both, cosine: float) -> Numbers:
     }
 
 
-def _fillers(both: _Both, matched: _Matches | None) -> Numbers:
+def _fillers(both: _Both, near: _Near) -> Numbers:
     """Words that only one side has: what is near them on the other, and whether they stand at the head (another subject)."""
     a, b = both.a, both.b
-    match_old, weak_old = _matched(both.only_old, b.words, matched and matched.in_new())
-    match_new, weak_new = _matched(both.only_new, a.words, matched and matched.in_old(b))
     head_a = [word for word in a.order if word not in VAGUE][:_HEAD]
     head_b = [word for word in b.order if word not in VAGUE][:_HEAD]
     apart = bool(head_a) and bool(head_b) and head_a[0] not in b.words and head_b[0] not in a.words
     place_new, place_old = _place(a, both.only_new), _place(b, both.only_old)
-    filler = 0.0
-    if both.only_new and both.only_old:
-        filler = 0.3 if matched is None else matched.between(both.only_new, both.only_old)
     late = min(place_new, place_old)
     return {
-        "match_old": match_old,
-        "match_new": match_new,
-        "weak_old": min(weak_old, 6) / 6,
-        "weak_new": min(weak_new, 6) / 6,
-        "weak_both": min(weak_old, weak_new, 4) / 4,
-        "filler": filler,
-        "filler_late": filler * late,
-        "filler_head": filler * (1 - late),
+        "match_old": near.match_old,
+        "match_new": near.match_new,
+        "weak_old": min(near.weak_old, 6) / 6,
+        "weak_new": min(near.weak_new, 6) / 6,
+        "weak_both": min(near.weak_old, near.weak_new, 4) / 4,
+        "filler": near.filler,
+        "filler_late": near.filler * late,
+        "filler_head": near.filler * (1 - late),
         "place_new": place_new,
         "place_old": place_old,
         "head": min(sum(word in b.words for word in head_a), sum(word in a.words for word in head_b)) / _HEAD,
@@ -305,20 +355,6 @@ def _together(found: Numbers) -> Numbers:
     }
 
 
-def _matched(
-    only: frozenset[str], every: frozenset[str], best: Mapping[str, float] | None
-) -> tuple[float, int]:
-    """Mean match of all words of one side in the other, and how many of them the other has nothing near for."""
-    if not every:
-        return 0.0, 0
-    if not only:
-        return 1.0, 0
-    if best is None:
-        return 1 - len(only) / len(every), len(only)
-    found = [best[word] for word in sorted(only)]
-    return (len(every) - len(only) + sum(found)) / len(every), sum(one < _WEAK for one in found)
-
-
 def _common_order(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     """Longest common subsequence of content words over the longer side.
 
@@ -345,7 +381,3 @@ def _place(parts: Parts, only: frozenset[str]) -> float:
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
-
-
-def _mean(values: NDArray[np.float32]) -> float:
-    return float(values.mean()) if len(values) else 0.0

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tacit.capture.reconcile.packed import packed_cache
 from tacit.late_pattern import late_pattern, worded_pattern
 
 _CODE = late_pattern(r"`([^`\n]+)`")
@@ -102,8 +103,10 @@ _OPPOSITES_TEXT = (
     " kebab-case/snake_case camelcase/kebab-case integers/strings decimals/integers milliseconds/seconds hours/minutes"
     " days/hours per-package/root sentence/title branch/directly hard/soft safe/unsafe beta/stable"
 )
-_OPPOSITES = tuple(frozenset(pair.split("/")) for pair in _OPPOSITES_TEXT.split())
-_OPPOSITE_WORDS = frozenset[str]().union(*_OPPOSITES)
+_OPPOSITES_OF: dict[str, list[str]] = {}
+for _one, _other in (pair.split("/") for pair in _OPPOSITES_TEXT.split()):
+    _OPPOSITES_OF.setdefault(_one, []).append(_other)
+    _OPPOSITES_OF.setdefault(_other, []).append(_one)
 _LEMMA = {
     "tests": "test", "testing": "test", "tested": "test", "ran": "run", "written": "write", "wrote": "write", "kept": "keep",
     "built": "build", "sent": "send", "made": "make", "chosen": "choose", "chose": "choose", "held": "hold", "lives": "live",
@@ -138,7 +141,6 @@ class Parts:
     numbers: frozenset[str]
     names: frozenset[str]
     scope: frozenset[str]
-    text: str
 
     @property
     def values(self) -> frozenset[str]:
@@ -146,7 +148,7 @@ class Parts:
         return self.numbers | self.names
 
 
-@lru_cache(maxsize=256)
+@packed_cache(Parts)
 def parts_of(text: str) -> Parts:
     """Read a statement."""
     coded: set[str] = set()
@@ -180,7 +182,7 @@ def parts_of(text: str) -> Parts:
     scope = {_key(word) for word in places if word and word not in _STOP}
     return Parts(
         order=tuple(order), said=tuple(said), words=frozenset(order), telling=frozenset(order) - VAGUE,
-        numbers=frozenset(numbers), names=frozenset(names), scope=frozenset(scope), text=text,
+        numbers=frozenset(numbers), names=frozenset(names), scope=frozenset(scope),
     )  # fmt: skip
 
 
@@ -237,10 +239,12 @@ def opposed(new: str, old: str) -> bool:
     """Whether each uses one word of a pair of opposites, and not the same one."""
     mine, theirs = _opposites_in(new), _opposites_in(old)
     return bool(mine and theirs) and any(
-        len(pair & mine) == 1 == len(pair & theirs) and pair & mine != pair & theirs for pair in _OPPOSITES
+        other in theirs and other not in mine and word not in theirs
+        for word in mine
+        for other in _OPPOSITES_OF[word]
     )
 
 
 @lru_cache(maxsize=256)
 def _opposites_in(text: str) -> frozenset[str]:
-    return _OPPOSITE_WORDS.intersection(re.findall(r"[a-z][a-z_-]*[a-z]", text.lower()))
+    return frozenset(_OPPOSITES_OF.keys() & re.findall(r"[a-z][a-z_-]*[a-z]", text.lower()))

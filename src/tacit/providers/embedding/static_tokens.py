@@ -93,7 +93,7 @@ class StaticTokens:
         units, lengths = self._measured(ids)
         split = sum(map(len, mine))
         here, there = places[:split], places[split:]
-        cosines = units[here] @ units[there].T
+        cosines = (units[here] @ units.T)[:, there]
         # As in `matches`: what is held is measured by its stored length.
         error = cast(Vectors, lengths / self._lengths[ids])
         return TokenCosines(
