@@ -454,13 +454,16 @@ class CapturePipeline:
 
     def _prepared(self, drafts: Sequence[Draft]) -> list[Item]:
         # Looked up once for all drafts of a scope.
-        redactors = {scope: self._preparer.redactor.at(scope) for scope in {one.scope for one in drafts}}
+        preparers = {
+            scope: replace(self._preparer, redactor=self._preparer.redactor.at(scope))
+            for scope in {one.scope for one in drafts}
+        }
         rejected = {
             scope: self._rejected.texts(scope) for scope in {one.scope for one in drafts if not one.explicit}
         }
         return [
             self._unless_rejected(
-                replace(self._preparer, redactor=redactors[draft.scope]).prepare(draft),
+                preparers[draft.scope].prepare(draft),
                 draft,
                 rejected.get(draft.scope, ()),
             )

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -131,17 +131,25 @@ def _text_holds(text: object, needle: str) -> bool:
     return isinstance(text, str) and needle in text.casefold()
 
 
-@contextmanager
-def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> Generator[None, None, None]:
+def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> AbstractContextManager[None]:
     """Hold the lock that all writers of all processes share, waiting for it `wait_s` seconds at most.
 
     Raises:
         StoreBusy: another process holds it for longer.
         StoreReadOnly, StoreFull: the lock file cannot be made.
     """
-    lock = FileLock(lock_file, timeout=wait_s, mode=0o600, thread_local=False)
+    return _holding(_make_lock(lock_file), database, wait_s=wait_s)
+
+
+def _make_lock(lock_file: Path) -> FileLock:
+    return FileLock(lock_file, mode=0o600, thread_local=False)
+
+
+@contextmanager
+def _holding(lock: FileLock, database: Path, *, wait_s: float) -> Generator[None, None, None]:
+    lock_file = Path(lock.lock_file)
     try:
-        lock.acquire(poll_interval=_POLL_S)
+        lock.acquire(timeout=wait_s, poll_interval=_POLL_S)
     except Timeout:
         raise busy(database) from None
     except OSError as error:
@@ -174,7 +182,7 @@ class Database:
         self.path = path
         self._step = step
         self.wait_s = WAIT_S
-        self._lock_file = lock_file
+        self._file_lock = _make_lock(lock_file)  # making one takes longer than taking it
         self._write_lock = threading.Lock()
         self._pool_lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
@@ -217,7 +225,7 @@ class Database:
         return version
 
     def _migrate(self, writer: sqlite3.Connection) -> None:
-        with file_lock(self._lock_file, self.path):
+        with _holding(self._file_lock, self.path, wait_s=WAIT_S):
             self._refuse_incomplete_file(writer)
             with suppress(OSError):
                 self.path.chmod(0o600)
@@ -348,7 +356,7 @@ class Database:
         try:
             if self._closed:
                 raise closed()
-            with file_lock(self._lock_file, self.path, wait_s=self.wait_s):
+            with _holding(self._file_lock, self.path, wait_s=self.wait_s):
                 yield from self._transaction(durable=durable)
         finally:
             self._write_lock.release()

@@ -41,23 +41,23 @@ class MemoryReader:
     ) -> tuple[Memory, ...]:
         """See the port. What is visible, and in which version, is asked of the table every time."""
         wanted = [clean_text(name) for name in ids]
-        rows: list[tuple[str, int, str, int, str]] = []
+        rows: list[tuple[str, int, str, int]] = []
         for start in range(0, len(wanted), _BATCH):
             part = wanted[start : start + _BATCH]
             marks, visible = ",".join("?" * len(part)), ",".join("?" * len(scopes))
             rows += connection.execute(
-                "SELECT id, version, status, use_count, body FROM memories"
-                f" WHERE id IN ({marks}) AND +scope IN ({visible})",
+                f"SELECT id, version, status, use_count FROM memories WHERE id IN ({marks}) AND +scope IN ({visible})",
                 (*part, *(scope.number for scope in scopes)),
             ).fetchall()
         found: dict[str, Memory] = {}
         with self._lock:
-            for name, version, status, uses, body in rows:
+            for name, version, status, uses in rows:
                 cached = self._cache.get(name)
                 if cached is not None and cached[0] == version:
                     memory = cached[1]
                     self._cache.move_to_end(name)
                 else:
+                    body = connection.execute("SELECT body FROM memories WHERE id = ?", (name,)).fetchone()[0]
                     memory = decode_memory(body, uses)
                     self._cache[name] = (version, memory)
                 # The column is what everybody else goes by.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from tacit.capture.reconcile.packed import packed_cache
@@ -134,6 +135,7 @@ def _is_number(word: str) -> bool:
     return not word.isalpha() and _NUMBER.match(word) is not None
 
 
+@lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
     if not word.isalpha() or len(word) < 5:
         return word

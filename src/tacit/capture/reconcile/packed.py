@@ -34,7 +34,8 @@ def packed_cache(make: Callable[..., Record]) -> Callable[[Callable[[str], Recor
 
         @lru_cache(maxsize=UNPACKED)
         def unpacked(text: str) -> Record:
-            return make(**dict(zip(names, marshal.loads(packed(text)), strict=True)))
+            values = marshal.loads(packed(text))  # noqa: S302 - bytes that this process made
+            return make(**dict(zip(names, values, strict=True)))
 
         unpacked.__doc__ = parse.__doc__
         return unpacked

@@ -193,6 +193,7 @@ def is_identifier(word: str) -> bool:
     return _IDENTIFIER.search(word) is not None
 
 
+@lru_cache(maxsize=4096)
 def _key(word: str) -> str:
     word = _LEMMA.get(word, word)
     if not word.isalpha() or len(word) < 4:

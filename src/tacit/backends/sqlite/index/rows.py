@@ -30,6 +30,7 @@ class Rows:
     """
 
     __slots__ = (
+        "_greatest",
         "_last_from",
         "_mask",
         "_mask_holds",
@@ -50,6 +51,7 @@ class Rows:
         self.valid_to: Numbers = np.empty(0, np.int64)
         self.alive: Mask = np.empty(0, np.bool_)
         self.dead = 0
+        self._greatest = -1
         self._last_from = -FOREVER
         self._next_to = FOREVER
         self._mask: Mask | None = None
@@ -81,13 +83,14 @@ class Rows:
         self.valid_from = np.concatenate([self.valid_from, np.asarray(valid_from, np.int64)])
         self.valid_to = np.concatenate([self.valid_to, np.asarray(valid_to, np.int64)])
         self.alive = np.concatenate([self.alive, np.ones(len(numbers), np.bool_)])
+        self._greatest = max(self._greatest, int(self.numbers[-len(numbers) :].max()))
         self._last_from = max(self._last_from, int(self.valid_from[-len(numbers) :].max()))
         self._next_to = min(self._next_to, int(self.valid_to[-len(numbers) :].min()))
         self._ranks = self._mask = None
 
     def remove(self, numbers: Sequence[int]) -> None:
         """Mark memories as gone; unknown ones are passed over."""
-        if not self.size or not len(numbers):
+        if not self.size or not len(numbers) or min(numbers) > self._greatest:
             return
         gone = np.isin(self.numbers, np.asarray(numbers, np.int64)) & self.alive
         self.alive[gone] = False

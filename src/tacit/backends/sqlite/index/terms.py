@@ -67,10 +67,12 @@ def _whole(word: str) -> str:
 def _stemmed(word: str) -> str:
     """The term that `porter` makes of a plain word; "" where it must be asked.
 
-    It leaves words of two letters alone, and has `-bly`, `-logy` and doubled letters as Porter had them in 1980.
+    It leaves numbers and words of two letters alone, and has `-bly`, `-logy` and doubled letters as Porter had them in 1980.
     """
     lowered = word.lower()
-    if len(word) <= 2 or not word.isascii() or not word.isalpha() or "yy" in lowered or lowered in _UNLIKE:
+    if word.isascii() and (word.isdigit() or (len(word) <= 2 and word.isalnum())):
+        return lowered
+    if not word.isascii() or not word.isalpha() or "yy" in lowered or lowered in _UNLIKE:
         return ""
     term = stem(lowered)
     return "" if term.endswith(_OTHERWISE) or term[-2:-1] == term[-1] else term
