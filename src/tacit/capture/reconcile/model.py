@@ -95,7 +95,8 @@ def read_model(text: str) -> PairModel:
         if most > MOST_LEAVES:
             raise ValueError(f"a tree has {most} leaves")
         filling = (0, np.inf, 0)
-        nodes = list(zip_longest(*(inner for inner, _ in flat), fillvalue=filling))
+        # A row of nodes at least, also where every tree is a single leaf.
+        nodes = list(zip_longest(*(inner or [filling] for inner, _ in flat), fillvalue=filling))
         return PairModel(
             start=np.array(raw["start"], np.float64),
             adds=np.eye(len(OUTCOMES))[[outcome for outcome, _ in trees]],

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-PACKED = 4096
+PACKED = 2048
 """Statements of which the bytes are kept, about 500 bytes each."""
 UNPACKED = 64
 """Statements that are kept as records: more than one new statement is compared with."""

@@ -60,9 +60,8 @@ class FakeEmbedder:
             [_WORD.findall(text.lower()) for text in asked],
             [_WORD.findall(text.lower()) for text in held],
         )
-        flat = [*chain.from_iterable(theirs)]
-        rows = [[float(one == other) for other in flat] for one in chain.from_iterable(mine)]
-        cosines = np.array(rows, dtype=np.float32).reshape(len(rows), len(flat))
+        rows, columns = (np.array([*chain.from_iterable(words)], np.str_) for words in (mine, theirs))
+        cosines = (rows[:, None] == columns).astype(np.float32)
         return TokenCosines(
             cosines=cosines,
             back=cosines.T,
