@@ -149,23 +149,36 @@ def _ended(worker: subprocess.Popen[bytes]) -> bool:
 
 
 def _keep_killing(root: Path, home: Home, seconds: float, every_s: float, pids: set[int]) -> int:
-    """Kill the daemon every `every_s` for `seconds`, then wait up to `_FIRST_S` until one write by socket was acknowledged."""
+    """Kill the daemon every `every_s` for `seconds`; returns how often.
+
+    On a slow machine it goes on for up to `_FIRST_S`, until a daemon was killed once and one write by socket was acknowledged.
+    """
     until = time.monotonic() + seconds
     kills = 0
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(every_s, left))
         if time.monotonic() >= until:
             break
-        pid = _daemon_pid(home)
-        if pid:
-            pids.add(pid)
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                kills += 1
+        kills += _kill_daemon(home, pids)
     latest = time.monotonic() + _FIRST_S
-    while time.monotonic() < latest and not _written_by_socket(root):
+    while time.monotonic() < latest and not (kills and _written_by_socket(root)):
         time.sleep(0.1)
+        if not kills:
+            kills += _kill_daemon(home, pids)
     return kills
+
+
+def _kill_daemon(home: Home, pids: set[int]) -> bool:
+    """Whether there was a daemon to kill."""
+    pid = _daemon_pid(home)
+    if not pid:
+        return False
+    pids.add(pid)
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _written_by_socket(root: Path) -> bool:
