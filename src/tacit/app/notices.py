@@ -1,6 +1,6 @@
 """The one line that a session's start shows to the user: a project's first session, memories that may belong here, a repair.
 
-In: a session's start. Out: the line, "" where there is nothing to say.
+In: the signal of a session that starts. Out: the line; an empty text where there is nothing to say.
 """
 
 from __future__ import annotations
@@ -54,29 +54,13 @@ class Notices:
         """
         if not isinstance(signal, SessionStarted) or signal.source == "compact":
             return ""
-        said: dict[str, str] = {}
-        name = announced_name(project.id if project else "")
-        first = self._stored(name) is None
-        if first:
-            said[name] = str(self._clock.now_ms())
-        related = self._projects.unanswered(signal.cwd) if project else ""
-        if project and related:
-            if self._stored(told_name(project.id)) == related:
-                related = ""
-            else:
-                said[told_name(project.id)] = related
-        if settings.privacy.incognito:
-            said = {}
-        repaired = ""
-        if self._salvaged and self._stored(SALVAGE_NAME) != self._salvaged.aside:
-            repaired = salvage_notice(self._salvaged)
-            # Stored after an incognito session, too: it tells nothing of what the user does.
-            said[SALVAGE_NAME] = self._salvaged.aside
+        unanswered = self._projects.unanswered(signal.cwd) if project else ""
+        with self._lock:  # of two sessions that start at once, one says it
+            first, related, repaired, said = self._news(project, unanswered, settings)
+            self._unwritten |= said
         if not (first or related or repaired or settings.statusline):
             return ""
         if said:
-            with self._lock:
-                self._unwritten |= said
             self._sessions.later(signal.session, lambda: self._store_values(said))
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         known = self._store.count_active(scope=scope)
@@ -90,9 +74,32 @@ class Notices:
             line = f"{repaired} {line}"
         return f"{line}. {related}" if related else line
 
+    def _news(
+        self, project: ProjectRecord | None, unanswered: str, settings: Settings
+    ) -> tuple[bool, str, str, dict[str, str]]:
+        """Whether it is the project's first session, what else was not said yet, and the values that note it as said."""
+        said: dict[str, str] = {}
+        name = announced_name(project.id if project else "")
+        first = self._stored(name) is None
+        if first:
+            said[name] = str(self._clock.now_ms())
+        related = unanswered
+        if project and related:
+            if self._stored(told_name(project.id)) == related:
+                related = ""
+            else:
+                said[told_name(project.id)] = related
+        if settings.privacy.incognito:
+            said = {}
+        repaired = ""
+        if self._salvaged and self._stored(SALVAGE_NAME) != self._salvaged.aside:
+            repaired = salvage_notice(self._salvaged)
+            # Stored after an incognito session, too: it tells nothing of what the user does.
+            said[SALVAGE_NAME] = self._salvaged.aside
+        return first, related, repaired, said
+
     def _stored(self, name: str) -> str | None:
-        with self._lock:
-            value = self._unwritten.get(name)
+        value = self._unwritten.get(name)
         return self._store.get_value(name) if value is None else value
 
     def _store_values(self, values: Mapping[str, str]) -> None:

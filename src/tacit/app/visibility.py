@@ -93,7 +93,7 @@ class Visibility:
         return replace(state, ledger=tuple(one for one in state.ledger if one.memory_id not in hidden))
 
     def stats(self, counts: StoreStats) -> StoreStats:
-        """`counts` without hidden memories, their vectors and their exposures."""
+        """`counts`, less the memories that the caller may not see, their vectors and their exposures."""
         if self.by_user:
             return counts
         hidden = self._store.list_memories(

@@ -30,7 +30,7 @@ class EnvironmentValues:
 
 
 def read_environment(environ: Mapping[str, str]) -> EnvironmentValues:
-    """Collect the variables that name settings.
+    """Collect the values of the environment variables that name a setting.
 
     A variable with two underscores in its name is always taken for a setting, so that a misspelt one is noticed; one
     without only when a setting of the top level has that name.

@@ -66,7 +66,7 @@ class _Near:
     Attributes:
         match_new, match_old: mean match of all words of one side in the other.
         weak_new, weak_old: how many words of one side the other has nothing near for.
-        filler: mean match of the words that only the new statement has in those that only the old one has.
+        filler: how well the words that only the new statement has match the words that only the old one has; a mean, 0-1.
     """
 
     match_new: float

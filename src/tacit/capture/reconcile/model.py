@@ -47,7 +47,7 @@ class PairModel:
         start: sum of each outcome before any tree, shape (3,).
         adds: 1 for the outcome that a tree adds to, else 0, shape (trees, 3).
         feature, threshold: of every inner node, shape (nodes, trees); a node that only fills up goes left.
-        ruled_out: leaves on the left of the node, a bit each, same shape.
+        ruled_out: the leaves on the left of each node, one bit for each leaf, shape (nodes, trees).
         value: of every leaf from left to right, shape (trees, leaves).
         thresholds: what chances mean.
         manifest: what it was fitted on.

@@ -1,7 +1,7 @@
 """A cache of parsed statements that keeps each of them as bytes. In: a function from a text to a record. Out: the same, cached.
 
 A record of sets of words takes about ten times the memory of its bytes, and reading the bytes is much quicker than parsing
-the statement again. A new statement is compared with many stored ones, so these are needed again and again.
+the statement again. Every new statement is compared with many stored ones, so the same stored statements are read often.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here
 
 PARTIAL = (
-    "Nothing here proves that it is you who exports, so whatever is restricted or of one session is left out."
+    "This export does not prove to be yours, so every memory that is restricted or belongs to one session is left out."
     " Export in an interactive terminal, or with TACIT_TOKEN (`tacit token create`), for everything."
 )
 
