@@ -2,7 +2,7 @@
 
 In: a host's payload (or JSON-RPC lines) on standard input. Out: what the daemon answers, byte for byte; without one a
 start block written earlier, or nothing. It starts the daemon, keeps in `spool/` what must not be lost, never takes
-longer than its deadline, never writes to standard error and always exits 0.
+longer than its deadline, never writes to standard error and always exits 0. With TACIT_HEADLESS=1 it does nothing.
 
     tacit_hook.py HOST [--event NAME]     one event: standard input -> POST /hook/HOST -> standard output
     tacit_hook.py mcp [--host HOST]       MCP over stdio: lines -> POST /mcp -> lines
@@ -599,6 +599,8 @@ class Pipe:
 
 def main(arguments: list[str]) -> NoReturn:
     """Do what the arguments say; the boundary that turns every failure into silence."""
+    if os.environ.get("TACIT_HEADLESS") == "1":
+        os._exit(0)  # a client that Tacit itself runs: nothing to say, nothing to learn
     home = None
     try:
         host = arguments[0] if arguments else ""

@@ -1,7 +1,8 @@
 // Tacit for OpenCode. This file carries bytes between OpenCode and the Tacit daemon; every decision is the daemon's.
 //
 // It never throws, never waits longer than the deadlines below, holds at most 200 sessions, needs no package, and
-// leaves the title and compaction requests alone. Without a daemon the agent works as if Tacit were not there.
+// leaves the title and compaction requests alone. It does nothing with TACIT_HEADLESS=1: then Tacit itself runs the client.
+// Without a daemon the agent works as if Tacit were not there.
 // OpenCode 1.x uses `server`, OpenCode 2.x uses `setup`. Any export but the default one would disable the plugin.
 
 import { spawn } from "node:child_process"
@@ -22,6 +23,7 @@ const REST_MS = 300 // after an unanswered request nothing is asked for so long 
 const REST_LONG_MS = 3000 // ... and so long when it was not the first one in a row
 const SPAWN_AGAIN_MS = 30000
 const MAX_SESSIONS = 200
+const HEADLESS = process.env.TACIT_HEADLESS === "1"
 const MAX_TEXTS = 4000
 const MAX_REPLAY = 400
 const MAX_CHARS = 16000
@@ -243,6 +245,7 @@ function withTexts(s, message) {
 }
 
 const server = async (input) => {
+  if (HEADLESS) return {}
   // Installed for the user and for the project as well: the first copy works, the others do nothing.
   const working = Symbol.for("tacit.opencode")
   globalThis[working] ??= instance
@@ -397,6 +400,7 @@ const server = async (input) => {
 // Written from its documentation; it stores nothing either. What a turn brought stands behind the stable text.
 
 const setup = async (ctx) => {
+  if (HEADLESS) return
   const directory = ctx?.location?.directory
   const turns = new Map() // session id -> texts of the newest turn
   const of = (event) => {

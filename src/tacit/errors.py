@@ -17,7 +17,7 @@ TacitError
  │    ├── StoreReadOnly      the store or its folder cannot be written
  │    ├── StoreBusy          another writer holds the lock for too long
  │    └── StoreNewer         the schema was written by a newer Tacit
- ├── ProviderError           an embedder, reranker or extractor failed
+ ├── ProviderError           an embedder, reranker or writer failed
  │    └── EmbedderMismatch   the stored vectors belong to another embedder
  ├── DaemonError             the daemon cannot be reached or refuses
  │    ├── DaemonUnavailable  nothing answers, and it could not be started in time
@@ -31,7 +31,7 @@ Expected outcomes (skip, drop) are values, never exceptions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, cast
+from typing import ClassVar, Literal, cast
 
 
 class TacitError(Exception):
@@ -144,10 +144,18 @@ class StoreNewer(StoreError):
     code = "store_newer"
 
 
+FailureReason = Literal["", "missing", "not logged in", "timed out", "refused", "garbage"]
+"""Why a model gave no answer: no client or server, no login, no time left, a refusal or rate limit, an unusable answer."""
+
+
 class ProviderError(TacitError):
-    """An embedder, reranker or extractor failed."""
+    """An embedder, reranker or writer failed. `reason` says why, where it is known."""
 
     code = "provider_error"
+
+    def __init__(self, message: str, *, hint: str = "", reason: FailureReason = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason: FailureReason = reason
 
 
 class EmbedderMismatch(ProviderError):

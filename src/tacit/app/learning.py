@@ -271,10 +271,13 @@ class Learning:
     def close(self) -> None:
         """Finish the running job and every statement; transcripts that wait stay in the store."""
         self._hurry.set()
+        writer = self._parts.writer
+        if writer is not None:
+            writer.cancel()  # what it was asked waits in the store and is asked again later
         self._statements.shutdown(wait=True)
         self._jobs.shutdown(wait=True, cancel_futures=True)
-        if self._parts.extractor is not None:
-            self._parts.extractor.close()
+        if writer is not None:
+            writer.close()
 
 
 def _memory_of(change: Change):  # noqa: ANN202

@@ -11,10 +11,10 @@ from tacit.config.host_folders import HostFolders
 from tacit.config.reload import SettingsWatcher
 from tacit.model.kinds import KindRegistry
 from tacit.ports.clock import Clock
-from tacit.ports.extraction import Extractor
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder, Reranker, TokenCounter
 from tacit.ports.store import Salvage, Store
+from tacit.ports.writer import Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Parts:
         hosts: adapters by name.
         suspect: whether damage was met in the store since it was opened.
         reranker, sparse: second-stage models of the user's own; None = there is none.
-        extractor: a model of language of the user's own that reads finished sessions, too; None = there is none.
+        writer: a language model of the user's own that writes up finished sessions; None = there is none.
         remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
         salvaged: what became of a damaged store; None = it was sound, or the damaged file is gone.
     """
@@ -52,5 +52,5 @@ class Parts:
     remote_embedder: bool = False
     reranker: Reranker | None = None
     sparse: Reranker | None = None
-    extractor: Extractor | None = None
+    writer: Writer | None = None
     suspect: Callable[[], bool] = lambda: False

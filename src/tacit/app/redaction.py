@@ -132,6 +132,12 @@ def _make(privacy: PrivacySettings) -> tuple[Redacts, Clean]:
     return redactor, clean
 
 
+def outgoing(settings: Settings, redactor: Redactors) -> Clean:
+    """Takes secrets out of what leaves for a language model, even where nothing else is redacted."""
+    privacy = settings.privacy.model_copy(update={"redact": True})
+    return lambda text: redactor.under(privacy).redact(text).text
+
+
 def clean_session(state: SessionState, clean: Clean) -> SessionState:
     """The record as it may be stored."""
     situation = state.last_message_situation

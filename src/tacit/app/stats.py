@@ -144,11 +144,11 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
 
 
 def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
-    if parts.extractor is None:
+    if parts.writer is None:
         return None
     spent = read_spending(parts.store.get_value(NAME)).on(parts.clock.now_ms())
     return ExtractorStatus(
-        name=parts.extractor.name,
+        name=parts.writer.name,
         tokens=spent.tokens,
         tokens_per_day=settings.capture.extractor.tokens_per_day,
         asked=spent.asked,

@@ -11,7 +11,7 @@ from tacit.app.asking.injection import Injection
 from tacit.app.engine import Engine
 from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
-from tacit.app.redaction import Redactors
+from tacit.app.redaction import Redactors, outgoing
 from tacit.backends.sqlite import open_sqlite_store, salvage, suspicion
 from tacit.backends.sqlite import restore as restore_backup
 from tacit.backends.sqlite.rescue import (
@@ -34,15 +34,15 @@ from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.ports.clock import Clock
-from tacit.ports.extraction import Extractor
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder
 from tacit.ports.store import Salvage, Store
+from tacit.ports.writer import Writer
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
-from tacit.providers.extraction import key_variable, make_extractor
 from tacit.providers.reranking import make_reranker
 from tacit.providers.tokens import EstimateCounter, make_token_counter
+from tacit.providers.writing import key_variable, make_writer
 from tacit.upkeep.backups import make_backup
 
 _LOG = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ def open_engine(
             embedder=model,
             reranker=make_reranker(settings.recall.reranker),
             sparse=make_reranker(settings.recall.sparse),
-            extractor=_make_extractor(settings, redactor),
+            writer=_make_writer(settings, redactor, place),
             tokens=make_token_counter(),
             estimate=EstimateCounter(),
             clock=clock,
@@ -139,15 +139,15 @@ def open_injection(engine: Engine, *, host: str = "library") -> Injection:
     return Injection(engine, host=host)
 
 
-def _make_extractor(settings: Settings, redactor: Redactors) -> Extractor | None:
-    """The extractor that the settings name. What leaves for it is redacted even where nothing else is."""
-
-    def redact(text: str) -> str:
-        privacy = settings.privacy.model_copy(update={"redact": True})
-        return redactor.under(privacy).redact(text).text
-
-    extractor = settings.capture.extractor
-    return make_extractor(extractor, api_key=secret(key_variable(extractor)), redact=redact)
+def _make_writer(settings: Settings, redactor: Redactors, home: Home) -> Writer | None:
+    """The writer that the settings name."""
+    named = settings.capture.extractor
+    return make_writer(
+        named,
+        api_key=secret(key_variable(named)),
+        redact=outgoing(settings, redactor),
+        environ=home.environment(),
+    )
 
 
 def _open_store(home: Home, clock: Clock, *, keep: int) -> tuple[Store, Salvage | None]:

@@ -18,6 +18,7 @@ from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.capture.turn import Position
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Change
+from tacit.ports.writer import is_headless_folder
 
 Capture = Callable[[TranscriptSource, Session], Sequence[Change]]
 
@@ -92,7 +93,9 @@ class Backfill:
                 subagents=wanted.subagents, known=known,
             )  # fmt: skip
             for session in found:
-                if _over(session, info, wanted.since_ms):
+                if _over(session, info, wanted.since_ms) or is_headless_folder(
+                    session.transcript.cwd or info.cwd
+                ):
                     continue
                 source = source_of(session.host, session.session_id)
                 sessions += 1

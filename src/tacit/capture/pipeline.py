@@ -65,6 +65,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.steps import Step, no_step
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store
+from tacit.ports.writer import is_headless_folder
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
 from tacit.safety.redact import Redacts
@@ -209,6 +210,9 @@ class CapturePipeline:
         except InvalidPayload as error:
             self._store.finish_handover(handover.key)
             return (Skip(content="", reason=str(error)),)
+        if is_headless_folder(source.cwd):
+            self._store.finish_handover(handover.key)
+            return (Skip(content="", reason="a headless run of a writer"),)
 
         def finish(write: Write) -> None:
             self._store.finish_handover(

@@ -321,19 +321,27 @@ class RecallSettings(_Section):
     sparse: SparseSettings = SparseSettings()
 
 
-class ExtractorSettings(_Section):
-    """A model of language of your own that reads finished sessions, too. Off: nothing is missing, and nothing leaves."""
+class WriterSettings(_Section):
+    """A language model of your own that writes up finished sessions. Off: nothing leaves."""
 
-    provider: Literal["off", "openai", "anthropic", "fake"] = Field(
-        default="off", description="who reads; openai = any server that speaks its chat completions"
+    provider: Literal["off", "claude", "opencode", "codex", "gemini", "openai", "anthropic", "fake"] = Field(
+        default="off",
+        description="who is asked: the command line of a coding agent with your own login, or a server; openai = any "
+        "server that speaks its chat completions",
     )
-    model: str = Field(default="", description="model name; empty = a small one of the provider")
-    endpoint: str = Field(default="", description="base URL of the server; empty = the provider's own")
+    model: str = Field(
+        default="",
+        description="model name; empty = a small one of the provider; opencode needs PROVIDER/MODEL",
+    )
+    endpoint: str = Field(
+        default="", description="base URL of the server; empty = the provider's own; unused by command lines"
+    )
     api_key_env: str = Field(
-        default="", description="name of the variable that holds the key; empty = the provider's usual one"
+        default="",
+        description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
     )
     timeout_ms: int = Field(
-        default=30_000, ge=10, le=600_000, description="milliseconds for one answer, all tries together"
+        default=120_000, ge=10, le=600_000, description="milliseconds for one answer, all tries together"
     )
     tokens_per_day: int = Field(
         default=200_000, ge=0, description="most tokens that it may read and write on one day"
@@ -382,7 +390,7 @@ class CaptureSettings(_Section):
     near_duplicate_cosine: float = Field(
         default=0.93, ge=0.0, le=1.0, description="cosine from which two statements of one kind are the same"
     )
-    extractor: ExtractorSettings = ExtractorSettings()
+    extractor: WriterSettings = WriterSettings()
 
 
 class EmbedderSettings(_Section):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from tacit.errors import ProviderError
+from tacit.errors import FailureReason, ProviderError
 
 if TYPE_CHECKING:
     import httpx
@@ -31,6 +31,7 @@ class _Again:
 
     why: str
     wait_s: float | None
+    reason: FailureReason = "timed out"
 
 
 class JsonClient:
@@ -93,6 +94,7 @@ class JsonClient:
                 raise ProviderError(
                     f"The model server {self._base} did not answer ({outcome.why}, {tried} tries).",
                     hint=f"Check that it runs, or raise `{self._section}.timeout_ms`.",
+                    reason=outcome.reason,
                 )
             self._sleep(wait)
             pause *= 2
@@ -110,22 +112,30 @@ class JsonClient:
             ) as reply:
                 text = _read(reply.iter_bytes(), until=until).decode("utf-8", "replace")
         except (httpx.TransportError, httpx.InvalidURL, httpx.DecodingError, TimeoutError) as error:
-            return _Again(why=f"{type(error).__name__}: {error}", wait_s=None)
+            reason = "missing" if isinstance(error, httpx.ConnectError) else "timed out"
+            return _Again(why=f"{type(error).__name__}: {error}", wait_s=None, reason=reason)
         if reply.status_code in _TRY_AGAIN:
             return _Again(
-                why=f"status {reply.status_code}", wait_s=_asked_pause(reply.headers.get("retry-after"))
+                why=f"status {reply.status_code}",
+                wait_s=_asked_pause(reply.headers.get("retry-after")),
+                reason="refused",
             )
         if reply.status_code != 200:
             raise ProviderError(
                 f"The model server {self._base} refused: status {reply.status_code}, {text[:_SHOWN_CHARS]!r}.",
                 hint=f"Check `{self._section}.endpoint`, `.model` and the key in the variable that `.api_key_env` names.",
+                reason="not logged in" if reply.status_code in (401, 403) else "refused",
             )
         try:
             answer: object = json.loads(text)
         except ValueError as error:
-            raise ProviderError(f"The model server {self._base} did not answer with JSON: {error}") from error
+            raise ProviderError(
+                f"The model server {self._base} did not answer with JSON: {error}", reason="garbage"
+            ) from error
         if not isinstance(answer, dict):
-            raise ProviderError(f"The model server {self._base} did not answer with a JSON object.")
+            raise ProviderError(
+                f"The model server {self._base} did not answer with a JSON object.", reason="garbage"
+            )
         return cast("Mapping[str, object]", answer)
 
     def _connect(self) -> httpx.Client:

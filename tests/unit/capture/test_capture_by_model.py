@@ -13,6 +13,7 @@ from samples import DAY_MS, NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.backends.fake import FakeStore
 from tacit.capture.extract.by_model.checks import span_of, why_not
+from tacit.capture.extract.by_model.questions import MOST_ENTRIES, Extracted, read_answer
 from tacit.capture.extract.by_model.reader import QUESTION_TOKENS, ModelReader, Session
 from tacit.capture.extract.by_model.spending import NAME, PAUSE_MS, Spending, read_spending, write_spending
 from tacit.capture.extract.by_model.unread import (
@@ -24,19 +25,19 @@ from tacit.capture.extract.by_model.unread import (
     write_unread,
 )
 from tacit.capture.turn import Turn
-from tacit.config.settings import ExtractorSettings
+from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
-from tacit.ports.extraction import Extracted, Extraction
 from tacit.ports.store import Handover, MemoryFilter
+from tacit.ports.writer import WriterAnswer
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.providers.extraction.fake import FakeExtractor
 from tacit.providers.tokens import EstimateCounter
+from tacit.providers.writing.fake import FakeWriter
 
 KEY = SessionKey(host="plain", session_id="s")
 OVER = Session(key=KEY, scope=project_scope("p"), ended=True)
@@ -63,10 +64,10 @@ class Bench:
     def __init__(self, *answers, **settings):
         self.clock = FakeClock(now_ms=NOW_MS)
         self.store = FakeStore(clock=self.clock)
-        self.extractor = FakeExtractor(answers)
-        self.settings = ExtractorSettings(provider="fake", **{"least_chars": 0, **settings})
+        self.writer = FakeWriter(answers)
+        self.settings = WriterSettings(provider="fake", **{"least_chars": 0, **settings})
         self.reader = ModelReader(
-            extractor=self.extractor, store=self.store, tokens=EstimateCounter(), clock=self.clock, settings=self.settings,
+            writer=self.writer, prepare=str, store=self.store, tokens=EstimateCounter(), clock=self.clock, settings=self.settings,
             kinds=KindRegistry([BUILTIN_KINDS.get("decision"), BUILTIN_KINDS.get("digest")]),
         )  # fmt: skip
 
@@ -75,6 +76,12 @@ class Bench:
         for name, value in done.values:
             self.store.put_value(name, value)
         return done.drafts
+
+    @property
+    def asked(self):
+        """The texts of each question's messages."""
+        questions = [request.user.partition("\nMessages:\n")[2] for request in self.writer.requests]
+        return [[message["text"] for message in json.loads(each)] for each in questions]
 
     @property
     def spent(self):
@@ -86,7 +93,18 @@ class Bench:
 
 
 def answer(*found, tokens=50):
-    return Extraction(found=found, tokens=tokens)
+    """The writer's answer that says these statements."""
+    entries = [
+        {
+            "content": each.content,
+            "kind": each.kind,
+            "quote": each.quote,
+            "message": each.number,
+            "confidence": each.confidence,
+        }
+        for each in found
+    ]
+    return WriterAnswer(text=json.dumps({"learnings": entries}), model="m", tokens_in=tokens)
 
 
 def test_a_statement_carries_who_found_it_where_it_was_said_and_how_sure_that_is():
@@ -98,9 +116,9 @@ def test_a_statement_carries_who_found_it_where_it_was_said_and_how_sure_that_is
     assert draft.content == "The billing service must stay free of the rate limiter"
     assert (draft.kind, draft.confidence, draft.explicit) == ("decision", 0.7, False)
     told = draft.provenance
-    assert (told.extractor, told.tier, told.span, told.turn) == ("fake-extractor@1", TrustTier.USER, quote, 1)
+    assert (told.extractor, told.tier, told.span, told.turn) == ("fake-writer@1", TrustTier.USER, quote, 1)
     assert (bench.spent.asked, bench.spent.kept, bench.spent.dropped) == (1, 1, 0)
-    assert bench.extractor.asked[0][1].text == SAID
+    assert bench.asked[0][1] == SAID
 
 
 @pytest.mark.parametrize(
@@ -152,15 +170,16 @@ def test_what_was_handed_over_or_learned_already_is_nobodys_own():
 def test_words_wait_until_enough_was_said_or_the_session_is_over():
     bench = Bench(least_chars=500)
     bench.read(ASKED, SAID)
-    assert bench.extractor.asked == []
+    assert bench.asked == []
     assert [each.role for each in bench.waits] == ["user", "assistant"]
     bench.read("And now the docs.", "Done.", session=OVER)
-    (asked,) = bench.extractor.asked
-    assert [each.text for each in asked] == [ASKED, SAID, "And now the docs.", "Done."]
-    assert [each.number for each in asked] == [1, 2, 3, 4]
+    (asked,) = bench.asked
+    assert asked == [ASKED, SAID, "And now the docs.", "Done."]
+    sent = json.loads(bench.writer.requests[0].user.partition("\nMessages:\n")[2])
+    assert [each["message"] for each in sent] == [1, 2, 3, 4]
     assert bench.waits == ()
     bench.read(session=OVER)
-    assert len(bench.extractor.asked) == 1, "nothing was said since"
+    assert len(bench.asked) == 1, "nothing was said since"
 
 
 def test_secrets_are_taken_out_before_anything_waits():
@@ -184,7 +203,7 @@ def test_the_newest_words_are_kept_and_a_long_one_is_shortened():
 
 
 def test_the_days_tokens_are_counted_reserved_and_come_back_the_next_day():
-    reserve = EstimateCounter().count(ASKED) + QUESTION_TOKENS + FakeExtractor.most_output_tokens
+    reserve = EstimateCounter().count(ASKED) + QUESTION_TOKENS + WriterSettings().most_output_tokens
     bench = Bench(
         answer(tokens=400), answer(tokens=0), answer(tokens=9), tokens_per_day=400 + 2 * reserve - 1
     )
@@ -201,16 +220,16 @@ def test_the_days_tokens_are_counted_reserved_and_come_back_the_next_day():
 
 
 def test_without_an_answer_nothing_is_asked_for_a_while_and_nothing_is_lost(caplog):
-    bench = Bench(ProviderError("The server is down."), answer())
+    bench = Bench(ProviderError("The server is down.", reason="refused"), answer())
     with caplog.at_level(logging.WARNING):
         assert bench.read(ASKED, SAID) == ()
         assert bench.read("Go on.", "Done.") == ()
-    assert [record.message for record in caplog.records] == ["extractor failed: ProviderError"]
+    assert [record.message for record in caplog.records] == ["the writer failed: refused"]
     assert (bench.spent.failed, bench.spent.error) == (1, "The server is down.")
-    assert len(bench.extractor.asked) == 1
+    assert len(bench.asked) == 1
     bench.clock.advance(PAUSE_MS)
     bench.read("And the docs.", "Done.")
-    assert [each.text for each in bench.extractor.asked[1]][:2] == [ASKED, SAID]
+    assert bench.asked[1][:2] == [ASKED, SAID]
     assert bench.spent.error == ""
 
 
@@ -230,6 +249,30 @@ def test_a_quote_is_verbatim_line_breaks_aside():
     assert span_of('"We keep the cache in `memory`."', text) == "We keep\n  the cache in `memory"
     assert span_of("we keep the cache", text) == ""
     assert why_not(one("x", "Keep the cache in memory, never on disk"), [text]) == ""
+
+
+def test_an_entry_of_another_shape_is_left_out() -> None:
+    right = {
+        "content": "Tests come first",
+        "kind": "fact",
+        "message": 1,
+        "quote": "tests come first",
+        "confidence": 2,
+    }
+    wrong = [
+        7, {}, {**right, "kind": "poem"}, {**right, "message": True}, {**right, "message": "1"}, {**right, "content": " "},
+        {**right, "quote": ""}, {**right, "quote": 7},
+    ]  # fmt: skip
+    (found,) = read_answer(json.dumps({"learnings": [*wrong, right]}), kinds=("fact",))
+    assert (found.content, found.confidence) == ("Tests come first", 0.5)
+    most = read_answer(json.dumps({"learnings": [right] * 99}), kinds=("fact",))
+    assert len(most) == MOST_ENTRIES
+
+
+def test_an_answer_of_another_shape_is_a_failure():
+    bench = Bench(WriterAnswer(text='{"learnings": "none"}', model="m"))
+    assert bench.read(ASKED, SAID) == ()
+    assert (bench.spent.failed, len(bench.waits)) == (1, 2)
 
 
 @pytest.fixture
@@ -264,7 +307,7 @@ def test_a_finished_session_is_read_by_both_and_status_tells_what_it_cost(engine
         0.8,
     )
     told = engine.status().extractor
-    assert (told.name, told.asked, told.kept, told.failed) == ("fake-extractor@1", 1, 1, 0)
+    assert (told.name, told.asked, told.kept, told.failed) == ("fake-writer@1", 1, 1, 0)
     assert told.tokens > 0
 
 

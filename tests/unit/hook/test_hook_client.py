@@ -737,3 +737,16 @@ def test_words_without_a_transcript_are_kept_without_plain_secrets_and_for_an_ho
     run(home, STOP, hook=lonely)
     assert old not in spooled(home)
     assert len(spooled(home)) == 1
+
+
+@pytest.mark.parametrize("arguments", [("claude-code",), ("opencode",), ("mcp",), ("start",)])
+def test_a_headless_run_of_ours_gets_nothing_and_leaves_nothing(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    home = tmp_path / "t"
+    environ = {**os.environ, "TACIT_HOME": str(home), "TACIT_HEADLESS": "1"}
+    command = [sys.executable, "-I", "-S", "-E", str(HOOK), *arguments]
+    for given in (START, PROMPT, STOP):
+        done = subprocess.run(command, input=given, capture_output=True, env=environ, timeout=60, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert not home.exists()

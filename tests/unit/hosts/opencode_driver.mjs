@@ -66,6 +66,9 @@ const scenarios = {
     const module = await import(pathToFileURL(file).href)
     return { names: Object.keys(module), id: module.default.id, server: typeof module.default.server, setup: typeof module.default.setup }
   },
+  async hooks() {
+    return Object.keys(await open())
+  },
   async start_text() {
     answer = scripted
     const hooks = await open()

@@ -188,3 +188,8 @@ def test_opencode_2_by_its_documentation(run: Any) -> None:
     assert found["title"] == []
     assert found["empty"]
     assert found["garbage"]
+
+
+def test_a_headless_run_of_ours_gets_no_hooks(run: Any) -> None:
+    assert run("hooks", TACIT_HEADLESS="1") == []
+    assert "chat.message" in run("hooks")

@@ -14,6 +14,7 @@ from tacit.app.care.later import MadeOf
 from tacit.app.care.review import Review
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
+from tacit.app.redaction import outgoing
 from tacit.app.tuning import TuneReport, tune
 from tacit.app.vouching import prompts_of, said_by_user
 from tacit.capture.extract.by_model.reader import ModelReader
@@ -105,10 +106,11 @@ class Writing:
 
 
 def _reader(parts: Parts) -> ModelReader | None:
-    if parts.extractor is None:
+    if parts.writer is None:
         return None
     return ModelReader(
-        extractor=parts.extractor,
+        writer=parts.writer,
+        prepare=outgoing(parts.settings.current(), parts.redactor),
         store=parts.store,
         tokens=parts.estimate,
         clock=parts.clock,

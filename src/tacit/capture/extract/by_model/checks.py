@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tacit.capture.extract.by_model.questions import Extracted
 from tacit.capture.wording import word_count
-from tacit.ports.extraction import Extracted
 from tacit.reading.digest_lines import stems
 
 GROUNDED = 0.5

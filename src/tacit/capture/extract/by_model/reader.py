@@ -12,6 +12,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.extract.by_model.checks import span_of, why_not
+from tacit.capture.extract.by_model.questions import (
+    INSTRUCTIONS,
+    Extracted,
+    Utterance,
+    question,
+    read_answer,
+    schema,
+)
 from tacit.capture.extract.by_model.spending import NAME, PAUSE_MS, Spending, read_spending, write_spending
 from tacit.capture.extract.by_model.unread import Waiting, read_unread, unread_name, with_turns, write_unread
 from tacit.capture.extract.echoes import Echoes
@@ -19,7 +27,7 @@ from tacit.capture.extract.explicit import tidy
 from tacit.capture.extract.passages.find import objects
 from tacit.capture.prose import in_own_voice
 from tacit.capture.turn import Turn
-from tacit.config.settings import ExtractorSettings
+from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
@@ -28,9 +36,9 @@ from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
-from tacit.ports.extraction import Extracted, Extraction, Extractor, Utterance
 from tacit.ports.models import TokenCounter
 from tacit.ports.store import Store
+from tacit.ports.writer import Writer, WriterRequest
 from tacit.reading.prompts.proposals import read_reply
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
@@ -61,19 +69,22 @@ class Read:
 
 
 class ModelReader:
-    """Reads with one extractor. Called from the one thread that learns."""
+    """Asks one writer. Called from the one thread that learns."""
 
     def __init__(
         self,
         *,
-        extractor: Extractor,
+        writer: Writer,
+        prepare: Callable[[str], str],
         store: Store,
         tokens: TokenCounter,
         clock: Clock,
-        settings: ExtractorSettings,
+        settings: WriterSettings,
         kinds: KindRegistry,
     ) -> None:
-        self._extractor = extractor
+        """Read with `writer`; `prepare` takes secrets out of each message before a question is made of them."""
+        self._writer = writer
+        self._prepare = prepare
         self._store = store
         self._tokens = tokens
         self._clock = clock
@@ -107,12 +118,12 @@ class ModelReader:
         if spoken and (session.ended or chars >= self._settings.least_chars):
             answer = self._ask([_utterance(number, one) for number, one in enumerate(waiting, start=1)])
             if answer is not None:
-                drafts = self._drafts(answer.found, waiting, session, Echoes(given), said)
+                drafts = self._drafts(answer, waiting, session, Echoes(given), said)
                 return Read(drafts=drafts, values=((name, None),))
         text = write_unread(waiting)
         return Read(values=((name, text),) if text != stored else ())
 
-    def _ask(self, utterances: Sequence[Utterance]) -> Extraction | None:
+    def _ask(self, utterances: Sequence[Utterance]) -> tuple[Extracted, ...] | None:
         """The answer; None = none was asked for or none came, and what waits goes on waiting."""
         now_ms = self._clock.now_ms()
         spent = read_spending(self._store.get_value(NAME)).on(now_ms)
@@ -127,21 +138,28 @@ class ModelReader:
         )
         self._keep(reserved)
         try:
-            answer = self._extractor.extract(utterances, kinds=self._kinds)
+            request = WriterRequest(
+                system=INSTRUCTIONS,
+                user=question(utterances, self._kinds, self._prepare),
+                most_output_tokens=self._settings.most_output_tokens,
+                schema=schema(self._kinds),
+            )
+            answer = self._writer.write(request)
+            found = read_answer(answer.text, kinds=self._kinds)
         except ProviderError as error:
-            _LOG.warning("extractor failed: %s", type(error).__name__, extra={"detail": str(error)})
+            _LOG.warning("the writer failed: %s", error.reason or error.code, extra={"detail": str(error)})
             until = self._clock.now_ms() + PAUSE_MS
             self._keep(
                 replace(reserved, failed=reserved.failed + 1, paused_until_ms=until, error=str(error)[:300])
             )
             return None
-        if answer.tokens:
-            self._keep(replace(reserved, tokens=spent.tokens + answer.tokens))
-        return answer
+        if tokens := answer.tokens_in + answer.tokens_out:
+            self._keep(replace(reserved, tokens=spent.tokens + tokens))
+        return found
 
     def _reserve(self, utterances: Sequence[Utterance]) -> int:
         words = sum(self._tokens.count(one.text) for one in utterances)
-        return words + QUESTION_TOKENS + self._extractor.most_output_tokens
+        return words + QUESTION_TOKENS + self._settings.most_output_tokens
 
     def _keep(self, spending: Spending) -> None:
         self._store.put_value(NAME, write_spending(spending))
@@ -196,7 +214,7 @@ class ModelReader:
                 session_id=session.key.session_id,
                 turn=one.prompt,
                 span=span,
-                extractor=self._extractor.name,
+                extractor=self._writer.name,
             ),
             at_ms=one.at_ms,
             confidence=round(confidence, 2),

@@ -1,4 +1,4 @@
-"""A model server on the loopback for extractors: OpenAI's chat completions and Anthropic's messages, as strict as theirs.
+"""A model server on the loopback for writers: OpenAI's chat completions and Anthropic's messages, as strict as theirs.
 
 In: requests. Out: what a model that notes "Note well: ..." would answer, or what `replies` says first. A request that the real
 API would refuse is refused with 400, so that no test passes on a shape that only we understand.
@@ -33,7 +33,7 @@ class Reply:
 
 
 @dataclass
-class ExtractionServer:
+class WriterServer:
     """What the test sees: the address, the raw requests that came, and replies to give first."""
 
     address: str = ""
@@ -50,19 +50,23 @@ class ExtractionServer:
 def wrong(path: str, headers: dict[str, str], body: dict[str, Any]) -> str:
     """Why the real API would refuse the request; "" = it would not."""
     if path == OPENAI:
-        shape = body.get("response_format", {}).get("json_schema", {})
         if not headers.get("authorization", "").startswith("Bearer "):
             return "no bearer token"
         if set(body) - _OPENAI_FIELDS:
             return f"unknown fields {set(body) - _OPENAI_FIELDS}"
+        if "response_format" not in body:
+            return ""
+        shape = body["response_format"].get("json_schema", {})
         if body["response_format"].get("type") != "json_schema" or shape.get("strict") is not True:
             return "no strict schema"
         return wrong_schema(shape["schema"])
     if path == ANTHROPIC:
         if not headers.get("x-api-key") or headers.get("anthropic-version") != "2023-06-01":
             return "no key or version"
-        if set(body) != _ANTHROPIC_FIELDS or not isinstance(body["max_tokens"], int):
+        if set(body) - _ANTHROPIC_FIELDS or not isinstance(body["max_tokens"], int):
             return f"fields {set(body)}"
+        if "tools" not in body:
+            return ""
         (tool,) = body["tools"]
         if (
             body["tool_choice"] != {"type": "tool", "name": tool["name"]}
@@ -84,8 +88,10 @@ def wrong_schema(schema: dict[str, Any]) -> str:
     return wrong_schema(schema["items"]) if schema.get("type") == "array" else ""
 
 
-def learnings(question: str) -> list[dict[str, Any]]:
+def learnings(question: str) -> list[Any]:
     """What the model makes of a question: every "Note well: ..." of the user, as the first kind."""
+    if "\nMessages:\n" not in question:
+        return [line.partition("Note well: ")[2] for line in question.splitlines() if "Note well: " in line]
     kind = question.partition("\n- ")[2].partition("\n")[0].partition(":")[0]
     messages = json.loads(question.partition("\nMessages:\n")[2])
     return [
@@ -116,7 +122,7 @@ def openai_answer(found: object, *, refusal: str | None = None, finish: str = "s
 
 def anthropic_answer(found: object, *, stop: str = "tool_use") -> dict[str, Any]:
     """A message whose last block calls the tool."""
-    call = {"type": "tool_use", "id": "toolu_1", "name": "record_learnings", "input": found}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "answer", "input": found}
     return {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": stop, "stop_sequence": None,
         "content": [{"type": "text", "text": "Here they are."}, *([call] if stop != "refusal" else [])],
@@ -125,9 +131,9 @@ def anthropic_answer(found: object, *, stop: str = "tool_use") -> dict[str, Any]
 
 
 @contextmanager
-def extraction_server() -> Iterator[ExtractionServer]:
+def writer_server() -> Iterator[WriterServer]:
     """Run the server until the block ends."""
-    seen = ExtractionServer()
+    seen = WriterServer()
 
     class Handler(QuietHandler):
         def do_POST(self) -> None:  # noqa: N802 - the name that the library calls

@@ -1,0 +1,79 @@
+"""A language model that writes up sessions. It is optional and never on the way from an event to injected text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Protocol
+
+HEADLESS = "TACIT_HEADLESS"
+"""Variable that a headless run of a host's client carries. Hook client and plugin exit at once where it is set."""
+SCRATCH_PREFIX = "tacit-writer-"
+"""How the folder of a headless run begins; it runs in `work` below it."""
+
+
+def is_headless_folder(cwd: str) -> bool:
+    """Whether a session in `cwd` is a headless run of a writer. Nothing is learned from it."""
+    return any(part.startswith(SCRATCH_PREFIX) for part in PurePath(cwd).parts[-2:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterRequest:
+    """One question to the model.
+
+    Attributes:
+        system: fixed instructions. A host's command line may show them to other programs of the same user.
+        user: the text to work on.
+        most_output_tokens: limit for the answer, where the provider has such a switch.
+        schema: JSON schema of the answer, an object at the top; None = the answer is plain text.
+    """
+
+    system: str
+    user: str
+    most_output_tokens: int
+    schema: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterAnswer:
+    """The answer and what it cost.
+
+    Attributes:
+        text: never empty; with a schema, the text of a JSON object that has the schema's required fields. Their values are unchecked.
+        model: model that answered.
+        tokens_in: tokens read, cached ones too; 0 = not told.
+        tokens_out: tokens written; 0 = not told.
+    """
+
+    text: str
+    model: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Writer(Protocol):
+    """Asks one language model. Every text is redacted before it leaves the process."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model, for provenance: `claude:claude-haiku-4-5`."""
+        ...
+
+    def write(self, request: WriterRequest) -> WriterAnswer:
+        """Answer `request`. Blocks, at most for the timeout the writer was made with. Safe to call from several threads.
+
+        Lone surrogates and NUL in the texts are tolerated.
+
+        Raises:
+            ProviderError: its `reason` says what failed: "missing", "not logged in", "timed out", "refused" or "garbage".
+        """
+        ...
+
+    def cancel(self) -> None:
+        """End the requests that run now, where the provider can; they raise."""
+        ...
+
+    def close(self) -> None:
+        """Release connections; the next request opens new ones."""
+        ...

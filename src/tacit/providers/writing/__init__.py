@@ -1,0 +1,118 @@
+"""The one way to a language model, and what picks a provider from the settings. Off unless the user asks for one.
+
+In: the section `capture.extractor` of the settings, a key, the redaction, an environment. Out: a `Writer`, or None. Never reads
+the environment itself, never starts or connects to anything before it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from tacit.config.settings import WriterSettings
+from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
+
+if TYPE_CHECKING:
+    from tacit.providers.writing.http import Dialect
+
+
+def key_variable(settings: WriterSettings) -> str:
+    """Name of the variable that holds the key: as set, else the provider's usual one; empty where none is needed."""
+    if settings.provider in ("openai", "anthropic"):
+        return settings.api_key_env or _dialect(settings.provider).key_variable
+    return ""
+
+
+def make_writer(
+    settings: WriterSettings,
+    *,
+    api_key: str = "",
+    redact: Callable[[str], str],
+    environ: Mapping[str, str],
+) -> Writer | None:
+    """The writer that `settings` name; None when it is off.
+
+    Args:
+        settings: which model, where.
+        api_key: key of an HTTP provider; empty = none is sent.
+        redact: takes secrets out of every text before it leaves the process.
+        environ: what a host's command line inherits.
+
+    Raises:
+        ProviderError: if the endpoint is no address.
+    """
+    made = _make(settings, api_key, environ)
+    return RedactedWriter(made, redact) if made else None
+
+
+class RedactedWriter:
+    """Passes requests on to another writer, redacted. Every writer is made with it: no caller can forget the redaction."""
+
+    def __init__(self, inner: Writer, redact: Callable[[str], str]) -> None:
+        self._inner = inner
+        self._redact = redact
+        self.name = inner.name
+
+    def write(self, request: WriterRequest) -> WriterAnswer:
+        """See the port."""
+        clean = replace(
+            request,
+            system=_sendable(self._redact(request.system)),
+            user=_sendable(self._redact(request.user)),
+        )
+        return self._inner.write(clean)
+
+    def cancel(self) -> None:
+        """See the port."""
+        self._inner.cancel()
+
+    def close(self) -> None:
+        """See the port."""
+        self._inner.close()
+
+
+def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str]) -> Writer | None:
+    match settings.provider:
+        case "off":
+            return None
+        case "fake":
+            from tacit.providers.writing.fake import FakeWriter  # noqa: PLC0415 - loads only its own
+
+            return FakeWriter()
+        case "openai" | "anthropic":
+            from tacit.providers.json_client import JsonClient  # noqa: PLC0415 - as above
+            from tacit.providers.writing.http import HttpWriter  # noqa: PLC0415 - as above
+
+            dialect = _dialect(settings.provider)
+            client = JsonClient(
+                settings.endpoint or dialect.endpoint,
+                headers=dialect.headers(api_key),
+                timeout_ms=settings.timeout_ms,
+                section="capture.extractor",
+            )
+            return HttpWriter(dialect, model=settings.model or dialect.model, client=client)
+        case _:
+            from tacit.providers.writing.clients import client_named  # noqa: PLC0415 - as above
+            from tacit.providers.writing.command_line import CommandLineWriter  # noqa: PLC0415 - as above
+
+            return CommandLineWriter(
+                client_named(settings.provider),
+                model=settings.model,
+                timeout_s=settings.timeout_ms / 1000,
+                environ=environ,
+            )
+
+
+def _dialect(provider: Literal["openai", "anthropic"]) -> Dialect:
+    if provider == "openai":
+        from tacit.providers.writing.openai import OPENAI  # noqa: PLC0415 - loads only its own
+
+        return OPENAI
+    from tacit.providers.writing.anthropic import ANTHROPIC  # noqa: PLC0415 - as above
+
+    return ANTHROPIC
+
+
+def _sendable(text: str) -> str:
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")

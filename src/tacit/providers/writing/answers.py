@@ -1,0 +1,62 @@
+"""Reading what providers answer. In: loose JSON values, an answer's text. Out: typed parts, or an error that says why not. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from tacit.errors import ProviderError
+from tacit.ports.writer import WriterRequest
+
+_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
+
+
+def object_of(raw: object) -> Mapping[str, object]:
+    """A JSON object's fields; none where it is something else."""
+    return cast("Mapping[str, object]", raw) if isinstance(raw, dict) else {}
+
+
+def json_object(text: str) -> Mapping[str, object]:
+    """The JSON object in a text; empty where it holds something else."""
+    try:
+        return object_of(json.loads(text))
+    except ValueError:
+        return {}
+
+
+def items_of(raw: object) -> list[object]:
+    """A JSON list's items; none where it is something else."""
+    return cast("list[object]", raw) if isinstance(raw, list) else []
+
+
+def count_of(*raw: object) -> int:
+    """The sum of the values that are counts."""
+    return sum(one for one in raw if isinstance(one, int) and not isinstance(one, bool) and one > 0)
+
+
+def checked_text(text: str, request: WriterRequest, *, name: str) -> str:
+    """The answer's text, as the port promises it: not empty, with a schema a JSON object that has the required fields.
+
+    Raises:
+        ProviderError: if it is not.
+    """
+    if request.schema is None:
+        if text.strip():
+            return text
+        raise ProviderError(f"The writer {name} gave an empty answer.", reason="garbage")
+    fenced = _FENCE.fullmatch(text)
+    bare = (fenced[1] if fenced else text).strip()
+    try:
+        answer: object = json.loads(bare)
+    except ValueError as error:
+        raise ProviderError(
+            f"The writer {name} did not answer with JSON: {error}", reason="garbage"
+        ) from error
+    missing = [field for field in items_of(request.schema.get("required")) if field not in object_of(answer)]
+    if not isinstance(answer, dict) or missing:
+        raise ProviderError(
+            f"The answer of the writer {name} does not fit its schema (missing: {missing}).", reason="garbage"
+        )
+    return json.dumps(answer, ensure_ascii=False)

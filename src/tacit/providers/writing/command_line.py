@@ -1,0 +1,322 @@
+"""A writer that is a host's own command line, run headless: one process a request, with the user's own login and nothing else.
+
+In: a request. Out: the answer of the client's model. The client gets an empty folder to run in, the text on standard input, no
+tools, no hooks, no MCP servers; it keeps no session. `guard.py` holds its process group and ends it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from tacit.errors import ProviderError
+from tacit.ports.writer import HEADLESS, SCRATCH_PREFIX, WriterAnswer, WriterRequest
+from tacit.providers.writing import guard
+from tacit.providers.writing.answers import checked_text
+
+WIDE_AT = "\uff20"
+"""Stands for "@" in what a client reads: two clients put the content of a file in place of `@path`."""
+MOST_OUTPUT_BYTES = 8_000_000
+USUAL_FOLDERS = (
+    ".local/bin", ".claude/local", ".opencode/bin", ".bun/bin", ".npm-global/bin", "/usr/local/bin", "/opt/homebrew/bin",
+)  # fmt: skip
+"""Where clients are installed besides PATH; relative ones are below the user's home."""
+_COMMANDS = ("/", "!", "#")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One request as a client is to answer it.
+
+    Attributes:
+        request: with `@` replaced; the shape of the answer stands in `system` where the client cannot be held to a schema.
+        model: model to ask.
+        executable: the client.
+        work: empty folder that the client runs in.
+        private: folder for what the client has to read.
+        environ: what the client inherits.
+        timeout_s: when the request ends.
+    """
+
+    request: WriterRequest
+    model: str
+    executable: str
+    work: Path
+    private: Path
+    environ: Mapping[str, str]
+    timeout_s: float
+
+    @property
+    def home(self) -> Path:
+        """The user's home folder."""
+        return Path(self.environ.get("HOME") or Path.home())
+
+    def file(self, name: str, text: str) -> str:
+        """Write a private file; its path."""
+        path = self.private / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """How a client is called: its arguments, and variables on top of what it inherits."""
+
+    arguments: tuple[str, ...]
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What became of a client: how it ended and what it printed. `code` is None unless it ended by itself."""
+
+    ended: Literal["ended", "timed out", "stopped", "missing"]
+    code: int | None
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """How one host's command line is asked and answers.
+
+    Attributes:
+        name: name of the provider.
+        program: name of the executable.
+        title: name for people.
+        model: small model to ask where none is set; empty = one has to be set.
+        takes_schema: whether the client holds the model to a JSON schema.
+        prepare: makes the call for a job; writes what the client has to read.
+        read: reads what the client printed; raises ProviderError.
+        is_over: whether what was printed so far is the whole answer, for a client that may go on by itself.
+        clean: deletes what the client left in the user's home.
+    """
+
+    name: str
+    program: str
+    title: str
+    model: str
+    takes_schema: bool
+    prepare: Callable[[Job], Invocation]
+    read: Callable[[Run, Job], WriterAnswer]
+    is_over: Callable[[bytes], bool] = lambda _: False
+    clean: Callable[[Job], None] = lambda _: None
+
+
+class CommandLineWriter:
+    """Asks through one client. Safe to share between threads; each request has a process of its own."""
+
+    def __init__(
+        self, client: Client, *, model: str = "", timeout_s: float, environ: Mapping[str, str]
+    ) -> None:
+        self._client = client
+        self._model = model or client.model
+        self._timeout_s = timeout_s
+        self._environ = environ
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self.name = f"{client.name}:{self._model}"
+
+    def write(self, request: WriterRequest) -> WriterAnswer:
+        """See the port."""
+        client = self._client
+        if not self._model:
+            raise ProviderError(
+                f"No model is set for {client.title}.",
+                hint="Set `capture.extractor.model` to a small one, such as anthropic/claude-haiku-4-5.",
+                reason="refused",
+            )
+        executable = find_program(client.program, self._environ)
+        with _scratch() as folder:
+            job = Job(
+                request=_guarded(request, told=not client.takes_schema),
+                model=self._model,
+                executable=executable,
+                work=folder / "work",
+                private=folder,
+                environ=self._environ,
+                timeout_s=self._timeout_s,
+            )
+            job.work.mkdir()
+            try:
+                run = self._run(client.prepare(job), job)
+            finally:
+                client.clean(job)
+            answer = client.read(_raise_if_unfinished(run, client, self._timeout_s), job)
+        text = checked_text(answer.text, request, name=self.name)
+        if WIDE_AT not in request.user + request.system:
+            text = text.replace(WIDE_AT, "@")
+        return replace(answer, text=text)
+
+    def cancel(self) -> None:
+        """End the clients that run now."""
+        with self._lock:
+            running = tuple(self._running)
+        for process in running:
+            _stop(process)
+
+    def close(self) -> None:
+        """Nothing stays open between requests."""
+
+    def _run(self, invocation: Invocation, job: Job) -> Run:
+        (job.private / "input").write_text(_plain_start(job.request.user), encoding="utf-8")
+        command = [sys.executable, "-I", "-S", "-E", guard.__file__, str(job.private), str(self._timeout_s)]
+        process = subprocess.Popen(
+            [*command, job.executable, *invocation.arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=job.work,
+            env={**self._environ, **invocation.environ, HEADLESS: "1"},
+            start_new_session=True,
+        )
+        with self._lock:
+            self._running.add(process)
+        try:
+            over = self._wait(process, job.private / "out")
+        finally:
+            with self._lock:
+                self._running.discard(process)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # the guard has done it, unless it was killed itself
+            process.wait()
+            with contextlib.suppress(OSError):
+                process.stdin.close() if process.stdin else None
+        return _run_of(job.private, over=over)
+
+    def _wait(self, process: subprocess.Popen[bytes], out: Path) -> bool:
+        """Wait for the guard; whether the client was stopped because its answer was whole."""
+        until = time.monotonic() + self._timeout_s + 2 * guard.GRACE_S
+        over = False
+        while process.poll() is None and time.monotonic() < until:
+            time.sleep(0.03)
+            if not over and out.exists():
+                too_long = out.stat().st_size > MOST_OUTPUT_BYTES
+                over = not too_long and self._client.is_over(out.read_bytes())
+                if over or too_long:
+                    _stop(process)
+        return over
+
+
+def find_program(name: str, environ: Mapping[str, str]) -> str:
+    """Path of a client: on PATH, or where clients are usually installed.
+
+    Raises:
+        ProviderError: if it is nowhere.
+    """
+    home = Path(environ.get("HOME") or Path.home())
+    usual = os.pathsep.join(str(home / folder) for folder in USUAL_FOLDERS)
+    found = shutil.which(name, path=f"{environ.get('PATH', '')}{os.pathsep}{usual}")
+    if found:
+        return str(Path(found).absolute())
+    raise ProviderError(
+        f"The program `{name}` is not installed, or not on the daemon's PATH.",
+        hint="Install it, or set `capture.extractor.provider` to another one.",
+        reason="missing",
+    )
+
+
+def failed(client: str, what: str, *, status: object = None) -> ProviderError:
+    """The error for a client that says that its model did not answer; `status` is the HTTP status, where it is known."""
+    no_login = status in (401, 403) or "log in" in what.lower() or "login" in what.lower()
+    hint = f"Log in with {client} itself." if no_login else ""
+    return ProviderError(
+        f"{client} got no answer: {what[:200]}", hint=hint, reason="not logged in" if no_login else "refused"
+    )
+
+
+def unusable(client: str, run: Run) -> ProviderError:
+    """The error for output that is no answer."""
+    shown = (run.err or run.out).strip()[:200]
+    return ProviderError(
+        f"{client} ended with code {run.code} and printed no answer: {shown!r}.", reason="garbage"
+    )
+
+
+def _raise_if_unfinished(run: Run, client: Client, timeout_s: float) -> Run:
+    match run.ended:
+        case "ended":
+            return run
+        case "missing":
+            raise ProviderError(f"The program `{client.program}` could not be started.", reason="missing")
+        case "timed out":
+            raise ProviderError(
+                f"{client.title} did not answer within {timeout_s:g} s.",
+                hint="Raise `capture.extractor.timeout_ms` if it is only slow.",
+                reason="timed out",
+            )
+        case "stopped":
+            if len(run.out) >= MOST_OUTPUT_BYTES:
+                raise ProviderError(f"{client.title} printed far too much.", reason="garbage")
+            raise ProviderError(f"The request to {client.title} was stopped.", reason="timed out")
+
+
+def _run_of(folder: Path, *, over: bool) -> Run:
+    status = _read(folder / "status")
+    ended, _, code = status.partition(" ")
+    out, err = _read(folder / "out"), _read(folder / "err")
+    if over:
+        return Run(ended="ended", code=0, out=out, err=err)
+    match ended:
+        case "ended":
+            return Run(ended="ended", code=int(code), out=out, err=err)
+        case "missing" | "stopped":
+            return Run(ended=ended, code=None, out=out, err=err)
+        case "":  # somebody killed the guard
+            return Run(ended="stopped", code=None, out=out, err=err)
+        case _:
+            return Run(ended="timed out", code=None, out=out, err=err)
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_OUTPUT_BYTES + 1).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        if process.stdin:
+            process.stdin.write(b"s")
+            process.stdin.flush()
+
+
+@contextlib.contextmanager
+def _scratch() -> Generator[Path]:
+    """A private folder outside any project; capture knows it by its name."""
+    folder = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX)).resolve()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _guarded(request: WriterRequest, *, told: bool) -> WriterRequest:
+    """The request without `@`; `told` adds the shape of the answer to the instructions."""
+    system = request.system
+    if told and request.schema is not None:
+        shape = json.dumps(request.schema, ensure_ascii=False)
+        system += (
+            f"\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n{shape}"
+        )
+    return replace(request, system=system.replace("@", WIDE_AT), user=request.user.replace("@", WIDE_AT))
+
+
+def _plain_start(text: str) -> str:
+    """The text so that no client takes its beginning for a command."""
+    return f"Text:\n{text}" if text.lstrip().startswith(_COMMANDS) else text

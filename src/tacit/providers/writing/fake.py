@@ -1,0 +1,60 @@
+"""A writer for tests and trials. In: a request. Out: the answers it was made with, or the user's lines that begin with "Note well:"."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from tacit.ports.writer import WriterAnswer, WriterRequest
+from tacit.providers.writing.answers import items_of, object_of
+from tacit.reading.sentences import split_sentences
+
+MODEL = "fake"
+
+
+class FakeWriter:
+    """Gives its answers one a call; without any, notes what the user's messages mark with "Note well: ...". A token is a word."""
+
+    name = "fake-writer@1"
+
+    def __init__(self, answers: Sequence[WriterAnswer | Exception] = ()) -> None:
+        self._answers = list(answers)
+        self.requests: list[WriterRequest] = []
+
+    def write(self, request: WriterRequest) -> WriterAnswer:
+        """See the port."""
+        self.requests.append(request)
+        if self._answers:
+            answer = self._answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+        text = json.dumps({"learnings": _notes(request.user)}) if request.schema else "Nothing to note."
+        tokens_in = len(request.system.split()) + len(request.user.split())
+        return WriterAnswer(text=text, model=MODEL, tokens_in=tokens_in, tokens_out=len(text.split()))
+
+    def cancel(self) -> None:
+        """Nothing runs."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _notes(question: str) -> list[dict[str, object]]:
+    kind = question.partition("\n- ")[2].partition("\n")[0].partition(":")[0]
+    try:
+        messages = [object_of(one) for one in items_of(json.loads(question.partition("\nMessages:\n")[2]))]
+    except ValueError:
+        return []
+    return [
+        {
+            "content": sentence.partition(":")[2].strip().rstrip("."),
+            "kind": kind,
+            "message": message.get("message"),
+            "quote": sentence,
+            "confidence": 0.8,
+        }
+        for message in messages
+        for sentence in split_sentences(str(message.get("text")))
+        if message.get("role") == "user" and sentence.startswith("Note well: ")
+    ]

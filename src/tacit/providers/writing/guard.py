@@ -1,0 +1,74 @@
+"""Runs one command in a process group of its own and ends the whole group with it.
+
+It ends when the command ends, when its time is up, when it is told to, or when the process that asked for it is gone. Standard
+library only: it runs as `python -I -S -E guard.py`.
+
+In: paths and seconds as arguments; standard input is a pipe that its parent holds open. "s" on it = stop; its end = the parent is
+gone, then the scratch folder goes, too. Out: a status file, "ended CODE", "timed out", "stopped" or "missing"; what the command printed.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+GRACE_S = 5.0  # between SIGTERM and SIGKILL
+
+
+def main(scratch: Path, seconds: float, command: list[str]) -> None:
+    """Run `command` with `scratch`/input as its standard input, until one of the three ends comes."""
+    if os.getpgrp() != os.getpid():
+        return  # not the leader of its own group: the kill below would hit others
+    # A handler, not SIG_IGN: the command would inherit the latter.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _stay)
+    status, orphaned = "missing", False
+    try:
+        with (
+            (scratch / "input").open("rb") as given,
+            (scratch / "out").open("wb") as out,
+            (scratch / "err").open("wb") as err,
+        ):
+            child = subprocess.Popen(command, stdin=given, stdout=out, stderr=err)
+    except OSError:
+        child = None
+    if child is not None:
+        status, orphaned = watch(child, time.monotonic() + seconds)
+    if orphaned:
+        import shutil  # noqa: PLC0415 - rarely needed
+
+        shutil.rmtree(scratch, ignore_errors=True)
+    else:
+        (scratch / "status.new").write_text(status, encoding="ascii")
+        (scratch / "status.new").replace(scratch / "status")
+    os.killpg(os.getpgrp(), signal.SIGKILL)  # whatever the command left behind, and this process
+
+
+def _stay(_number: int, _frame: object) -> None:
+    """Go on: this process ends last."""
+
+
+def watch(child: subprocess.Popen[bytes], until: float) -> tuple[str, bool]:
+    """Wait for the first of the ends; SIGTERM to the group unless the command ended by itself. Status, and whether the parent is gone."""
+    status, orphaned = "", False
+    while child.poll() is None and not status:
+        if select.select([0], [], [], 0.02)[0]:
+            orphaned = not os.read(0, 1)
+            status = "stopped"
+        elif time.monotonic() > until:
+            status = "timed out"
+    if status:
+        os.killpg(os.getpgrp(), signal.SIGTERM)
+        grace_end = time.monotonic() + GRACE_S
+        while child.poll() is None and time.monotonic() < grace_end:
+            time.sleep(0.02)
+    return status or f"ended {child.returncode}", orphaned
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3:])
