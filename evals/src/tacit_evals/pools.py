@@ -1,0 +1,285 @@
+"""What storing whole pools of real statements ends, merges and asks. In: folders of the `inject` format. Out: counts, every decision.
+
+Run: `python -m tacit_evals.pools [--data FOLDER] [--made-up N] [--seed N] [--embedder minilm|fake] [--json FILE]`; exit code 1
+where a bound is broken.
+
+Every statement of a pool is stored in the order of the file by the engine as it ships, in a home of its own, as the user's word. A
+statement that no longer holds afterwards was *retired*. It was meant to be where the data says that one statement of the pair
+replaces the other (`supersedes`); nothing else was. With `--made-up N` also N generated pairs of unrelated statements that share
+words, numbers and the form of their sentence, each pair in a project of its own: nothing may come of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tacit.app.engine import Engine
+from tacit.app.wiring import open_engine
+from tacit.config.environment import one_thread_for_arrays
+from tacit.config.settings import EmbedderSettings
+from tacit.model.changes import Change, Contradict, Merge, Retire, Skip, Supersede
+from tacit.ports.models import Embedder
+from tacit.providers.embedding import make_embedder
+from tacit_evals.data.rows import Row, read_rows
+from tacit_evals.made_up_pairs import Made, make_pairs
+
+MOST_WRONG = 0
+"""Statements that may be retired without being meant to."""
+STATEMENTS_PER_QUESTION = 25
+"""At most one question to the user in as many statements."""
+MADE_UP = "made up"
+
+Act = Literal["superseded", "merged", "ended", "asked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What storing `new` did to `old`: names and words of both, why, and whether the data means the pair to be one."""
+
+    pool: str
+    act: Act
+    new_id: str
+    old_id: str
+    new: str
+    old: str
+    why: str
+    meant: bool
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a statement was retired that was not meant to be. A merge always is: no pool holds repetitions."""
+        return self.act == "merged" or (self.act != "asked" and not self.meant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One pool: how many statements it has, what was decided, and which meant replacements were found in no way."""
+
+    pool: str
+    statements: int
+    replacements: int
+    decisions: tuple[Decision, ...]
+    missed: tuple[tuple[str, str], ...] = ()
+
+    def count(self, *acts: Act, wrong: bool | None = None) -> int:
+        """Decisions of these acts; `wrong` None = of any sort."""
+        return sum(one.act in acts and wrong in (None, one.wrong) for one in self.decisions)
+
+    @property
+    def retired(self) -> int:
+        """Statements that no longer hold."""
+        return self.count("superseded", "merged", "ended")
+
+    @property
+    def wrong(self) -> int:
+        """Statements that were retired and not meant to be."""
+        return self.count("superseded", "merged", "ended", wrong=True)
+
+    @property
+    def questions_per_25(self) -> float:
+        """Questions to the user in 25 statements."""
+        return STATEMENTS_PER_QUESTION * self.count("asked") / max(self.statements, 1)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Which bounds are broken."""
+        found: list[str] = []
+        if self.wrong > MOST_WRONG:
+            found.append(f"{self.wrong} statements were retired without being meant to be")
+        if self.pool != MADE_UP and self.questions_per_25 > 1:
+            found.append(f"{self.questions_per_25:.2f} questions in {STATEMENTS_PER_QUESTION} statements")
+        return tuple(found)
+
+
+def store_pool(path: Path, home: Path, embedder: Embedder) -> Outcome:
+    """Store all statements of one `memories.jsonl` below `home`."""
+    rows = list(read_rows(path))
+    meant = {(row.text("id"), old) for row in rows if (old := row.maybe("supersedes"))}
+    pairs = {frozenset(pair) for pair in meant}
+    by_id = {row.text("id"): row.text("content") for row in rows}
+    names: dict[str, str] = {}
+    decisions: list[Decision] = []
+    name = path.parent.name
+    folder = _project(home / "project")
+    engine = open_engine(home / "home", embedder=embedder)
+    try:
+        for row in rows:
+            changes = _remember(engine, row, folder)
+            names.update((change.memory.id, row.text("id")) for change in changes if _is_new(change))
+            for act, memory_id, why in _effects(changes):
+                old = names[memory_id]
+                decisions.append(
+                    Decision(
+                        pool=name, act=act, new_id=row.text("id"), old_id=old, new=row.text("content"),
+                        old=by_id[old], why=why, meant=frozenset((row.text("id"), old)) in pairs,
+                    )
+                )  # fmt: skip
+    finally:
+        engine.close()
+    found = {frozenset((one.new_id, one.old_id)) for one in decisions if one.act != "asked"}
+    missed = tuple(sorted(pair for pair in meant if frozenset(pair) not in found))
+    return Outcome(
+        pool=name, statements=len(rows), replacements=len(meant), decisions=tuple(decisions), missed=missed
+    )
+
+
+def store_made_up(pairs: Sequence[Made], home: Path, embedder: Embedder) -> Outcome:
+    """Store pairs of unrelated statements, each in a project of its own."""
+    decisions: list[Decision] = []
+    engine = open_engine(home / "home", embedder=embedder)
+    try:
+        for number, pair in enumerate(pairs):
+            folder = _project(home / f"p{number}")
+            engine.remember(pair.first, kind=pair.kind, cwd=str(folder))
+            changes = engine.remember(pair.second, kind=pair.kind, cwd=str(folder))
+            decisions += [
+                Decision(
+                    pool=MADE_UP, act=act, new_id=f"{number}b", old_id=f"{number}a", new=pair.second, old=pair.first,
+                    why=why, meant=False,
+                )
+                for act, _, why in _effects(changes)
+            ]  # fmt: skip
+    finally:
+        engine.close()
+    return Outcome(pool=MADE_UP, statements=2 * len(pairs), replacements=0, decisions=tuple(decisions))
+
+
+def _project(folder: Path) -> Path:
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+def _remember(engine: Engine, row: Row, folder: Path) -> Sequence[Change]:
+    return engine.remember(
+        row.text("content"), kind=row.text("kind"), files=row.texts("files"), cwd=str(folder)
+    )
+
+
+def _is_new(change: Change) -> bool:
+    return not isinstance(change, Merge | Retire | Skip)
+
+
+def _effects(changes: Iterable[Change]) -> list[tuple[Act, str, str]]:
+    """What the changes did to statements stored before: the act, the id, why."""
+    found: list[tuple[Act, str, str]] = []
+    for change in changes:
+        match change:
+            case Supersede():
+                found += [("superseded", name, change.reason) for name in (change.old_id, *change.further)]
+                found += [("asked", name, change.reason) for name in change.contested]
+            case Contradict():
+                found += [("asked", name, change.reason) for name in (change.other_id, *change.further)]
+            case Merge():
+                found.append(("merged", change.memory.id, change.reason))
+            case Skip() if change.memory_id:
+                found.append(("merged", change.memory_id, change.reason))
+            case Retire():
+                found.append(("ended", change.memory_id, change.reason))
+            case _:
+                pass
+    return found
+
+
+def pool_files(folder: Path) -> list[Path]:
+    """Every pool in `folder`, by name.
+
+    Raises:
+        SystemExit: if there is none.
+    """
+    found = sorted(folder.glob("*/memories.jsonl"))
+    if not found:
+        raise SystemExit(f"No pool in {folder}: it holds no <project>/memories.jsonl.")
+    return found
+
+
+def report(outcomes: Sequence[Outcome], console: Console) -> None:
+    """Print every decision, what was missed, and the counts."""
+    for outcome in outcomes:
+        for one in outcome.decisions:
+            sort = "WRONG" if one.wrong else "question" if one.act == "asked" else "meant"
+            meant = ", a meant replacement" if one.meant and one.act == "asked" else ""
+            console.print(Text(f"{one.pool}: {one.new_id} {one.act} {one.old_id} ({sort}{meant}): {one.why}"))
+            console.print(Text(f"    new: {one.new}\n    old: {one.old}"))
+        if outcome.missed:
+            told = ", ".join(f"{new} <- {old}" for new, old in outcome.missed)
+            console.print(Text(f"{outcome.pool}: meant and not carried out: {told}"))
+    table = Table("pool", "statements", "retired", "meant", "not meant", "replacements", "missed", "asked", "per 25")
+    for one in outcomes:
+        table.add_row(
+            one.pool, str(one.statements), str(one.retired), str(one.retired - one.wrong), str(one.wrong),
+            str(one.replacements), str(len(one.missed)), str(one.count("asked")), f"{one.questions_per_25:.2f}",
+        )  # fmt: skip
+    console.print(table)
+
+
+def together(outcomes: Sequence[Outcome]) -> Outcome:
+    """All pools as one."""
+    return Outcome(
+        pool="all pools",
+        statements=sum(one.statements for one in outcomes),
+        replacements=sum(one.replacements for one in outcomes),
+        decisions=tuple(decision for one in outcomes for decision in one.decisions),
+        missed=tuple(pair for one in outcomes for pair in one.missed),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Store, print, and tell by the exit code whether every bound was kept."""
+    one_thread_for_arrays()
+    parser = argparse.ArgumentParser(prog="tacit_evals.pools", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with <project>/memories.jsonl")
+    parser.add_argument("--made-up", type=int, default=0, metavar="N", help="also N pairs of unrelated statements")
+    parser.add_argument("--seed", type=int, help="of the made-up pairs; a new one is made and printed")
+    parser.add_argument("--embedder", choices=("fake", "minilm"), default="minilm")
+    parser.add_argument("--json", type=Path, help="also write every decision to this file")
+    given = parser.parse_args(arguments)
+    if given.data is None and not given.made_up:
+        parser.error("nothing to do: give --data, --made-up, or both")
+    console = Console(soft_wrap=True)
+    embedder = make_embedder(EmbedderSettings(provider=given.embedder))
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory(prefix="tp-", dir="/tmp") as folder:
+        for path in pool_files(given.data) if given.data else ():
+            outcomes.append(store_pool(path, Path(folder) / path.parent.name, embedder))
+        shown = list(outcomes)
+        bound = [together(outcomes)] if outcomes else []
+        if given.made_up:
+            seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1_000_000)
+            console.print(f"made-up pairs: {given.made_up}, seed {seed}")
+            made = store_made_up(make_pairs(given.made_up, seed=seed), Path(folder) / "made", embedder)
+            shown.append(made)
+            bound.append(made)
+    report(shown, console)
+    if outcomes:
+        console.print(_sum(bound[0]))
+    broken = [f"{one.pool}: {what}" for one in bound for what in one.broken]
+    for line in broken:
+        console.print(Text(f"BROKEN {line}"))
+    if given.json:
+        given.json.write_text(json.dumps([asdict(one) for one in shown], indent=1))
+    return 1 if broken else 0
+
+
+def _sum(one: Outcome) -> str:
+    return (
+        f"together: {one.statements} statements, {one.retired} retired, {one.wrong} of them not meant; "
+        f"{len(one.missed)} of {one.replacements} meant replacements not carried out, "
+        f"{sum(d.act == 'asked' and d.meant for d in one.decisions)} of them asked; {one.count('asked')} questions, "
+        f"{one.questions_per_25:.2f} in {STATEMENTS_PER_QUESTION} statements"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
