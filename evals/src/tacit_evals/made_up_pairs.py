@@ -18,7 +18,20 @@ PLACES = (
     "the docs", "the web app", "the command line", "`src/billing`", "`src/search`", "the Python code", "the Go code",
     "`tests/unit`", "`tests/e2e`", "the mobile app", "the scripts", "the CI", "the demo", "the installer",
 )  # fmt: skip
-TOOLS = ("pnpm", "npm", "ruff", "black", "Redis", "Postgres", "`make lint`", "`just check`", "Docker", "Podman", "pytest", "jest")
+TOOLS = (
+    "pnpm",
+    "npm",
+    "ruff",
+    "black",
+    "Redis",
+    "Postgres",
+    "`make lint`",
+    "`just check`",
+    "Docker",
+    "Podman",
+    "pytest",
+    "jest",
+)
 VERBS = ("restart", "deploy", "test", "review", "migrate", "document", "profile", "back up")
 _START, _STEP = "bcdfgklmnprstvz", "aeiou"
 

@@ -215,7 +215,9 @@ def report(outcomes: Sequence[Outcome], console: Console) -> None:
         if outcome.missed:
             told = ", ".join(f"{new} <- {old}" for new, old in outcome.missed)
             console.print(Text(f"{outcome.pool}: meant and not carried out: {told}"))
-    table = Table("pool", "statements", "retired", "meant", "not meant", "replacements", "missed", "asked", "per 25")
+    table = Table(
+        "pool", "statements", "retired", "meant", "not meant", "replacements", "missed", "asked", "per 25"
+    )
     for one in outcomes:
         table.add_row(
             one.pool, str(one.statements), str(one.retired), str(one.retired - one.wrong), str(one.wrong),
@@ -240,7 +242,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one_thread_for_arrays()
     parser = argparse.ArgumentParser(prog="tacit_evals.pools", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with <project>/memories.jsonl")
-    parser.add_argument("--made-up", type=int, default=0, metavar="N", help="also N pairs of unrelated statements")
+    parser.add_argument(
+        "--made-up", type=int, default=0, metavar="N", help="also N pairs of unrelated statements"
+    )
     parser.add_argument("--seed", type=int, help="of the made-up pairs; a new one is made and printed")
     parser.add_argument("--embedder", choices=("fake", "minilm"), default="minilm")
     parser.add_argument("--json", type=Path, help="also write every decision to this file")

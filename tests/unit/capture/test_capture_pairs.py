@@ -11,7 +11,7 @@ import pytest
 from tacit.capture.reconcile import Neighbour, reconcile
 from tacit.capture.reconcile.features import NAMES, pair_row
 from tacit.capture.reconcile.judge import Judgment, PairJudge, judge_by_rules, word_matches
-from tacit.capture.reconcile.model import OUTCOMES, read_model, shipped_model
+from tacit.capture.reconcile.model import OUTCOMES, Thresholds, read_model, shipped_model
 from tacit.capture.reconcile.words import other_subject, parts_of, shared_matter
 from tacit.errors import InvalidInput
 from tacit.model.changes import Add, Contradict, Merge, Supersede
@@ -87,7 +87,7 @@ def model_text(**given: object) -> str:
     tree = [[NAMES.index("overlap"), 0.5, 1, 2, 0], [-1, 0, 0, 0, 0.0], [-1, 0, 0, 0, 2.0]]
     document = {
         "manifest": {}, "features": list(NAMES), "start": [0.0, 0.0, 1.0], "trees": [[0, tree]],
-        "thresholds": {"same": 0.5, "conflict": 0.7, "review": 0.6, "possible": 0.4},
+        "thresholds": {"same": 0.5, "review": 0.6},
     }  # fmt: skip
     return json.dumps({**document, **given})
 
@@ -114,7 +114,7 @@ def test_a_model_of_other_numbers_or_a_damaged_one_is_refused() -> None:
 def test_the_shipped_model_says_where_it_comes_from() -> None:
     model = shipped_model()
     assert {"embedder", "pairs", "date", "command", "held_out"} <= set(model.manifest)
-    assert 0 < model.thresholds.possible <= model.thresholds.review <= model.thresholds.conflict < 1
+    assert 0 < model.thresholds.same < 1 > model.thresholds.review > 0
     chances = model.chances(np.zeros((2, len(NAMES))))
     assert chances.sum(axis=1) == pytest.approx([1, 1])
 
@@ -145,7 +145,7 @@ def judged(*said: Judgment):
 
 
 CONFLICT = Judgment(relation="conflict", verdict="different", why="cannot hold beside", chance=0.9)
-UNSURE = Judgment(relation="unsure", verdict="different", why="may contradict", chance=0.65, ask=True)
+UNSURE = Judgment(relation="unsure", verdict="different", why="may contradict", chance=0.65)
 
 
 def decide(new: Memory, *old: Memory, judge):
@@ -165,16 +165,37 @@ def test_one_statement_may_end_several_and_contest_another() -> None:
     assert isinstance(change, Supersede)
     assert (change.old_id, change.further, change.contested) == ("mem_a", ("mem_b",), ("mem_c",))
     assert "cannot hold beside mem_a (0.90)" in change.reason
-    assert "may contradict mem_c (0.65), but that is not sure enough" in change.reason
+    assert change.reason.endswith("may contradict mem_c")
 
 
-def test_what_is_not_sure_enough_is_asked_and_what_is_unlikely_is_let_be() -> None:
-    old = memory("a b", key="mem_a", at=1)
-    assert isinstance(decide(memory("e f"), old, judge=judged(UNSURE)), Contradict)
-    quiet = replace(UNSURE, ask=False)
-    assert isinstance(decide(memory("e f"), old, judge=judged(quiet)), Add)
-    # Undecidable anyway: a person is asked from a lesser chance on.
-    assert isinstance(decide(memory("e f", tier=TrustTier.ASSISTANT), old, judge=judged(quiet)), Contradict)
+def test_what_is_not_certain_is_one_question_and_both_stay() -> None:
+    first, second = memory("a b", key="mem_a", at=1), memory("c d", key="mem_b", at=2)
+    change = decide(memory("e f"), first, second, judge=judged(UNSURE, UNSURE))
+    assert change == Contradict(memory=memory("e f"), other_id="mem_a", reason="may contradict mem_a")
+    assert change.memory.status == "active"
+    below = decide(memory("e f", tier=TrustTier.ASSISTANT), first, judge=judged(UNSURE))
+    assert isinstance(below, Contradict)
+    assert below.reason.startswith("may contradict mem_a, but ")
+
+
+def test_the_fitted_model_only_asks() -> None:
+    class Sure:
+        """A model that is sure of one outcome."""
+
+        thresholds = Thresholds(same=0.5, review=0.6)
+
+        def __init__(self, outcome: str) -> None:
+            self._row = [1.0 if name == outcome else 0.0 for name in OUTCOMES]
+
+        def chances(self, rows):
+            return np.array([self._row] * len(rows))
+
+    new, old = "The queue worker retries twice", "The queue worker gives up at once"
+    for outcome, relation in (("conflict", "unsure"), ("same", "apart"), ("apart", "apart")):
+        judge = PairJudge(None, model=Sure(outcome))  # type: ignore[arg-type]
+        (found,) = judge(new, [(old, 0.8)], near=0.93, correction=True)
+        assert found.relation == relation
+        assert judge.says_again(new, [(old, 0.8)]) == (0 if outcome == "same" else None)
 
 
 def test_what_is_undated_was_said_before_it_was_stored() -> None:

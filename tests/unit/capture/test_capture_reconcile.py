@@ -166,40 +166,46 @@ def test_a_pin_in_the_same_session_is_kept_and_counts_no_statement() -> None:
     assert change.memory == replace(old, pinned=True, updated_at_ms=30)
 
 
-def test_a_newer_value_supersedes_and_says_why() -> None:
-    change = decide(memory("The port is 9090"), stored("The port is 8080"))
+def test_a_value_that_is_said_to_be_new_supersedes_and_says_why() -> None:
+    change = decide(memory("The port is now 9090"), stored("The port is 8080"))
     assert isinstance(change, Supersede)
     why = "gives another value than mem_old: 8080 -> 9090; both on port"
     assert (change.old_id, change.at_ms, change.reason) == ("mem_old", 20, why)
 
 
-def test_an_older_value_becomes_history() -> None:
-    change = decide(memory("The port is 8080", at=5), stored("The port is 9090"))
+def test_another_value_that_is_not_said_to_be_new_is_a_question_and_both_stay() -> None:
+    change = decide(memory("The port is 9090"), stored("The port is 8080"))
+    assert isinstance(change, Contradict)
+    assert (change.memory.status, change.reason) == ("active", "may give another value than mem_old")
+
+
+def test_what_a_newer_value_ended_already_becomes_history() -> None:
+    change = decide(memory("The port is 8080", at=5), stored("The port is now 9090"))
     assert isinstance(change, Add)
     assert change.memory.status == "superseded"
     assert (change.memory.validity.valid_to_ms, change.memory.validity.superseded_by) == (10, "mem_old")
 
 
 def test_trust_is_not_overruled() -> None:
-    change = decide(memory("The port is 9090", tier=TrustTier.TOOL), stored("The port is 8080"))
+    change = decide(memory("The port is now 9090", tier=TrustTier.TOOL), stored("The port is 8080"))
     assert isinstance(change, Contradict)
     assert "tool never supersedes user" in change.reason
 
 
 def test_neither_newer_is_a_contradiction() -> None:
-    assert isinstance(decide(memory("The port is 9090", at=10), stored("The port is 8080")), Contradict)
-    assert isinstance(decide(memory("The port is 9090", at=0), stored("The port is 8080")), Contradict)
+    assert isinstance(decide(memory("The port is now 9090", at=10), stored("The port is 8080")), Contradict)
+    assert isinstance(decide(memory("The port is now 9090", at=0), stored("The port is 8080")), Contradict)
 
 
-def test_one_word_changed_is_a_change_of_mind_only_when_it_says_so() -> None:
+def test_one_word_changed_is_a_question_only_when_it_says_so() -> None:
     old = stored("Run the linter before pushing")
     assert isinstance(decide(memory("Run the tests before pushing"), old), Add)
-    assert isinstance(decide(memory("Run the tests before pushing", kind="correction"), old), Supersede)
+    assert isinstance(decide(memory("Run the tests before pushing", kind="correction"), old), Contradict)
 
 
 def test_another_scope_is_merged_with_but_never_superseded() -> None:
     wide = replace(stored("The port is 8080"), scope=UNIVERSAL)
-    assert isinstance(decide(memory("The port is 9090"), wide), Add)
+    assert isinstance(decide(memory("The port is now 9090"), wide), Add)
     assert isinstance(decide(memory("the port is 8080"), wide), Merge)
 
 
@@ -217,7 +223,7 @@ def test_who_is_trusted_less_hides_nothing() -> None:
     assert not isinstance(made, Merge) or made.memory.sensitivity is Sensitivity.PROJECT
 
 
-@pytest.mark.parametrize("words", ["the port is 8080", "the port is 9090"])
+@pytest.mark.parametrize("words", ["the port is 8080", "the port is now 9090"])
 def test_what_holds_for_one_session_changes_nothing_for_others(words: str) -> None:
     today = replace(memory(words), sensitivity=Sensitivity.SESSION)
     assert isinstance(decide(today, stored("The port is 8080")), Add)

@@ -119,7 +119,7 @@ def marks_change(text: str) -> bool:
     return _CHANGE.search(text) is not None
 
 
-def _ordinals(text: str) -> frozenset[str]:
+def find_ordinals(text: str) -> frozenset[str]:
     """Numbers that say which one is meant ("issue 12", "step 3"), not how much."""
     kept = _REJECTED.sub(" ", text)
     return frozenset(match["number"].lower().rstrip(".,:") for match in _ORDINAL.finditer(kept))
@@ -226,7 +226,7 @@ def _changed(new_text: str, old_text: str) -> Verdict:
         # A word of its own on both sides ("billing", "search") makes two subjects, and two values may both hold.
         one_subject = frame_new <= frame_old or frame_old <= frame_new
         many_values = bool((frame_new | frame_old) & _ADDITIVE)
-        ordinals = _ordinals(new_text) | _ordinals(old_text)
+        ordinals = find_ordinals(new_text) | find_ordinals(old_text)
         numbered = bool(ordinals & (values_new ^ values_old))
         if (
             one_subject

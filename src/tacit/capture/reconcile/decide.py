@@ -49,8 +49,9 @@ def reconcile(
     """Decide what happens to `memory`.
 
     The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again and adds nothing);
-    it cannot hold beside one or several (Supersede, or Contradict when trust or time forbid that or nobody can tell, or an
-    Add that is over already when the neighbour is the newer one); else Add. Neighbours are tried from the nearest; ties by id.
+    it ends one or several in so many words (Supersede, or Contradict when trust or time forbid that, or an Add that is over already
+    when the neighbour is the newer one); the two look as if they could not both hold (Contradict: one question, of the nearest); else
+    Add. Neighbours are tried from the nearest; ties by id.
     """
     ordered = [
         near
@@ -66,7 +67,7 @@ def reconcile(
         if judgment.relation == "same" and not _other_error(memory, stored)
     ]
     if same:
-        stored, judgment = max(same, key=lambda pair: pair[1].chance)
+        stored, judgment = same[0]
         return _same(memory, stored, judgment)
     conflicts = [
         (stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment, kinds)
@@ -242,16 +243,19 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
     """What to do about stored statements that `memory` cannot hold beside, nearest first."""
     ended: list[tuple[str, str]] = []
     contested: list[tuple[str, str]] = []
+    asked = False
     for stored, judgment in conflicts:
         told = _told(stored, judgment)
         against = _forbidden(memory, stored)
-        if judgment.relation == "unsure" and not against:
-            if not judgment.ask:
-                continue
-            against = "that is not sure enough"
+        if judgment.relation == "unsure":
+            if asked:
+                continue  # one question is enough
+            asked = True
+            contested.append(
+                (stored.id, f"{judgment.why} {stored.id}" + (f", but {against}" if against else ""))
+            )
+            continue
         if not against and _age(memory, stored) < 0:
-            if judgment.verdict == "replaced":
-                continue  # the newer statement may well ask for the old thing again
             past = replace(
                 memory.validity, valid_to_ms=stored.validity.valid_from_ms, superseded_by=stored.id
             )

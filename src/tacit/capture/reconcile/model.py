@@ -31,12 +31,10 @@ _Node = Sequence[float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """Least chances: to merge, to end the older one, to ask a person, to count as a conflict at all."""
+    """Least chances: to count as said before in other words, to ask a person whether both hold."""
 
     same: float
-    conflict: float
     review: float
-    possible: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

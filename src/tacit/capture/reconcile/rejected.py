@@ -74,5 +74,5 @@ class Rejected:
         except ProviderError:
             return ""
         others = [(text, float(first @ vector)) for text, vector in zip(near, rest, strict=True)]
-        judged = self._judge(content, others, near=1.0, correction=False)
-        return next((text for text, one in zip(near, judged, strict=True) if one.relation == "same"), "")
+        place = self._judge.says_again(content, others)
+        return near[place] if place is not None else ""

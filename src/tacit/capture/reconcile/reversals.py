@@ -103,6 +103,22 @@ def ends_order(new: str, old: str) -> bool:
     return ended.where == order.where or (_base(found["verb"]) in _WHOLE and not order.bounded)
 
 
+def orders_for_a_purpose(verb: str, thing: str, old: str) -> bool:
+    """Whether `old` is a plain order to `verb` the `thing`, at most for some purpose: not in some place only."""
+    if _MANY.search(old.strip()):
+        return False
+    found = _ORDER.match(" ".join(old.split()).rstrip(".!"))
+    if found is None or _base(found["verb"]) != _base(verb):
+        return False
+    order = _use(found["verb"], found["what"])
+    return order.thing == _use(verb, thing).thing and not order.bounded
+
+
+def is_limited(behind: str) -> bool:
+    """Whether what stands behind a clause says where, when or how far it holds."""
+    return _LIMITED.search(behind) is not None
+
+
 def ends_something(text: str) -> bool:
     """Whether `text` says that something is done no more: only then `ends_order` can be."""
     return _ended(text) is not None

@@ -2,11 +2,9 @@
 
 Thresholds come from predictions for groups (and projects) that the trees were not fitted on:
 
-    conflict = the least chance at which at most `WRONGFUL` of the pairs that are none are said to be one,
+    same     = the least chance at which at most `FALSE_MERGES` of the pairs that do not say the same are said to,
                in every source of pairs by itself
-    same     = the same for merging, at most `FALSE_MERGES`
-    review   = the chance at which a pair is worth a person's look
-    possible = the chance of a conflict that trust or time leave undecided anyway, and of what a correction corrects
+    review   = the chance of a conflict at which a pair is worth a person's look
 """
 
 from __future__ import annotations
@@ -33,10 +31,9 @@ ROUNDS, LEAVES, RATE, RIDGE, SHARE = 60, 8, 0.12, 5.0, 0.3
 WEIGHT = {"made": 1.0, "dressed": 0.5, "history": 0.7, "pools": 1.0}
 RARE = 4.0
 """Weight of the few real pairs of which one superseded the other."""
-WRONGFUL = 0.03
 FALSE_MERGES = 0.05
 REVIEW = 0.6
-POSSIBLE = 0.45
+LEAST = 0.45
 DIGITS = 4
 
 
@@ -121,21 +118,12 @@ def held_out(pairs: Sequence[Pair], rows: Array, truth: NDArray[np.int64], weigh
 def thresholds_of(pairs: Sequence[Pair], truth: NDArray[np.int64], chances: Array) -> dict[str, float]:
     """What chances mean; see above."""
 
-    def least(outcome: str, bound: float) -> float:
-        place = OUTCOMES.index(outcome)
-        found = POSSIBLE
-        for source in sorted({pair.source for pair in pairs}):
-            other = np.array([pair.source == source for pair in pairs]) & (truth != place)
-            said = np.where(chances[other].argmax(axis=1) == place, chances[other][:, place], 0.0)
-            found = max(found, float(np.quantile(said, 1 - bound, method="higher")) if len(said) else 0.0)
-        return round(found, DIGITS)
-
-    return {
-        "same": least("same", FALSE_MERGES),
-        "conflict": max(least("conflict", WRONGFUL), REVIEW),
-        "review": REVIEW,
-        "possible": POSSIBLE,
-    }
+    place, found = OUTCOMES.index("same"), LEAST
+    for source in sorted({pair.source for pair in pairs}):
+        other = np.array([pair.source == source for pair in pairs]) & (truth != place)
+        said = np.where(chances[other].argmax(axis=1) == place, chances[other][:, place], 0.0)
+        found = max(found, float(np.quantile(said, 1 - FALSE_MERGES, method="higher")) if len(said) else 0.0)
+    return {"same": round(found, DIGITS), "review": REVIEW}
 
 
 def _figures(

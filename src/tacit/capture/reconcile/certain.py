@@ -1,0 +1,389 @@
+"""What two statements say of each other in so many words. In: a later and an earlier statement. Out: a finding, or none.
+
+Only what needs no judgment: both say the same; the later one denies the earlier one word for word, names what it replaces, or states
+another value of the same thing as a change. Whatever else the two have in common is left to a person. English only; pure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from tacit.capture.reconcile.compare import find_ordinals
+from tacit.capture.reconcile.reversals import ends_order, is_limited, orders_for_a_purpose
+from tacit.capture.reconcile.words import is_identifier
+from tacit.late_pattern import late_pattern
+
+Finding = Literal["same", "denied", "replaced", "value_changed"]
+
+_TOKEN = late_pattern(r"[^\s,;()\"“”„«»]+|\?(?=\s|$)")
+_CODE = late_pattern(r"`([^`\n]+)`")
+_NOT = "not"
+_NEGATION = late_pattern(
+    r"\b(?:(?:do|does|did|is|are|was|were|must|should|can|could|will|would|shall|may|need)(?:\s+not|n['’]t)|cannot|don['’]t|can['’]t|won['’]t|never|not|avoid"
+    r"|do\s+not\s+ever|don['’]t\s+ever)\b",
+    re.IGNORECASE,
+)
+_LIGHT = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "please",
+        "always",
+        "we",
+        "our",
+        "i",
+        "you",
+        "your",
+        "is",
+        "are",
+        "be",
+        "been",
+        "being",
+        "am",
+        "it's",
+        "that",
+        "ok",
+        "okay",
+        "so",
+        "and",
+    ]
+)
+"""Words that change nothing about what is said. `and` parts what a comma may part."""
+_LINK_FORMS = (
+    "of to in on at for with by from as into onto or but this these those it its their his her they he she me us them now then just"
+    " also only more any anymore longer instead rather than which who while because since when if"
+)
+"""Words that link others: what they link must stand in both statements, they themselves need not."""
+_NEUTRAL_FORMS = "use used run ran live sit stay store stored keep kept located listen put place placed have has had go do did was were must should shall will would can"
+"""Verbs that any statement of where, what or by what may be worded with."""
+
+_END = (
+    r"(?=\s+(?:to|with|by|for|in|on|at|as|because|any ?more|any longer|when|whenever|while|where|if|since|from now on|now|and|or|so|but|which|that|is|are"
+    r"|was|were)\b|\s+[-–—]|[,;:()?!]|\.(?!\w)|$)"
+)
+_THING = r"(?P<gone>(?:[^\s,;:()?!]+\s+){0,4}?[^\s,;:()?!]*[^\s,;:()?!.])"
+_REPLACES = (
+    late_pattern(rf"\b(?:instead of|rather than|in place of)\s+(?:using\s+)?{_THING}{_END}", re.IGNORECASE),
+    late_pattern(rf"[,;]\s*(?:and\s+)?not\s+(?:with\s+|in\s+|on\s+|at\s+|by\s+)?{_THING}{_END}", re.IGNORECASE),
+    late_pattern(rf"\breplac(?:e|ed|es|ing)\s+(?!by\b|with\b){_THING}(?=\s+(?:with|by|in|for)\b|[,;:()?!]|\.(?!\w)|$)", re.IGNORECASE),
+    late_pattern(rf"\b(?:switch|mov|migrat|chang|renam)(?:e|ed|es|ing)?\b[^.;:?!]{{0,60}}?\bfrom\s+{_THING}(?=\s+to\b)", re.IGNORECASE),
+    late_pattern(
+        rf"(?:^|[,;:.]\s+)(?:the |our |formerly |previously |originally )*{_THING}\s+(?:was|were|is|are|has been|have been|got)\s+(?:now\s+)?replaced(?=\s+(?:by|with)\b)",
+        re.IGNORECASE,
+    ),
+)  # fmt: skip
+"""What names the thing that is replaced."""
+_COMING = late_pattern(rf"^\s+(?:to|with|by)\s+{_THING.replace('gone', 'come')}{_END}", re.IGNORECASE)
+"""What comes in the place of what was named."""
+_OPENING = late_pattern(
+    r"^\W*(?:(?:no|ok(?:ay)?|please|remember(?: that)?|note(?: that)?|from now on|as of now|now|that'?s wrong|correction)\b[\s,.:!-]*)+",
+    re.IGNORECASE,
+)
+_CLAUSE = late_pattern(r"[;:?!]|\.(?!\w)|,\s|\s(?:because|since|--|–|—)\s")
+_HEDGED = late_pattern(
+    r"\b(?:except\w*|unless|until|apart from|other than|but|however|though|although|maybe|perhaps|sometimes|usually|mostly|temporarily|for now|today"
+    r"|this (?:time|once|session|week|sprint)|would|could|might|if|consider\w*|propos\w+|suggest\w*|wonder\w*|try|whether|someday)\b",
+    re.IGNORECASE,
+)
+"""Exceptions, conditions, proposals: what is said with them ends nothing."""
+_PLAIN_CHOICE = late_pattern(
+    r"^(?:(?:we|i|you|please|always|must|should|will|to|shall)\s+)*(?P<verb>use|run)\s+(?:[^\s,;:.?!]|\.(?=\w)){1,40}(?:\s+(?:[^\s,;:.?!]|\.(?=\w)){1,40}){0,3}?\s*"
+    r"(?:,\s*(?:and\s+)?not|instead of|rather than)\s+(?P<gone>[^\s,;:()?!]+(?:\s+[^\s,;:()?!]+){0,3}?)(?:\s*,?\s*(?:from now on|now|please|everywhere|always|any ?more))*[.!]*$",
+    re.IGNORECASE,
+)
+"""An order to use one thing and not another, for anything: nothing behind it says what for, where or when."""
+_NO_MORE = late_pattern(
+    r"\bno longer\b|(?:\b(?:do|does|is|are|will|must|should|can)(?:\s+not|n['’]t)|\bnever|\bnot)\b.{1,120}?\b(?:any ?more|any longer)\b",
+    re.IGNORECASE,
+)
+_PAST = late_pattern(
+    r"\b(?:formerly|previously|originally|used to|back then|in the past|at first|earlier|once was|until|before (?:that|the)|was|were|had)\b",
+    re.IGNORECASE,
+)
+_NOW = late_pattern(
+    r"(?<=\w)\s+(?:now|currently)\b|\b(?:raised|lowered|increased|decreased|reduced|changed|moved|set|bumped|extended|shortened|switched|renamed)\b[^.;:?!]{0,60}?\bto\b",
+    re.IGNORECASE,
+)
+"""What says that a value is a new one."""
+_CHANGE_WORDS = frozenset(
+    [
+        "now",
+        "currently",
+        "raised",
+        "lowered",
+        "increased",
+        "decreased",
+        "reduced",
+        "changed",
+        "moved",
+        "set",
+        "bumped",
+        "extended",
+        "shortened",
+        "switched",
+        "renamed",
+    ]
+)
+_ADDS = late_pattern(
+    r"\b(?:also|too|as well|in addition|additionally|another|plus|both|support\w*|allow\w*|compatible|include\w*|available|test(?:s|ed)?|works?)\b",
+    re.IGNORECASE,
+)
+_NUMBER = late_pattern(r"^[v~<>=$]*\d[\d.,:_]*(?:%|[a-z]{1,3})?$", re.IGNORECASE)
+_PLACE_WORDS = frozenset(
+    [
+        "for",
+        "in",
+        "on",
+        "at",
+        "to",
+        "when",
+        "whenever",
+        "while",
+        "if",
+        "inside",
+        "within",
+        "during",
+        "under",
+        "with",
+        "by",
+        "before",
+        "after",
+        "where",
+    ]
+)
+_INSTRUMENTS = frozenset({"with", "by"})
+"""Before what replaces something they name the thing itself: "lint with ruff instead of flake8"."""
+_STANDS = r"\b(?:lives?|is|are|sits?|stays?|located|stored|kept|called|named|defined|moved|renamed)\s+(?:now\s+)?(?:(?:in|at|under|to)\s+)?(?:the\s+)?`?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """One statement: all its words in order, the same without denials, and whether it asks."""
+
+    words: tuple[str, ...]
+    positive: tuple[str, ...]
+    denials: int
+
+    @property
+    def content(self) -> frozenset[str]:
+        """Words that mean something by themselves."""
+        return frozenset(self.positive) - _LINKS
+
+
+def find_certain(new: str, old: str, *, correction: bool = False) -> Finding | None:
+    """What `new` says of `old` in so many words; None = nothing, or nothing certain.
+
+    Args:
+        new: the later statement.
+        old: the earlier one.
+        correction: whether `new` was said as a correction: another value is a change then, also without a word for it.
+    """
+    mine, theirs = _said(new), _said(old)
+    if not mine.words or not theirs.words:
+        return "same" if " ".join(new.split()) == " ".join(old.split()) else None
+    if mine.words == theirs.words:
+        return "same"
+    if mine.content.isdisjoint(theirs.content) or "?" in (*mine.words, *theirs.words) or _HEDGED.search(new):
+        return None
+    if mine.positive == theirs.positive and {mine.denials, theirs.denials} == {0, 1}:
+        return "denied"
+    if ends_order(new, old) or _denies(new, theirs):
+        return "denied"
+    if _replaces(new, old):
+        return "replaced"
+    return "value_changed" if _gives_new_value(new, old, correction=correction) else None
+
+
+@lru_cache(maxsize=512)
+def _said(text: str) -> _Said:
+    flat = _OPENING.sub("", " ".join(text.split()))
+    code = {word for span in _CODE.findall(flat) for word in span.split()}
+    marked = _NEGATION.sub(f" {_NOT} ", flat)
+    words = tuple(_words(marked, code))
+    positive = tuple(word for word in words if word != _NOT)
+    return _Said(words=words, positive=positive, denials=len(words) - len(positive))
+
+
+def _words(text: str, code: set[str] | frozenset[str] = frozenset()) -> list[str]:
+    """The words of `text`, lightly stemmed; what is code stays as it is written."""
+    found: list[str] = []
+    for token in _TOKEN.findall(text):
+        word = token.strip("`'’*").rstrip(".,:!`'’*") or token.strip("`'’")
+        if word.endswith("?") and len(word) > 1:
+            found += [_stem(word.rstrip("?").lower()), "?"]
+            continue
+        if word in code:
+            found.append(word)
+        elif word.lower() not in _LIGHT and not set(word) <= set("-–—"):
+            found.append(_stem(word.lower()))
+    return found
+
+
+def _stem(word: str) -> str:
+    if not word.isalpha() or len(word) < 4:
+        return word
+    for ending in ("ing", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)]
+            break
+    return word.rstrip("e") if len(word) > 3 else word
+
+
+def _is_number(word: str) -> bool:
+    return _NUMBER.match(word) is not None
+
+
+# Stemmed as the statements are.
+_NEUTRAL = frozenset(_stem(word) for word in _NEUTRAL_FORMS.split())
+_LINKS = frozenset(_stem(word) for word in _LINK_FORMS.split())
+
+
+def _content(text: str) -> frozenset[str]:
+    return _said(text).content
+
+
+# --- what is named as replaced
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Swap:
+    """What a statement says is replaced, and the rest of it. `limits` = words that say where, when or what for."""
+
+    gone: tuple[str, ...]
+    rest: frozenset[str]
+    limits: frozenset[str]
+
+
+@lru_cache(maxsize=512)
+def _swaps(text: str) -> tuple[_Swap, ...]:
+    flat = _OPENING.sub("", " ".join(text.split()))
+    found: list[_Swap] = []
+    for pattern in _REPLACES:
+        for match in pattern.finditer(flat):
+            gone = _said(match["gone"])
+            if gone.denials or not gone.content:
+                continue
+            before, behind = flat[: match.start()], flat[max(match.end("gone"), match.end()) :]
+            coming = _COMING.match(behind)
+            limits = _limits(before, _PLACE_WORDS - _INSTRUMENTS) | _limits(
+                behind[coming.end() :] if coming else behind
+            )
+            value = _words(before)[-1:]
+            if value and _is_number(value[0]) and any(_is_number(word) for word in gone.words):
+                limits -= set(value)  # "on 8080 instead of 8081": the new value limits nothing
+            found.append(_Swap(gone=gone.words, rest=_content(f"{before} {behind}"), limits=limits))
+    return tuple(found)
+
+
+def _limits(text: str, places: frozenset[str] = _PLACE_WORDS) -> frozenset[str]:
+    """Content words behind the first word that says where, when or what for, up to the end of each clause."""
+    found: set[str] = set()
+    for clause in _CLAUSE.split(text):
+        tokens = clause.split()
+        at = next((place for place, word in enumerate(tokens) if word.lower() in places), len(tokens))
+        found |= _content(" ".join(tokens[at:]))
+    return frozenset(found) - _NEUTRAL
+
+
+def _replaces(new: str, old: str) -> bool:
+    """Whether `new` names what `old` asks for as replaced, and speaks of the same matter in the same places."""
+    swaps = _swaps(new)
+    if not swaps:
+        return False
+    theirs = _said(old)
+    own = _swaps(old)
+    choice = _plain_choice(new)
+    if theirs.denials > len([swap for swap in own if swap.gone]) or _NO_MORE.search(old):
+        return False
+    kept = theirs.content
+    for swap in own:
+        kept -= frozenset(swap.gone) - swap.rest
+    for swap in swaps:
+        gone = frozenset(swap.gone) - _LINKS
+        if not gone <= kept or not _in_order(swap.gone, theirs.positive):
+            continue
+        others = kept - gone - _NEUTRAL
+        if others <= swap.rest and swap.limits <= kept:
+            # With nothing but the thing itself in common, the later one must be as plain as the earlier one.
+            if others or choice:
+                return True
+        elif choice and orders_for_a_purpose(*choice, old):
+            return True
+    return False
+
+
+def _plain_choice(text: str) -> tuple[str, str] | None:
+    """The verb and what is not to be used any more, where `text` is nothing but an order to use another thing."""
+    flat = _OPENING.sub("", " ".join(text.split()))
+    found = _PLAIN_CHOICE.match(flat)
+    if found is None or not _PLACE_WORDS.isdisjoint(flat[: found.end("gone")].lower().split()):
+        return None
+    return found["verb"], found["gone"]
+
+
+def _in_order(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    """Whether `part` stands in `whole` as it is."""
+    size = len(part)
+    return any(whole[at : at + size] == part for at in range(len(whole) - size + 1))
+
+
+# --- what is denied
+
+
+def _denies(new: str, old: _Said) -> bool:
+    """Whether a clause of `new` says that what `old` says is so no more, with all words of it and no others."""
+    if old.denials:
+        return False
+    flat = _OPENING.sub("", " ".join(new.split()))
+    found = _NO_MORE.search(flat)
+    if found is None or flat.endswith("?"):
+        return False
+    starts = [match.end() for match in _CLAUSE.finditer(flat, 0, found.start())]
+    begin = starts[-1] if starts else 0
+    stop = _CLAUSE.search(flat, found.end())
+    clause = flat[begin : stop.start() if stop else len(flat)]
+    if is_limited(flat[stop.start() :] if stop else ""):
+        return False
+    said = _content(clause) - _NEUTRAL
+    theirs = old.content - _NEUTRAL
+    return len(said) > 1 and said == theirs
+
+
+# --- another value
+
+
+def _gives_new_value(new: str, old: str, *, correction: bool) -> bool:
+    """Whether both are one sentence but for one value, and `new` says that its value is a new one."""
+    mine, theirs = (
+        [word for word in _said(text).words if word not in _LINKS | _NEUTRAL | _CHANGE_WORDS]
+        for text in (new, old)
+    )
+    if len(mine) != len(theirs) or len(mine) < 2:
+        return False
+    differing = [at for at, (one, other) in enumerate(zip(mine, theirs, strict=True)) if one != other]
+    if len(differing) != 1 or differing[0] == 0:
+        return False
+    value, before = mine[differing[0]], theirs[differing[0]]
+    numbers = _is_number(value) and _is_number(before)
+    if not numbers and not (_is_place(value, new) and _is_place(before, old)):
+        return False
+    if _ADDS.search(new) or _ADDS.search(old) or _NO_MORE.search(f"{new} {old}"):
+        return False
+    if value in find_ordinals(new) or before in find_ordinals(old):
+        return False
+    if correction and numbers and not _PAST.search(new):
+        return differing[0] >= len(mine) - 2
+    said = _NOW.search(new)
+    if said is None or (_PAST.search(new) and not said[0].endswith("to")):
+        return False
+    behind = new[said.end() :].lower()
+    return value.lower() in " ".join(behind.split()[:4])
+
+
+def _is_place(value: str, text: str) -> bool:
+    """Whether `text` says that something is or is called `value`, which looks like a path or a name in code."""
+    return is_identifier(value) and re.search(_STANDS + re.escape(value), text, re.IGNORECASE) is not None
