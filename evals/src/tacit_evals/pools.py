@@ -29,7 +29,7 @@ from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
-from tacit.model.changes import Change, Contradict, Merge, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Skip, Supersede
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit_evals.data.rows import Row, read_rows
@@ -117,7 +117,9 @@ def store_pool(path: Path, home: Path, embedder: Embedder) -> Outcome:
     try:
         for row in rows:
             changes = _remember(engine, row, folder)
-            names.update((change.memory.id, row.text("id")) for change in changes if _is_new(change))
+            for change in changes:
+                if isinstance(change, Add | Supersede | Contradict):
+                    names[change.memory.id] = row.text("id")
             for act, memory_id, why in _effects(changes):
                 old = names[memory_id]
                 decisions.append(
@@ -167,26 +169,26 @@ def _remember(engine: Engine, row: Row, folder: Path) -> Sequence[Change]:
     )
 
 
-def _is_new(change: Change) -> bool:
-    return not isinstance(change, Merge | Retire | Skip)
-
-
 def _effects(changes: Iterable[Change]) -> list[tuple[Act, str, str]]:
     """What the changes did to statements stored before: the act, the id, why."""
     found: list[tuple[Act, str, str]] = []
+
+    def put(act: Act, ids: Sequence[str], why: str) -> None:
+        found.extend((act, name, why) for name in ids)
+
     for change in changes:
         match change:
             case Supersede():
-                found += [("superseded", name, change.reason) for name in (change.old_id, *change.further)]
-                found += [("asked", name, change.reason) for name in change.contested]
+                put("superseded", (change.old_id, *change.further), change.reason)
+                put("asked", change.contested, change.reason)
             case Contradict():
-                found += [("asked", name, change.reason) for name in (change.other_id, *change.further)]
+                put("asked", (change.other_id, *change.further), change.reason)
             case Merge():
-                found.append(("merged", change.memory.id, change.reason))
+                put("merged", (change.memory.id,), change.reason)
             case Skip() if change.memory_id:
-                found.append(("merged", change.memory_id, change.reason))
+                put("merged", (change.memory_id,), change.reason)
             case Retire():
-                found.append(("ended", change.memory_id, change.reason))
+                put("ended", (change.memory_id,), change.reason)
             case _:
                 pass
     return found
@@ -253,10 +255,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("nothing to do: give --data, --made-up, or both")
     console = Console(soft_wrap=True)
     embedder = make_embedder(EmbedderSettings(provider=given.embedder))
-    outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="tp-", dir="/tmp") as folder:
-        for path in pool_files(given.data) if given.data else ():
-            outcomes.append(store_pool(path, Path(folder) / path.parent.name, embedder))
+        paths = pool_files(given.data) if given.data else []
+        outcomes = [store_pool(path, Path(folder) / path.parent.name, embedder) for path in paths]
         shown = list(outcomes)
         bound = [together(outcomes)] if outcomes else []
         if given.made_up:

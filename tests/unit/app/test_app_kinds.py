@@ -61,7 +61,7 @@ def active(engine, cwd):
     return sorted(memory.content for memory in listed(engine, cwd))
 
 
-VALUES = ("The search p95 was 120ms on the staging host.", "The search p95 was 340ms on the staging host.")
+VALUES = ("The search p95 is 120 ms.", "The search p95 is now 340 ms.")
 
 
 @pytest.mark.parametrize("nature", ["user", "event"])

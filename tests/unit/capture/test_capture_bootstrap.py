@@ -153,11 +153,11 @@ def test_an_unchanged_file_is_skipped_and_changes_are_followed(tmp_path: Path) -
     world = World(tmp_path)
     assert world.run("CLAUDE.md", FIRST) == {"CLAUDE.md": ("imported", 3)}
     assert world.run() == {"CLAUDE.md": ("unchanged", 3)}
-    second = "- Always use tabs in Go files\n- The port is 9090\n- Write docs in British English\n"
+    second = "- Always use tabs in Go files\n- The port is now 9090\n- Write docs in British English\n"
     assert world.run("CLAUDE.md", second) == {"CLAUDE.md": ("changed", 3)}
     assert world.contents() == {
         "Always use tabs in Go files",
-        "The port is 9090",
+        "The port is now 9090",
         "Write docs in British English",
     }
     assert world.contents("superseded") == {"The port is 8080"}

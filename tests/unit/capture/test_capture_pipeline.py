@@ -506,12 +506,12 @@ def test_drafts_of_one_batch_see_each_other() -> None:
         for text, source, at in [
             ("The port is 8080", "a", 1),
             ("the port is 8080.", "b", 2),
-            ("The port is 9090", "c", 3),
+            ("The port is now 9090", "c", 3),
         ]
     ]
     changes = world.capture.store_drafts(drafts)
     assert [type(change) for change in changes] == [Add, Merge, Supersede]
-    assert world.contents() == {"The port is 9090"}
+    assert world.contents() == {"The port is now 9090"}
 
 
 def test_an_unconfirmed_statement_waits_once_until_the_user_says_it() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 pytestmark = pytest.mark.timeout(60)
-OLD, NEW = "The billing port is 8080", "The billing port is 9090"
+OLD, NEW = "The billing port is 8080", "The billing port is now 9090"
 
 
 def remembered(tacit, words):

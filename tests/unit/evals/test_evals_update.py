@@ -24,7 +24,7 @@ def case(number, existing, new, outcome):
 
 
 CASES = [
-    case(1, [said("The port is 8080.")], said("The port is 9090.", created="2026-02-01"), {"m1": "supersede"}),
+    case(1, [said("The port is 8080.")], said("The port is now 9090.", created="2026-02-01"), {"m1": "supersede"}),
     case(2, [said("Use tabs."), said("Deploy on Fridays.", key="m2")], said("use tabs"), {"m1": "merge", "m2": "keep"}),
     case(3, [said("The port is 8080.", created=None)], said("The port is 9090.", created=None), {"m1": "contradict"}),
     case(4, [said("Indent Python with two spaces.")], said("Deploys need a green pipeline."), {"m1": "merge"}),
