@@ -58,7 +58,7 @@ def grown_tree(draw: st.DrawFn) -> list[list[float]]:
 
 
 def model_text(trees: list[tuple[int, list[list[float]]]]) -> str:
-    thresholds = {"same": 0.5, "conflict": 0.7, "review": 0.6, "possible": 0.4}
+    thresholds = {"same": 0.5, "review": 0.6}
     document = {"manifest": {}, "features": list(NAMES), "start": [0.1, 0.2, 0.3], "trees": trees}
     return json.dumps({**document, "thresholds": thresholds})
 
