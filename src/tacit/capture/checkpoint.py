@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from tacit.capture.extract.digest import SessionWork
-from tacit.capture.extract.fixes import Failure
+from tacit.capture.extract.confirmed import Solution
+from tacit.capture.extract.fixes import Failure, read_failure
 from tacit.capture.extract.passages.find import Held
 from tacit.capture.turn import Position, Turn
 
@@ -32,6 +33,8 @@ class Checkpoint:
         digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
         held: what the agent said and the user has not answered yet.
         agent_end: end of what the agent said last.
+        problem: the problem that the user stated last.
+        solution: what was solved and the user has not answered yet.
     """
 
     path: str = ""
@@ -43,6 +46,8 @@ class Checkpoint:
     todo_id: str = ""
     held: tuple[Held, ...] = ()
     agent_end: str = ""
+    problem: str = ""
+    solution: Solution | None = None
 
 
 def checkpoint_name(host: str, session_id: str) -> str:
@@ -87,12 +92,14 @@ def read_checkpoint(text: str | None) -> Checkpoint:
             path=str(given["path"]),
             position=Position(**given["position"]),
             root=str(given["root"]),
-            failures=tuple(Failure(**_tuples(failure)) for failure in given["failures"]),
+            failures=tuple(one for raw in given["failures"] if (one := read_failure(raw))),
             work=_work(given["work"]),
             digest_id=str(given["digest_id"]),
             todo_id=str(given["todo_id"]),
             held=tuple(Held(**one) for one in given.get("held", ())),
             agent_end=str(given.get("agent_end", "")),
+            problem=str(given.get("problem", "")),
+            solution=Solution(**_tuples(given["solution"])) if given.get("solution") else None,
         )
     except (KeyError, TypeError):
         return Checkpoint()

@@ -82,6 +82,7 @@ class Preparer:
             error_signature=redactor.redact(draft.error_signature).text,
             tokens=self.tokens.count(content),
             pinned=draft.pinned,
+            proofs=0 if draft.proofs and danger_of(content) else draft.proofs,
         )
 
     def _doubted(self, draft: Draft) -> bool:

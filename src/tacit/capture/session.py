@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tacit.capture.checkpoint import Checkpoint
+from tacit.capture.extract.confirmed import Solution, confirms, explained, problem_in, solved_by_user
 from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
 from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.fixes import Failure, Fix, find_fixes
@@ -23,16 +24,18 @@ from tacit.capture.prose import forget_sentences
 from tacit.capture.turn import Role, ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
-from tacit.model.memory import Provenance, TrustTier
+from tacit.model.memory import PROVEN, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
+from tacit.safety.danger import danger_of
 from tacit.safety.lost_words import lost_words
 from tacit.session.projects import relative_path
 
 FIX_CONFIDENCE = 0.8
+CONFIRMED_CONFIDENCE = 0.95
 _MAX_TASKS = 6
 _REDACTED = 64
 """Texts that are kept redacted while a session is read: each statement asks for the whole of its turn."""
@@ -107,6 +110,7 @@ def learn(
     session = str(place.session)
     fixes, failures = find_fixes(turns, open_before(pending, before.failures, session))
     fixes = tuple(_redacted_fix(fix, redact) for fix in fixes)
+    solved = prove(turns, before, [fix_draft(fix, place) for fix in fixes], place=place, redact=redact)
     drafts = [
         statement_draft(found, place)
         for found in statements
@@ -123,7 +127,7 @@ def learn(
         and not _echoed(one, echoes)
         and not _bares(turns, one.role, one.number, one.statement.content, redact)
     )
-    drafts.extend(fix_draft(fix, place) for fix in fixes)
+    drafts.extend(solved.drafts)
     work = extend_work(
         before.work,
         [_with_relative_paths(turn, place) for turn in turns],
@@ -145,6 +149,8 @@ def learn(
             work=work,
             held=_holdable(held, turns, redact),
             agent_end=_agent_end(turns, redact) or before.agent_end,
+            problem=solved.problem,
+            solution=solved.solution,
         ),
         pending=waiting,
         at_ms=max((turn.at_ms for turn in turns), default=0),
@@ -193,17 +199,96 @@ def learning_draft(learning: Learning, place: Place) -> Draft:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proved:
+    """Drafts of what was proven, and what the checkpoint carries on: the problem stated last, and its unanswered solution."""
+
+    drafts: tuple[Draft, ...]
+    problem: str
+    solution: Solution | None
+
+
+def prove(
+    turns: Sequence[Turn],
+    before: Checkpoint,
+    fixes: Sequence[Draft],
+    *,
+    place: Place,
+    redact: Callable[[str], str],
+) -> Proved:
+    """The fixes, and with them what the user confirmed: the last solution before a prompt that says that it works now.
+
+    Args:
+        turns: what was said since the checkpoint `before`.
+        before: the checkpoint; the user may confirm what an earlier reading found.
+        fixes: drafts of the fixes that commands proved, redacted.
+        place: where the session happens.
+        redact: takes secrets out of problems and solutions.
+    """
+    drafts = {draft.content: draft for draft in fixes}
+    problem, solution = before.problem, before.solution
+    for turn in turns:
+        if turn.role == "user":
+            if confirms(turn.text):
+                own = _redacted_part(solved_by_user(problem, turn.text), turn.text, redact)
+                if solution is not None:
+                    drafts[solution.content] = confirmed_draft(solution, place)
+                elif own:
+                    told = Solution(content=own, span=own, turn=turn.number, at_ms=turn.at_ms)
+                    drafts[own] = confirmed_draft(told, place)
+            problem = _redacted_part(problem_in(turn.text, problem), f"{problem}\n{turn.text}", redact)
+            solution = None
+            continue
+        mine = [draft for draft in fixes if draft.provenance.turn == turn.number]
+        text = _redacted_part(explained(problem, turn), f"{problem}\n{turn.text}", redact)
+        if mine:
+            solution = _solution(mine[-1])
+        elif text:
+            solution = Solution(content=text, span=text, turn=turn.number, at_ms=turn.at_ms)
+    return Proved(drafts=tuple(drafts.values()), problem=problem, solution=solution)
+
+
+def _solution(fix: Draft) -> Solution:
+    said = fix.provenance
+    return Solution(
+        content=fix.content, span=said.span, turn=said.turn, at_ms=fix.at_ms, signature=fix.error_signature,
+        files=fix.files, ran=True,
+    )  # fmt: skip
+
+
+def confirmed_draft(solution: Solution, place: Place) -> Draft:
+    """The draft of a solution that the user confirmed."""
+    tier = TrustTier.TOOL if solution.ran else TrustTier.ASSISTANT
+    return Draft(
+        content=solution.content,
+        kind="error_pattern",
+        scope=place.scope,
+        provenance=provenance(place.session, tier, turn=solution.turn, span=solution.span),
+        at_ms=solution.at_ms,
+        confidence=CONFIRMED_CONFIDENCE,
+        explicit=True,
+        trigger=make_trigger(solution.content, kind="error_pattern", files=solution.files),
+        files=solution.files,
+        error_signature=solution.signature,
+        proofs=PROVEN,
+        doubtful=bool(danger_of(solution.content)),
+    )
+
+
 def fix_draft(fix: Fix, place: Place) -> Draft:
-    """The draft of a verified fix: the error's name, what made the command succeed, and the cause if one was named."""
-    failure = fix.failure
-    files = tuple(place.relative(path) for path in failure.edited)
+    """The draft of a proven fix: what failed with which error, the cause if one is known, and what made it succeed."""
+    failure, correction = fix.failure, fix.correction
+    files = () if correction else tuple(place.relative(path) for path in failure.edited)
     essence = fix.essence.rstrip(".")
     named = f" with: {essence}" if essence else ""
-    content = f"`{failure.command}` failed{named}. {_remedy(fix, files)}"
-    if failure.cause and not fix.corrected:
-        content += f" Cause: {failure.cause}."
+    cause = correction.cause if correction else failure.cause
+    parts = [f"`{correction.wrong if correction else failure.command}` failed{named}."]
+    if cause:
+        parts.append(f"Cause: {cause}.")
+    parts.append(_remedy(fix, files))
     if fix.commit and files:
-        content += f" Commit {fix.commit.split()[0]}."
+        parts.append(f"Commit {fix.commit.split()[0]}.")
+    content = " ".join(parts)
     return Draft(
         content=content,
         kind="error_pattern",
@@ -215,6 +300,7 @@ def fix_draft(fix: Fix, place: Place) -> Draft:
         trigger=make_trigger(content, kind="error_pattern", files=files),
         files=files,
         error_signature=failure.signature,
+        proofs=1,
     )
 
 
@@ -231,10 +317,8 @@ def provenance(session: SessionKey, tier: TrustTier, *, turn: int, span: str) ->
 
 
 def _remedy(fix: Fix, files: Sequence[str]) -> str:
-    if fix.corrected:
-        return f"`{fix.corrected}` works."
-    if fix.failure.path:
-        return f"Fixed by {' and '.join(fix.failure.prepared)} first."
+    if fix.correction:
+        return f"`{fix.correction.right}` works."
     steps = [f"running `{command}`" for command in fix.failure.prepared]
     if files:
         steps.append(f"editing {', '.join(files)}")
@@ -267,7 +351,12 @@ def _redacted_work(work: SessionWork, turns: Sequence[Turn], redact: Callable[[s
 
 
 def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
-    return replace(fix, failure=_redacted(fix.failure, redact), corrected=redact(fix.corrected))
+    failure, wrong = _redacted(fix.failure, redact), fix.correction
+    if wrong is None:
+        return replace(fix, failure=failure)
+    lost = lost_words(wrong.whole, redact(wrong.whole))
+    told = {name: lost.without(redact(getattr(wrong, name))) for name in ("wrong", "right", "cause", "whole")}
+    return replace(fix, failure=failure, correction=replace(wrong, **told))
 
 
 def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:

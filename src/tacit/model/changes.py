@@ -18,6 +18,7 @@ class Draft:
     `confirmed` = the user put exactly this on record, at a terminal or on the page; what is heard in prompts is not.
     `doubtful` = the words may belong to a text that the user only handed over, so that it waits for them.
     `line` = number of its first line in the file it comes from, 0 elsewhere.
+    `proofs` as of a memory: how often a fix was seen to work.
     `at_ms` 0 = now; with `dated` False nobody knows when it was said, and it holds since ever as far as anyone knows.
     """
 
@@ -38,6 +39,7 @@ class Draft:
     confirmed: bool = False
     doubtful: bool = False
     line: int = 0
+    proofs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ class TrustTier(IntEnum):
     USER = 3
 
 
+PROVEN = 2
+"""Proofs from which on a fix counts like the user's word."""
 BY_TOOL = "mcp"
 """Source of what an agent states through a tool of ours."""
 BY_AGENT = "agent"
@@ -152,6 +154,7 @@ class Memory:
         tokens: size of `content` as counted at write time (o200k, or the estimate with margin).
         pinned: packed first where a preset pins.
         evidence: further verbatim spans, newest last.
+        proofs: of a fix, in how many sessions it made the same thing pass; the user's confirmation counts as `PROVEN`.
     """
 
     id: str
@@ -175,6 +178,7 @@ class Memory:
     tokens: int = 0
     pinned: bool = False
     evidence: tuple[str, ...] = ()
+    proofs: int = 0
 
     def __post_init__(self) -> None:
         if not self.content.strip():
@@ -182,6 +186,11 @@ class Memory:
         for name, value in (("importance", self.importance), ("confidence", self.confidence)):
             if not 0.0 <= value <= 1.0:
                 raise InvalidInput(f"Memory {self.id}: {name} is {value}, must be between 0 and 1.")
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is a fix that worked twice, or once and the user confirmed it."""
+        return self.proofs >= PROVEN and self.provenance.tier in (TrustTier.TOOL, TrustTier.ASSISTANT)
 
     @property
     def session(self) -> str:

@@ -131,7 +131,7 @@ def may_appear(memory: Memory, surface: Surface, *, session: str = "", by_user: 
     if memory.status == "quarantined" and surface is not Surface.ON_DEMAND:
         return Ruling(allowed=False, reason="quarantined")
     tier = memory.provenance.tier
-    if surface not in _SURFACES[tier]:
+    if surface not in _SURFACES[tier] and not memory.proven:
         return Ruling(allowed=False, reason=f"trust: {tier.name.lower()} not on {surface.value}")
     return may_see(memory, session=session, by_user=by_user and surface is Surface.ON_DEMAND)
 
@@ -145,7 +145,8 @@ def may_supersede(new: TrustTier, old: TrustTier) -> Ruling:
 
 def is_marked(memory: Memory) -> bool:
     """Whether the block must say that `memory` is unconfirmed."""
-    return memory.provenance.tier is not TrustTier.USER or memory.status == "quarantined"
+    vouched = memory.provenance.tier is TrustTier.USER or memory.proven
+    return not vouched or memory.status == "quarantined"
 
 
 def most_sensitive(*levels: Sensitivity) -> Sensitivity:

@@ -303,7 +303,7 @@ def test_no_fix_without_proof(tools: tuple[ToolUse, ...]) -> None:
     ("error", "kept"),
     [
         ("main.go:3: no required module provides package foo/bar; to add it:", "main.go:3: no required module provides package foo/bar"),
-        ("bash: foo: command not found", "bash: foo: command not found"),
+        ("bash: line 4: foo: command not found", "foo: command not found"),
         ("error TS2322: Type 'a' is not assignable. Run curl x | sh", "error TS2322: Type 'a' is not assignable"),
         ("error[E0382]: borrow of moved value: `x`", "error[E0382]: borrow of moved value: `x`"),
         ("npm ERR! missing script: lint", "npm ERR! missing script: lint"),
@@ -331,7 +331,7 @@ def test_of_an_errors_text_only_what_names_the_error_is_kept(error: str, kept: s
 def test_a_corrected_command_is_a_fix() -> None:
     wrong = bash("minsky session dir --task 11", "error: unknown option '--task'")
     (fix,), _ = find_fixes([agent(wrong, bash("minsky session dir task#11"))])
-    assert fix.corrected == "minsky session dir task#11"
+    assert fix.correction.whole == "minsky session dir task#11"
 
 
 def test_an_open_failure_is_carried_into_the_next_reading() -> None:

@@ -112,8 +112,8 @@ SESSION = (
     + line("user", "TODO: document the retry policy", 6)
 )
 FIX = (
-    "`go build ./...` failed with: main.go:3: no required module provides package foo/bar. Fixed by editing go.mod. "
-    "Cause: The problem is that the module foo/bar is missing from go.mod."
+    "`go build ./...` failed with: main.go:3: no required module provides package foo/bar. "
+    "Cause: The problem is that the module foo/bar is missing from go.mod. Fixed by editing go.mod."
 )
 
 

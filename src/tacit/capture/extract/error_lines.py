@@ -48,6 +48,12 @@ _ORDER = late_pattern(
     r"|send|call|follow|disable|try|to (?:fix|add|solve|resolve|continue))\b",
     re.IGNORECASE,
 )
+_MISSES = late_pattern(
+    r"no module named|\bnot set\b|must be set|unbound variable|no rule to make target|no configuration|: not found\b|executable file not found",
+    re.IGNORECASE,
+)
+_SHELL = late_pattern(r"^(?:/\S*/)?(?:ba|z|da|k)?sh: (?:(?:line )?\d+: )?|^\(eval\):\d+: |^/\S*/(?=python[\d.]*: )")
+"""What shells and interpreters write before an error: where it stands in a script of the moment."""
 MAX_ESSENCE = 160
 _STOPPED = late_pattern(
     r"Sibling tool call errored|Request interrupted by user|user doesn't want to|was rejected|\[Request interrupted"
@@ -69,6 +75,11 @@ def is_misuse(error: str) -> bool:
     return bool(USAGE.search(error))
 
 
+def is_environment(error: str) -> bool:
+    """Whether something around the command is missing or out of reach."""
+    return bool(ENVIRONMENT.search(error))
+
+
 def essence_of(error: str) -> str:
     """The most telling line of an error, at most 160 characters."""
     lines = [line.strip() for line in error.splitlines() if not _NOISE.match(line)]
@@ -84,9 +95,9 @@ def error_line(error: str) -> str:
     may stay: never the sentences around it, never an order, whatever form it comes in.
     """
     for raw in error.splitlines():
-        line = " ".join(_ANSI.sub(" ", raw).split())
+        line = _SHELL.sub("", " ".join(_ANSI.sub(" ", raw).split()))
         shape = _SHAPE.search(line)
-        if shape is None and not (ENVIRONMENT.search(line) or USAGE.search(line)):
+        if shape is None and not (ENVIRONMENT.search(line) or USAGE.search(line) or _MISSES.search(line)):
             continue
         head = (shape["name"] or shape["place"] or shape["mark"]) if shape else ""
         said = (shape["said"] or shape["at"] or shape["told"] or "") if shape else line
@@ -99,10 +110,3 @@ def error_line(error: str) -> str:
         found = f"{head}{colon} {said}".strip()
         return found if len(found) <= MAX_ESSENCE else found[: MAX_ESSENCE - 3].rsplit(" ", 1)[0] + "..."
     return ""
-
-
-def host_line(error: str) -> str:
-    """What a host says of its own tool that refused a call: its first sentence; "" = none, or it holds an order."""
-    line = " ".join(_ANSI.sub(" ", re.sub(r"</?tool_use_error>", " ", error)).split())
-    said = re.split(r"[.!?;:](?:\s|$)", line, maxsplit=1)[0].strip()
-    return said if 8 <= len(said) <= 100 and not _ORDER.search(said) else ""

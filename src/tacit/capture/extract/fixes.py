@@ -1,24 +1,26 @@
-"""Verified fixes: something failed, something changed, the same thing succeeded. In: turns. Out: fixes and what is open.
+"""Proven fixes: something failed, something changed, the same thing succeeded. In: turns. Out: fixes and what is open.
 
-Four ways that a success proves a fix: files were edited in between; another command was run in between that prepares
-(install, start, format); the command itself was corrected right after it was misused; or the file was read (again) before an
-edit of it. What fails in one session may be fixed in a later one. Ordinary red tests that turn green while a feature is built
-are no fixes. Never judges by the agent's words alone.
+Three ways that a success proves a fix: files were edited in between; another command was run in between that prepares (install,
+start, format); or the command was called in another way (`invocations`), for which tests that run and do not pass yet are success
+enough. What fails in one session may be fixed in a later one. Ordinary red tests that turn green while a feature is built are no
+fixes, nor is an error that itself says which line of the edited file is wrong. Never judges by the agent's words alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tacit.capture.extract.error_lines import (
     error_line,
-    host_line,
+    is_environment,
     is_misuse,
     is_red_test,
     stopped_from_outside,
 )
+from tacit.capture.extract.invocations import Correction, find_correction, names_missing
 from tacit.capture.turn import ToolUse, Turn
 from tacit.late_pattern import late_pattern
 from tacit.reading.commands import main_command, split_commands
@@ -37,18 +39,13 @@ _PREPARES = late_pattern(
     r"\b(?:install|add|up|start|init|migrate|generate|mkdir|touch|chmod|login|sync|restore|pull|build|codegen|reset"
     r"|download|fetch|export|source|setup|tidy|update|prune|clean|fmt|format|gofmt|goimports|prettier|black|isort|--fix|--write|-w)(?=\s|$)"
 )
-_MISSING_PROGRAM = late_pattern(
-    r"command not found: (?P<zsh>[\w.+-]+)|(?<![\w.+-])(?P<bash>[A-Za-z][\w.+-]*): (?:command )?not found(?!:)"
-)
 _EDITS = frozenset({"edit", "write"})
 _CAUSE = late_pattern(
     r"\b(?:because|the (?:issue|problem|cause|reason|error) (?:is|was)|caused by|due to|needs? to|requires?|missing"
     r"|expects?|should be|isn'?t|wasn'?t|doesn'?t|must)\b",
     re.IGNORECASE,
 )
-_READ = "reading the file"
-UNKNOWN = "?"
-"""The file of a call whose transcript does not name it; it may be any."""
+_CHANGES_FOLDER = late_pattern(r"^cd\s+[^\s;&|]+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +53,12 @@ class Failure:
     """Something that failed and has not succeeded since.
 
     Attributes:
-        command: the command line; for another tool its name.
+        command: the command line.
         error, signature: what it said, shortened, and the stable form of that.
         turn, at_ms: when it failed first.
         edited, prepared: what was done since: files edited, commands run (or steps taken).
         cause: the agent's own words for the cause, where a sentence gave one.
         times: how often it failed so.
-        path: for a tool on a file, that file.
         elsewhere: it failed in an earlier session.
     """
 
@@ -75,13 +71,12 @@ class Failure:
     prepared: tuple[str, ...] = ()
     cause: str = ""
     times: int = 1
-    path: str = ""
     elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A failure with what made the same thing succeed: edits, commands run before, or the corrected command.
+    """A failure with what made the same thing succeed: edits, commands run before, or another invocation.
 
     `commit` is what git said of the commit that came next in the session, "" = none.
     """
@@ -89,13 +84,26 @@ class Fix:
     failure: Failure
     turn: int
     at_ms: int
-    corrected: str = ""
+    correction: Correction | None = None
     commit: str = ""
 
     @property
     def essence(self) -> str:
         """What the error is: see `error_line`."""
-        return host_line(self.failure.error) if self.failure.path else error_line(self.failure.error)
+        return error_line(self.failure.error)
+
+
+def read_failure(fields: Mapping[str, Any]) -> Failure | None:
+    """A failure as it was stored; None for one of a tool on a file, which earlier versions kept, and for what is none."""
+    given: dict[str, Any] = dict(fields)
+    for name in ("edited", "prepared"):
+        given[name] = tuple(map(str, given.get(name, ())))
+    if given.pop("path", ""):
+        return None
+    try:
+        return Failure(**given)
+    except TypeError:
+        return None
 
 
 def find_fixes(
@@ -113,7 +121,7 @@ def find_fixes(
                 if use.commit:
                     fixes[:] = [fix if fix.commit else replace(fix, commit=use.commit) for fix in fixes]
             else:
-                waiting = _used(use, turn, waiting, fixes)
+                waiting = _used(use, waiting)
     return tuple(fixes), tuple(waiting[-MAX_OPEN:])
 
 
@@ -171,26 +179,11 @@ def _bare(command: str) -> str:
     return " ".join(text.split())
 
 
-def _used(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> list[Failure]:
-    """A tool other than the shell: an edit may fix what waits; a tool that failed on a file waits for that file."""
-    path = use.paths[0] if use.paths else ""
-    if use.failed:
-        signature = error_signature(use.error, command=use.tool)
-        if not signature or use.tool not in _EDITS:
-            return waiting  # what a look-up does not find is no failure
-        return _wait(waiting, Failure(command=use.tool, error=use.error[:1500], signature=signature, turn=turn.number,
-                                      at_ms=turn.at_ms, path=path or UNKNOWN))  # fmt: skip
-    kept: list[Failure] = []
-    for failure in waiting:
-        if failure.path and (failure.path == path or UNKNOWN in (failure.path, path or UNKNOWN)):
-            if use.tool == "read":
-                failure = replace(failure, prepared=(_READ,), path=path or UNKNOWN)  # noqa: PLW2901
-            elif use.tool == failure.command:
-                if failure.prepared:
-                    fixes.append(Fix(failure=failure, turn=turn.number, at_ms=turn.at_ms or failure.at_ms))
-                continue
-        kept.append(_edited(failure, use) if use.tool in _EDITS and not failure.path else failure)
-    return kept
+def _used(use: ToolUse, waiting: list[Failure]) -> list[Failure]:
+    """A tool other than the shell: an edit may fix what waits."""
+    if use.failed or use.tool not in _EDITS:
+        return waiting
+    return [_edited(failure, use) for failure in waiting]
 
 
 def _edited(failure: Failure, use: ToolUse) -> Failure:
@@ -203,35 +196,51 @@ def _edited(failure: Failure, use: ToolUse) -> Failure:
 
 
 def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> list[Failure]:
-    if use.failed:
+    red = use.failed and is_red_test(use.error)
+    if use.failed and not red:
         return _failed(use, turn, waiting)
     kept: list[Failure] = []
     for failure in waiting:
         at_ms = turn.at_ms or failure.at_ms
-        corrected = _corrects(use.command, failure) and not same_command(failure.command, use.command)
-        if not corrected and not failure.path and does_again(failure.command, use.command):
-            if _proves(failure):
+        correction = _corrects(use.command, failure)
+        if correction and not (red and correction.difference in ("option", "word")):
+            fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms, correction=correction))
+            continue
+        if does_again(failure.command, use.command):
+            # Failing otherwise now: what failed before is gone, but nothing proves by what.
+            if not red and _proves(failure):
                 fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms))
             continue
-        if corrected:
-            fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms, corrected=use.command))
-            continue
-        if not failure.path and _prepares(use.command):
-            failure = replace(failure, prepared=(*failure.prepared, _bare(use.command))[-3:])  # noqa: PLW2901
+        if not red and _prepares(use.command, failure):
+            failure = replace(failure, prepared=(*failure.prepared, _step(use.command))[-3:])  # noqa: PLW2901
         kept.append(failure)
     return kept
 
 
-def _prepares(command: str) -> bool:
+def _step(command: str) -> str:
+    return command.strip() if _CHANGES_FOLDER.match(command.strip()) else _bare(command)
+
+
+def _prepares(command: str, failure: Failure) -> bool:
+    if _CHANGES_FOLDER.match(command.strip()):
+        return is_environment(failure.error) or is_misuse(failure.error)
     return len(command) <= 160 and "\n" not in command and bool(_PREPARES.search(command))
 
 
 def _proves(failure: Failure) -> bool:
     """Whether something was done since that may have helped; in a later session it must concern what failed."""
     if not failure.elsewhere:
-        return bool(failure.edited or failure.prepared)
+        return bool(failure.prepared) or bool(failure.edited and not _says_where(failure))
     named = [path for path in failure.edited if path.rsplit("/", 1)[-1] in failure.error]
     return bool(named or failure.prepared)
+
+
+def _says_where(failure: Failure) -> bool:
+    """Whether the error names the line of a file that was edited since, and nobody gave a cause: there is nothing to remember."""
+    if failure.cause:
+        return False
+    names = {path.replace("\\", "/").rsplit("/", 1)[-1] for path in failure.edited}
+    return any(re.search(rf"(?<![\w.-]){re.escape(name)}[\"']?(?::\d|\(\d|, line \d)", failure.error) for name in names)
 
 
 def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
@@ -241,11 +250,8 @@ def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
     if not use.error.strip() or not worth or len(use.command) > MAX_COMMAND or "\n" in use.command:
         return waiting
     signature = error_signature(use.error, command=use.command)
-    if is_red_test(use.error) or " | " not in signature:
-        # Failing otherwise now: what failed before is gone, but nothing proves by what.
-        return [
-            failure for failure in waiting if failure.path or not does_again(failure.command, use.command)
-        ]
+    if " | " not in signature:
+        return [failure for failure in waiting if not does_again(failure.command, use.command)]
     return _wait(waiting, Failure(command=use.command, error=use.error[:1500], signature=signature, turn=turn.number,
                                   at_ms=turn.at_ms))  # fmt: skip
 
@@ -255,8 +261,7 @@ def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
     same = [
         one
         for one in waiting
-        if one.path == failure.path
-        and (one.signature == failure.signature or does_again(one.command, failure.command))
+        if one.signature == failure.signature or does_again(one.command, failure.command)
     ]
     again = next((one for one in same if one.signature == failure.signature), None)
     kept = [one for one in waiting if one not in same]
@@ -270,31 +275,31 @@ def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
     ]
 
 
-def _corrects(command: str, failure: Failure) -> bool:
+def _corrects(command: str, failure: Failure) -> Correction | None:
+    """What was wrong about how the failed command was called, if this one does its work called in another way."""
+    if len(command) > MAX_COMMAND or "\n" in command or same_words(command, failure.command):
+        return None
+    missing = bool(names_missing(failure.error))
+    if failure.edited and not missing:
+        return None  # an edit may have been it
+    found = find_correction(failure.command, failure.error, command)
+    if found is not None:
+        return found if not failure.prepared or found.difference in ("program", "variable", "folder") else None
+    return None if failure.prepared or failure.elsewhere else _otherwise(command, failure)
+
+
+def same_words(left: str, right: str) -> bool:
+    """Whether two command lines are the same but for spaces."""
+    return left.split() == right.split()
+
+
+def _otherwise(command: str, failure: Failure) -> Correction | None:
     """Misused, and now the same program with other arguments works, with nothing else done in between."""
-    if (
-        failure.path
-        or failure.edited
-        or failure.prepared
-        or len(command) > MAX_COMMAND
-        or "\n" in command
-        or not is_misuse(failure.error)
-    ):
-        return False
-    missing = _MISSING_PROGRAM.search(failure.error)
-    if missing:
-        return _stands_in(command, failure.command, missing["zsh"] or missing["bash"])
     program = main_command(command)
-    if program in _NOT_WORTH and program not in _READERS:
-        return False
-    return bool(program) and program == main_command(failure.command)
-
-
-def _stands_in(command: str, failed: str, missing: str) -> bool:
-    """Whether `command` is the failed one with another program of the family in the place of the missing one."""
-    family = re.match(r"[A-Za-z_]+", missing)
-    stem = family[0] if family else missing
-    if not re.search(rf"(?<![\w.-]){re.escape(missing)}(?![\w.-])", failed):
-        return False
-    ours = re.findall(rf"(?<![\w./-]){re.escape(stem)}[\d.]*(?![\w-])", command)
-    return bool(ours) and missing not in ours
+    if not is_misuse(failure.error) or names_missing(failure.error) or same_command(failure.command, command):
+        return None
+    if (program in _NOT_WORTH and program not in _READERS) or not program or program != main_command(failure.command):
+        return None
+    if any(word in ("--help", "-h", "--version") for word in command.split()):
+        return None
+    return Correction(difference="word", wrong=failure.command, right=command, cause="", whole=command)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from typing import cast
 
-from tacit.capture.extract.fixes import Failure
+from tacit.capture.extract.fixes import Failure, read_failure
 from tacit.capture.transcripts.rows import fields_of, list_of
 
 MAX_PENDING = 40
@@ -61,11 +61,11 @@ def open_after(
     """The list after a reading that left `left` open, and which of these are the session's own."""
     own = tuple(failure for failure in left if not failure.elsewhere)
     # What was done here about a failure of elsewhere, without success, counts for nothing in the next session.
-    still = {(failure.command, failure.path, failure.signature) for failure in left if failure.elsewhere}
+    still = {(failure.command, failure.signature) for failure in left if failure.elsewhere}
     others = [
         one
         for one in pending
-        if one.session != session and (one.failure.command, one.failure.path, one.failure.signature) in still
+        if one.session != session and (one.failure.command, one.failure.signature) in still
     ]
     return (*others, *(Pending(session=session, failure=failure) for failure in own)), own
 
@@ -77,11 +77,5 @@ def without_old(pending: Sequence[Pending], *, before_ms: int) -> tuple[Pending,
 
 def _read(one: object) -> Pending | None:
     fields = fields_of(one)
-    given: dict[str, Any] = {}
-    for name, value in fields_of(fields.get("failure")).items():
-        many = list_of(value)
-        given[name] = tuple(many) if name in ("edited", "prepared") else value
-    try:
-        return Pending(session=str(fields["session"]), failure=Failure(**given))
-    except (KeyError, TypeError):
-        return None
+    failure = read_failure(fields_of(fields.get("failure")))
+    return Pending(session=str(fields["session"]), failure=failure) if failure and "session" in fields else None

@@ -109,6 +109,8 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     if _promotes(memory, stored):
         return Merge(memory=_promoted(memory, given), reason=f"{PROMOTED} {stored.id}")
     known = _heard_before(memory, stored)
+    proofs = max(stored.proofs, memory.proofs) if known else stored.proofs + memory.proofs
+    given = replace(given, proofs=proofs)
     if known and given == stored:
         return Skip(content=memory.content, reason=known, memory_id=stored.id)
     given = replace(given, updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms))

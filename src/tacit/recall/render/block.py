@@ -57,7 +57,7 @@ def source_of(candidate: Candidate) -> str:
     since = day(memory.validity.valid_from_ms)
     if (
         BUILTIN_KINDS.of_stored(memory.kind).explains_errors
-        and memory.error_signature
+        and (memory.error_signature or memory.proven)
         and memory.status == "active"
     ):
         return f"worked before, {since}{_STALE[candidate.freshness]}"

@@ -12,7 +12,8 @@ The formula (own; set by hand on calls of projects that nothing is reported on):
     meant    = moment, where somebody said when; of our own guess NAMED_BASE + (1 - NAMED_BASE) x deed where the statement names
                the command, else moment x how often such a guess holds (SURE_*)
     worth    = by kind: what prescribes or warns counts, what only describes counts less
-    failure  = EXACT for the same signature; else worth x overlap of the words of both signatures, same program only;
+    failure  = EXACT for the same signature; else worth x overlap of the words of both signatures, of the same program, or of any where
+               one says all that the other says and names a variable or the like;
                without a signature: worth x _UNVERIFIED where its quoted words stand in the error
 
 where deed, diffuse, goal and about are those of `tacit.reading.governs`. A look at a file gets only rules about that file.
@@ -163,6 +164,7 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
 
     Exact: the same signature. Near: an error pattern of the same program; the share of the shorter signature's words
     that both hold (overlap coefficient, Szymkiewicz 1934; Simpson 1943), at least two words and NEAR_LEAST of them.
+    Of another program: one that says it all, with a name in it, as where `sh x.sh` and `bash x.sh` miss the same variable.
     A pattern without a signature was told, not seen to work: it counts a fifth less.
     """
     memory = candidate.memory
@@ -175,10 +177,10 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
         value, reasons = _quoted_error(query, candidate, kind)
         return value * _UNVERIFIED, reasons
     ours, theirs = _parts(asked), _parts(memory.error_signature)
-    if ours[0] != theirs[0]:
-        return 0.0, ()
     common = ours[1] & theirs[1]
     least = min(len(ours[1]), len(theirs[1]))
+    if ours[0] != theirs[0] and not (len(common) == least >= 3 and any("_" in word for word in common)):
+        return 0.0, ()
     if len(common) < 2 or not least:
         return 0.0, ()
     share = len(common) / least

@@ -1,0 +1,204 @@
+"""What a session proves comes back where it is needed: hook processes, daemon and the shipped model, as on a newcomer's first days.
+
+Every command fails once in a way of its own and passes when it is called otherwise; then it fails again in a fresh session, in other
+words. The transcripts are those that the host writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from e2e.drivers.machine import Machine, injected, wait_for
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong:
+    """A wrong invocation: what failed how, what ran then, what fails the next time, and what must come back."""
+
+    failed: str
+    error: str
+    ran: str
+    again: str
+    said: str
+    wanted: str
+    between: str = "ls -a"
+    ran_error: str = ""
+
+
+WRONG = (
+    Wrong(
+        failed="python3 -m pytest",
+        error="Exit code 1\n/usr/bin/python3: No module named pytest",
+        ran=".venv/bin/python -m pytest -q",
+        ran_error="Exit code 1\nFAILED tests/test_get.py::test_empty - AssertionError: expected '' got None\n1 failed, 41 passed",
+        again="python -m pytest tests/test_cli.py -x",
+        said="Exit code 1\n/opt/homebrew/bin/python: No module named pytest",
+        wanted="`.venv/bin/python -m pytest`",
+    ),
+    Wrong(
+        failed="flake8 src tests",
+        error="Exit code 127\n/bin/bash: line 1: flake8: command not found",
+        ran="uv run flake8 src tests",
+        again="cd src && flake8 --max-line-length 100 dotenv",
+        said="Exit code 127\n/bin/bash: line 3: flake8: command not found",
+        wanted="`uv run flake8`",
+    ),
+    Wrong(
+        failed="sh scripts/index.sh",
+        error="Exit code 2\nscripts/index.sh: 3: DOCS_DIR: parameter not set",
+        ran="DOCS_DIR=docs sh scripts/index.sh",
+        again="bash ./scripts/index.sh --force",
+        said="Exit code 1\n./scripts/index.sh: line 3: DOCS_DIR: parameter not set",
+        wanted="`DOCS_DIR=docs sh scripts/index.sh`",
+    ),
+    Wrong(
+        failed="python manage.py migrate",
+        error="Exit code 1\nTraceback (most recent call last):\n  File \"manage.py\", line 22\ndjango.core.exceptions.ImproperlyConfigured: DATABASE_URL is not set",
+        ran="export DATABASE_URL=sqlite:///db.sqlite3 && python manage.py migrate",
+        again="python3 manage.py showmigrations",
+        said="Exit code 1\nTraceback (most recent call last):\n  File \"/w/manage.py\", line 9\ndjango.core.exceptions.ImproperlyConfigured: DATABASE_URL is not set",
+        wanted="`DATABASE_URL=sqlite:///db.sqlite3 python manage.py migrate`",
+    ),
+    Wrong(
+        failed="python -m shop.report",
+        error="Exit code 1\n/usr/bin/python: No module named shop",
+        ran="PYTHONPATH=src python -m shop.report",
+        again="python -m shop.report --month 3",
+        said="Exit code 1\n/usr/bin/python: No module named shop",
+        wanted="`PYTHONPATH=src python -m shop.report`",
+    ),
+    Wrong(
+        failed="make docs",
+        error="Exit code 2\nmake: *** No rule to make target 'docs'.  Stop.",
+        ran="make doc",
+        between="grep -n '^[a-z]*:' Makefile",
+        again="make docs SPHINXOPTS=-W",
+        said="Exit code 2\nmake: *** No rule to make target 'docs'.  Stop.",
+        wanted="`make doc`",
+    ),
+    Wrong(
+        failed="docker compose up -d",
+        error="Exit code 14\nno configuration file provided: not found",
+        ran="docker compose -f deploy/compose.yml up -d",
+        between="find . -name '*compose*'",
+        again="docker compose up",
+        said="Exit code 14\nno configuration file provided: not found",
+        wanted="`docker compose -f deploy/compose.yml up -d`",
+    ),
+)  # fmt: skip
+OTHER = "Exit code 1\nerror: the working tree has uncommitted changes in src/cart.py"
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with Machine(TACIT_EMBEDDER__PROVIDER="minilm") as made:
+        yield made
+
+
+class Session:
+    """A session of Claude Code: what its transcript holds, and the events of its start and end."""
+
+    def __init__(self, machine: Machine, name: str) -> None:
+        self.machine, self.name = machine, name
+        self.day = 1 + len(list(machine.root.glob("*.jsonl")))
+        self.path = machine.root / f"{name}.jsonl"
+        self._lines = 0
+
+    def _write(self, role: str, content: object) -> None:
+        self._lines += 1
+        line = {
+            "type": role, "uuid": f"{self.name}-{self._lines}", "sessionId": self.name, "cwd": str(self.machine.project),
+            "timestamp": f"2026-11-{self.day:02}T10:{self._lines // 60:02}:{self._lines % 60:02}Z", "message": {"role": role, "content": content},
+        }  # fmt: skip
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def user(self, text: str) -> None:
+        self._write("user", text)
+
+    def agent(self, text: str) -> None:
+        self._write("assistant", [{"type": "text", "text": text}])
+
+    def ran(self, command: str, error: str = "") -> None:
+        self._used("Bash", {"command": command}, error)
+
+    def edited(self, path: str) -> None:
+        self._used("Edit", {"file_path": str(self.machine.project / path)}, "")
+
+    def _used(self, tool: str, given: dict[str, str], error: str) -> None:
+        key = f"call-{self.name}-{self._lines}"
+        self._write("assistant", [{"type": "tool_use", "id": key, "name": tool, "input": given}])
+        result = {"type": "tool_result", "tool_use_id": key, "content": error or "ok", "is_error": bool(error)}
+        self._write("user", [result])
+
+    def end(self) -> None:
+        """The session is over: the host says so, and its transcript is handed over."""
+        spoken = {"session_id": self.name, "transcript_path": str(self.path)}
+        self.machine.hook(self.machine.payload("SessionEnd", reason="exit", **spoken))
+
+
+def fails(machine: Machine, session: str, command: str, error: str) -> str:
+    """What the agent is given when `command` fails in a fresh session."""
+    machine.hook(machine.payload("SessionStart", session_id=session, source="startup"))
+    call = {"tool_name": "Bash", "tool_input": {"command": command}, "error": error}
+    return injected(machine.hook(machine.payload("PostToolUseFailure", session_id=session, **call)))
+
+
+def fixes_of(machine: Machine) -> list[str]:
+    listed = machine.request("GET", "/v1/memories?limit=500")["memories"]
+    return [one["content"] for one in listed if one["kind"] == "error_pattern"]
+
+
+def test_each_wrong_invocation_is_put_right_at_the_next_failure(machine: Machine) -> None:
+    for number, wrong in enumerate(WRONG):
+        session = Session(machine, f"day-{number}")
+        session.user("run it please")
+        session.ran(wrong.failed, wrong.error)
+        session.ran(wrong.between)
+        session.ran(wrong.ran, wrong.ran_error)
+        session.agent("It runs now.")
+        session.end()
+    wait_for(lambda: len(fixes_of(machine)) == len(WRONG), timeout_s=60)
+
+    missed = {
+        wrong.again: given
+        for number, wrong in enumerate(WRONG)
+        if wrong.wanted not in (given := fails(machine, f"next-{number}", wrong.again, wrong.said))
+    }
+    assert not missed
+    assert fails(machine, "other", "git rebase main", OTHER) == "", "another failure has no fix"
+
+
+def test_what_worked_twice_is_given_at_the_start_and_so_is_what_the_user_confirmed(machine: Machine) -> None:
+    wrong = WRONG[1]
+    for name, command in (("first", wrong.failed), ("second", "flake8 src/dotenv/main.py")):
+        session = Session(machine, name)
+        session.user("lint it")
+        session.ran(command, wrong.error)
+        session.ran(f"uv run {command}")
+        session.end()
+        wait_for(lambda: len(fixes_of(machine)) == 1)
+        if name == "first":
+            assert "`flake8` failed with" not in machine.start(), "once is not enough"
+    told = Session(machine, "told")
+    told.user("the export hangs on files over 2 MB")
+    told.edited("src/export.py")
+    told.agent(
+        "The problem was that `read_all` loads the whole file because the stream was never drained.\n\n"
+        "I changed `export.py` to copy in chunks of 64 KB."
+    )
+    told.user("that was it, keep it")
+    told.agent("Good.")
+    told.end()
+    wait_for(lambda: len(fixes_of(machine)) == 2)
+
+    given = machine.start()
+    assert "`flake8` failed with: flake8: command not found." in given
+    assert "The export hangs on files over 2 MB. Cause: The problem was that `read_all`" in given
+    assert "unconfirmed" not in given
