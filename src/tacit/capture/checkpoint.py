@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
-from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.confirmed import Solution
+from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.fixes import Failure, read_failure
 from tacit.capture.extract.passages.find import Held
 from tacit.capture.turn import Position, Turn

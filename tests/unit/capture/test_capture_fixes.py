@@ -15,7 +15,7 @@ from tacit.capture.extract.pending import (
     without_old,
     write_pending,
 )
-from tacit.capture.session import Place, fix_draft, fix_importance, learn
+from tacit.capture.session import Place, fix_importance, learn
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey

@@ -36,8 +36,13 @@ _PROBLEM = late_pattern(
     r"|denied|(?:does|is|are|do|was|can|could|will|wo)(?:n['\u2019]?t| not)|cannot|no longer|nothing|keeps? \w+ing|leaks?|duplicated?|lost|traceback|panics?)\b",
     re.IGNORECASE,
 )
-_STILL = late_pattern(r"^\W*(?:no\b|nope|still|same|hm+|again|it still|that did(?:n'?t| not)|not yet)", re.IGNORECASE)
-_OPENING = late_pattern(r"^(?:\W*(?:hey|hi|hello|hm+|ok|okay|so|and|but|also|now|please|well|(?:can|could) you (?:please )?fix|fix(?: this| that)?)\b[\s,:]*)+", re.IGNORECASE)
+_STILL = late_pattern(
+    r"^\W*(?:no\b|nope|still|same|hm+|again|it still|that did(?:n'?t| not)|not yet)", re.IGNORECASE
+)
+_OPENING = late_pattern(
+    r"^(?:\W*(?:hey|hi|hello|hm+|ok|okay|so|and|but|also|now|please|well|(?:can|could) you (?:please )?fix|fix(?: this| that)?)\b[\s,:.!]*)+",
+    re.IGNORECASE,
+)
 _ORDER = late_pattern(r"^(?:don['\u2019]?t|do not|never|always|make sure|use)\b", re.IGNORECASE)
 _CAUSE = late_pattern(
     r"\b(?:because|(?:the|root) (?:actual |real |root )?(?:issue|problem|cause|reason|bug|culprit) (?:is|was)|caused by|due to|root cause)\b",
@@ -51,7 +56,9 @@ _FIX = late_pattern(
     rf"^\W*(?:(?:so|now|then|also|and)\s+)?(?:i(?:['\u2019]ve| have)?\s+(?:now\s+|just\s+)?(?=(?:{_DONE})\w*|fixed|made|put|ran)|(?:the )?fix(?: is| was)?:?\s+(?:to\s+)?|fixed (?:it )?by\s+|(?=(?:{_DONE})(?:ed|d)\b))(?P<done>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_BY_USER = late_pattern(r"\b(?:i|we)\s+(?:just\s+)?(?:had|needed) to\s+(?P<done>[^.;!?]{6,160})", re.IGNORECASE)
+_BY_USER = late_pattern(
+    r"\b(?:i|we)\s+(?:just\s+)?(?:had|needed) to\s+(?P<done>[^.;!?]{6,160})", re.IGNORECASE
+)
 _DOUBT = late_pattern(
     r"\b(?:might|may|maybe|perhaps|probably|possibly|could be|should (?:fix|help|work)|try|if that|not sure|i think|likely|suspect|guess)\b|\?",
     re.IGNORECASE,

@@ -52,7 +52,9 @@ _MISSES = late_pattern(
     r"no module named|\bnot set\b|must be set|unbound variable|no rule to make target|no configuration|: not found\b|executable file not found",
     re.IGNORECASE,
 )
-_SHELL = late_pattern(r"^(?:/\S*/)?(?:ba|z|da|k)?sh: (?:(?:line )?\d+: )?|^\(eval\):\d+: |^/\S*/(?=python[\d.]*: )")
+_SHELL = late_pattern(
+    r"^(?:/\S*/)?(?:ba|z|da|k)?sh: (?:(?:line )?\d+: )?|^\(eval\):\d+: |^/\S*/(?=python[\d.]*: )"
+)
 """What shells and interpreters write before an error: where it stands in a script of the moment."""
 MAX_ESSENCE = 160
 _STOPPED = late_pattern(

@@ -240,7 +240,10 @@ def _says_where(failure: Failure) -> bool:
     if failure.cause:
         return False
     names = {path.replace("\\", "/").rsplit("/", 1)[-1] for path in failure.edited}
-    return any(re.search(rf"(?<![\w.-]){re.escape(name)}[\"']?(?::\d|\(\d|, line \d)", failure.error) for name in names)
+    return any(
+        re.search(rf"(?<![\w.-]){re.escape(name)}[\"']?(?::\d|\(\d|, line \d)", failure.error)
+        for name in names
+    )
 
 
 def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
@@ -284,7 +287,9 @@ def _corrects(command: str, failure: Failure) -> Correction | None:
         return None  # an edit may have been it
     found = find_correction(failure.command, failure.error, command)
     if found is not None:
-        return found if not failure.prepared or found.difference in ("program", "variable", "folder") else None
+        return (
+            found if not failure.prepared or found.difference in ("program", "variable", "folder") else None
+        )
     return None if failure.prepared or failure.elsewhere else _otherwise(command, failure)
 
 
@@ -298,7 +303,11 @@ def _otherwise(command: str, failure: Failure) -> Correction | None:
     program = main_command(command)
     if not is_misuse(failure.error) or names_missing(failure.error) or same_command(failure.command, command):
         return None
-    if (program in _NOT_WORTH and program not in _READERS) or not program or program != main_command(failure.command):
+    if (
+        (program in _NOT_WORTH and program not in _READERS)
+        or not program
+        or program != main_command(failure.command)
+    ):
         return None
     if any(word in ("--help", "-h", "--version") for word in command.split()):
         return None

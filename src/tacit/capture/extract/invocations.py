@@ -160,9 +160,13 @@ def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | 
         return None
     if not (missing or is_environment(error) or is_misuse(error)):
         return None
-    family = _stem(wrong.words[0]) == _stem(right.words[0]) or main_command(wrong.text) == main_command(right.text)
+    family = _stem(wrong.words[0]) == _stem(right.words[0]) or main_command(wrong.text) == main_command(
+        right.text
+    )
     wrapped = right.text.endswith(wrong.text)
-    other = _purpose(wrong) == _purpose(right) and any("/" not in w and "." not in w and w[0] != "-" for w in rest)
+    other = _purpose(wrong) == _purpose(right) and any(
+        "/" not in w and "." not in w and w[0] != "-" for w in rest
+    )
     if family or wrapped or (missing and _base(wrong.words[0]) in missing and other):
         return wrong.text, right.text
     return None
@@ -176,7 +180,9 @@ def _other_words(wrong: _Call, right: _Call, error: str, ran: str) -> Correction
         pairs = [pair for pair in zip(wrong.words, right.words, strict=True) if pair[0] != pair[1]]
         if len(pairs) == 1 and _names(error, pairs[0][0]) and _like(*pairs[0]):
             there_is = f"there is no `{pairs[0][0]}` but `{pairs[0][1]}`"
-            return Correction(difference="word", wrong=wrong.text, right=right.text, cause=there_is, whole=ran)
+            return Correction(
+                difference="word", wrong=wrong.text, right=right.text, cause=there_is, whole=ran
+            )
     added = _added(wrong.words, right.words)
     options = [word for word in added if word.startswith("-") and word.split("=")[0] not in _CHOOSES]
     if not options or not _same_work(wrong, right):
@@ -187,7 +193,9 @@ def _other_words(wrong: _Call, right: _Call, error: str, ran: str) -> Correction
     first = added.index(options[0])
     value = added[first + 1 : first + 2] if "=" not in options[0] else []
     shown = " ".join([options[0], *(word for word in value if not word.startswith("-"))])
-    return Correction(difference="option", wrong=wrong.text, right=right.text, cause=f"it needs `{shown}`", whole=ran)
+    return Correction(
+        difference="option", wrong=wrong.text, right=right.text, cause=f"it needs `{shown}`", whole=ran
+    )
 
 
 def _same_work(wrong: _Call, right: _Call) -> bool:
@@ -203,7 +211,12 @@ def _is_part(part: Sequence[str], whole: Sequence[str]) -> bool:
 
 def _added(wrong: Sequence[str], right: Sequence[str]) -> list[str]:
     changes = SequenceMatcher(a=wrong, b=right, autojunk=False).get_opcodes()
-    return [word for name, _, _, start, end in changes if name in ("insert", "replace") for word in right[start:end]]
+    return [
+        word
+        for name, _, _, start, end in changes
+        if name in ("insert", "replace")
+        for word in right[start:end]
+    ]
 
 
 def _missing_cause(wrong: _Call, error: str) -> str:
@@ -217,7 +230,9 @@ def _missing_cause(wrong: _Call, error: str) -> str:
 def _place(words: Sequence[str], name: str) -> int | None:
     """Where a program or module stands in a call, also as a file of the same family: `python3` for `python`."""
     whole = [index for index, word in enumerate(words) if _base(word) == name or word.split(".")[0] == name]
-    near = [index for index, word in enumerate(words) if not word.startswith("-") and _stem(word) == _stem(name)]
+    near = [
+        index for index, word in enumerate(words) if not word.startswith("-") and _stem(word) == _stem(name)
+    ]
     joined = [at + 1 for at, pair in enumerate(zip(words, words[1:], strict=False)) if "-".join(pair) == name]
     found = whole or near or joined
     return found[0] if found else None

@@ -78,4 +78,6 @@ def without_old(pending: Sequence[Pending], *, before_ms: int) -> tuple[Pending,
 def _read(one: object) -> Pending | None:
     fields = fields_of(one)
     failure = read_failure(fields_of(fields.get("failure")))
-    return Pending(session=str(fields["session"]), failure=failure) if failure and "session" in fields else None
+    return (
+        Pending(session=str(fields["session"]), failure=failure) if failure and "session" in fields else None
+    )

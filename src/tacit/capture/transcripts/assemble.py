@@ -12,10 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
 
+from tacit.capture.extract.invocations import refused_by_shell
 from tacit.capture.transcripts.cleaning import clean_prompt, clean_reply, refusal
 from tacit.capture.turn import ModelRequest, ToolUse, Turn, turn_key
 from tacit.late_pattern import late_pattern
 
+_HIDES_EXIT = late_pattern(r"\||;")
+"""What stands behind these in a command line decides its exit code."""
 MAX_ERROR = 4000
 MAX_COMMAND = 20_000
 _LATEST_MS = 4_102_444_800_000
@@ -189,6 +192,9 @@ class TurnBuilder:
         if position is None:
             return
         use = self._tools[position]
+        failed = failed or (
+            _HIDES_EXIT.search(use.command) is not None and refused_by_shell(use.command, text)
+        )
         refused, words = refusal(text) if failed else (False, "")
         self._tools[position] = replace(
             use,
