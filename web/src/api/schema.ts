@@ -2044,6 +2044,8 @@ export interface components {
             pinned: boolean;
             /** Evidence */
             evidence: string[];
+            /** Proofs */
+            proofs: number;
             /** Content Hash */
             content_hash: string;
             /**
@@ -2511,6 +2513,8 @@ export interface components {
             pinned: boolean;
             /** Evidence */
             evidence: string[];
+            /** Proofs */
+            proofs: number;
             /** Content Hash */
             content_hash: string;
             /**
