@@ -80,8 +80,10 @@ def test_a_problem_is_a_sentence_of_its_own():
 def test_that_was_it_proves_the_fix_before_it_with_its_problem():
     learned = read([user(PROBLEM, 1), agent(ANSWER, EDIT), user("that was it", 2)])
     assert proven(learned) == [
-        "The export hangs on files over 2 MB. Cause: The problem was that `read_all` never drained the stream."
-        " Fix: changed `export.py` to copy in chunks of 64 KB."
+        (
+            "The export hangs on files over 2 MB. Cause: The problem was that `read_all` never drained the stream."
+            " Fix: changed `export.py` to copy in chunks of 64 KB."
+        )
     ]
 
 

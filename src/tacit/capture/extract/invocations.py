@@ -6,6 +6,7 @@ place of one that the error names. What differs in more than that is another pie
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -233,7 +234,7 @@ def _place(words: Sequence[str], name: str) -> int | None:
     near = [
         index for index, word in enumerate(words) if not word.startswith("-") and _stem(word) == _stem(name)
     ]
-    joined = [at + 1 for at, pair in enumerate(zip(words, words[1:], strict=False)) if "-".join(pair) == name]
+    joined = [at + 1 for at, pair in enumerate(itertools.pairwise(words)) if "-".join(pair) == name]
     found = whole or near or joined
     return found[0] if found else None
 
