@@ -255,6 +255,13 @@ class TestMemories:
         store.apply([], values={"mark": "8"})
         assert store.get_value("mark") == "8"
 
+    def test_values_are_found_by_how_their_names_begin(self, store: Store) -> None:
+        for name in ("waits/b", "waits/a", "waits_a", "wait", "Waits/c"):
+            store.put_value(name, "1")
+        store.put_value("waits/a", None)
+        assert store.value_names("waits/") == ("waits/b",)
+        assert store.value_names("none") == ()
+
 
 class TestListing:
     def test_newest_first_then_by_id_with_limit_and_offset(self, store: Store) -> None:

@@ -172,9 +172,11 @@ def test_a_finished_session_is_written_up_by_one_headless_run(sandbox, claude):
         "kind": "decision",
         "message": 1,
         "quote": "the billing service must stay free of it",
+        "when": ["editing the billing service"],
         "confidence": 0.8,
+        "fates": [],
     }
-    found = CallTool(name="StructuredOutput", input={"learnings": [learning]})
+    found = CallTool(name="StructuredOutput", input={"statements": [learning]})
     sandbox.stub.script.append(Reply(when="Messages:", answers=(found, Say(text="done"))))
     claude.ask(said, PATH=sandbox.search_path)
     assert any(

@@ -389,6 +389,31 @@ class Transcripts(_Answer):
     transcripts: list[TranscriptInfo]
 
 
+class WriteUpRequest(_Answer):
+    """One request to the language model, word by word. `tokens` is estimated."""
+
+    session: str
+    root: str
+    tokens: int
+    system: str
+    user: str
+
+
+class WriteUps(_Answer):
+    """What was sent to the language model, or what would be: `session` "" = none was written up now.
+
+    `waiting` counts the sessions that can be written up after it, `tokens` what they would cost, estimated.
+    """
+
+    provider: str
+    session: str
+    error: str
+    changes: list[ChangeView]
+    waiting: int
+    tokens: int
+    requests: list[WriteUpRequest]
+
+
 class Target(_Answer):
     """Where a copy was written."""
 

@@ -341,7 +341,9 @@ def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -
 
 def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer:  # noqa: ARG001
     """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named."""
-    wanted = Wanted(since_ms=request.since_ms, subagents=request.subagents, dry_run=request.dry_run)
+    wanted = Wanted(
+        since_ms=request.since_ms, subagents=request.subagents, dry_run=request.dry_run, write_up=request.write_up
+    )  # fmt: skip
     if request.server:
         infos = served_transcripts(request.server, since_ms=request.since_ms)
         return Answer(body=encode(engine.backfill(infos, wanted=wanted)))
@@ -359,6 +361,32 @@ def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer: 
                 hint="GET /v1/transcripts lists them.",
             )
     return Answer(body=encode(engine.backfill([known[path] for path in paths], wanted=wanted)))
+
+
+def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer:  # noqa: ARG001
+    """Have one session that waits written up by the language model of the settings, or only show what would be sent."""
+    done = None if request.dry_run else engine.write_up_next(past=request.past, at_once=True)
+    prepared = engine.write_up_requests(past=request.past)
+    told = engine.status().extractor
+    requests = [
+        {
+            "session": str(one.waiting.key), "root": one.waiting.root, "tokens": one.tokens,
+            "system": one.request.system, "user": one.request.user,
+        }
+        for one in prepared
+        if request.dry_run
+    ]  # fmt: skip
+    return Answer(
+        body={
+            "provider": told.name if told else "",
+            "session": str(done.session) if done else "",
+            "error": done.error if done else "",
+            "changes": [change_json(change) for change in done.changes] if done else [],
+            "waiting": len(prepared),
+            "tokens": sum(one.tokens for one in prepared),
+            "requests": requests,
+        }
+    )
 
 
 def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001

@@ -459,6 +459,13 @@ class FindTranscripts(Request):
     since_ms: int = Field(default=0, ge=0, le=MOST_MS, description="only files changed since")
 
 
+class WriteUps(Request):
+    """Have a session that waits written up by the language model."""
+
+    past: bool = Field(default=False, description="of the sessions that were imported, not of those of today")
+    dry_run: bool = Field(default=False, description="only show the requests; nothing is sent")
+
+
 class Backfill(Request):
     """Learn from past transcripts."""
 
@@ -474,6 +481,9 @@ class Backfill(Request):
     since_ms: int = Field(default=0, ge=0, le=MOST_MS, description="leave out sessions that ended before")
     subagents: bool = Field(default=False, description="learn from what subagents were told, too")
     dry_run: bool = Field(default=False, description="only look; nothing is stored")
+    write_up: bool = Field(
+        default=False, description="let the sessions wait for the language model; POST /v1/write-ups asks it"
+    )
     server: str = Field(
         default="", max_length=500, description="all that a running OpenCode server at this address tells of"
     )

@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.capture.bootstrap import RulesImport
     from tacit.capture.discover import TranscriptInfo
     from tacit.capture.pipeline import CaptureReport
+    from tacit.capture.write_up.session_writer import Prepared, WriteUp
     from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)
@@ -534,6 +535,18 @@ class Engine:
     def capture_pending(self) -> CaptureReport:
         """Learn from every transcript handed over."""
         return self._learning.capture_pending()
+
+    def write_up_soon(self) -> None:
+        """Have sessions that are over written up in the background; see `Learning.write_up_soon`."""
+        self._learning.write_up_soon()
+
+    def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
+        """Have the model write up one session now; None = none waits that can be, or nothing may be asked for now."""
+        return self._learning.write_up_next(past=past, at_once=at_once)
+
+    def write_up_requests(self, *, past: bool = False) -> tuple[Prepared, ...]:
+        """The requests that would be sent to the model now; nothing is sent."""
+        return self._learning.write_up_requests(past=past)
 
     def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Renew the vectors of another embedder; returns how many were renewed."""

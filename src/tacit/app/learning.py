@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.capture.bootstrap import RulesImport
     from tacit.capture.discover import TranscriptInfo
     from tacit.capture.pipeline import CapturePipeline, CaptureReport
+    from tacit.capture.write_up.session_writer import Prepared, WriteUp
 
 _LOG = logging.getLogger(__name__)
 COMMAND_SOURCE = "command"
@@ -59,6 +60,10 @@ class Learning:
         self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-learning")
         # What the user says in so many words must not wait behind a long transcript, nor be dropped with it.
         self._statements = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-statements")
+        # A model takes minutes; nothing else may wait for it.
+        self._write_ups = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-write-up")
+        self._writing_up = Event()
+        self._closing = Event()
         self._lock = Lock()
         self._running: set[Future[None]] = set()
         self._hurry = Event()
@@ -207,11 +212,47 @@ class Learning:
         source = TranscriptSource(
             host=key.host, session_id=key.session_id, cwd=signal.cwd or handled.state.cwd, messages=json.loads(signal.messages)
         )  # fmt: skip
-        return self.capture.capture_said(source)
+        report = self.capture.capture_said(source)
+        self.write_up_soon()
+        return report
 
     def capture_pending(self) -> CaptureReport:
-        """Learn from every transcript that waits."""
-        return self.capture.capture_pending()
+        """Learn from every transcript that waits; sessions that are over are written up behind it."""
+        report = self.capture.capture_pending()
+        self.write_up_soon()
+        return report
+
+    def write_up_soon(self) -> None:
+        """Have sessions written up in the background, where a model is configured; returns at once. One worker at most."""
+        if self._parts.writer is None or self._writing_up.is_set():
+            return
+        self._writing_up.set()
+        try:
+            self._write_ups.submit(self._write_up_all)
+        except RuntimeError:  # the store is being closed
+            self._writing_up.clear()
+
+    def _write_up_all(self) -> None:
+        # Cleared first: what comes in from here on is seen below or begins another run.
+        self._writing_up.clear()
+        try:
+            while not self._closing.is_set() and (done := self.write_up_next()) is not None:
+                _LOG.info("written up: %s, %d changes", done.error or "done", len(done.changes))
+        except Exception as error:  # noqa: BLE001 - a background job's boundary: what waits goes on waiting
+            _LOG.error("writing up failed: %s", type(error).__name__, extra={"detail": str(error)})
+
+    def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
+        """Write up one session now, of those that were imported if `past`; None = none can be."""
+        writer = self.capture.session_writer
+        done = writer.write_up_next(past=past, at_once=at_once) if writer is not None else None
+        if done is not None and done.changes:
+            self._changed()
+        return done
+
+    def write_up_requests(self, *, past: bool = False) -> tuple[Prepared, ...]:
+        """The requests that would be sent now, in order; nothing is sent."""
+        writer = self.capture.session_writer
+        return tuple(writer.prepare(one) for one in writer.waiting(past=past)) if writer is not None else ()
 
     def import_rules(
         self, project: ProjectRecord, *, confirmed: bool = False, dry_run: bool = False
@@ -271,11 +312,13 @@ class Learning:
     def close(self) -> None:
         """Finish the running job and every statement; transcripts that wait stay in the store."""
         self._hurry.set()
+        self._closing.set()
         writer = self._parts.writer
         if writer is not None:
             writer.cancel()  # what it was asked waits in the store and is asked again later
         self._statements.shutdown(wait=True)
         self._jobs.shutdown(wait=True, cancel_futures=True)
+        self._write_ups.shutdown(wait=True, cancel_futures=True)
         if writer is not None:
             writer.close()
 

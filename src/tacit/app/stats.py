@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from tacit import __version__
 from tacit.app.parts import Parts
 from tacit.app.values import EngineStatus, ExtractorStatus, SilenceCount
-from tacit.capture.extract.by_model.spending import NAME, read_spending
+from tacit.capture.write_up.messages import PREFIX
+from tacit.capture.write_up.spending import NAME, read_spending
 from tacit.config.settings import Settings
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter, Salvage
@@ -157,4 +158,7 @@ def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
         failed=spent.failed,
         over_budget=spent.over_budget,
         error=spent.error,
+        tokens_out=spent.tokens_out,
+        waiting=len(parts.store.value_names(PREFIX)),
+        paused_until_ms=spent.paused_until_ms if spent.error else 0,
     )

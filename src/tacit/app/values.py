@@ -52,10 +52,13 @@ class ExtractorStatus:
 
     Attributes:
         name: which model.
-        tokens: tokens of today, with what is reserved for answers that never came.
+        tokens: input tokens of today, with what is reserved for answers that never came.
         tokens_per_day: most of them.
-        asked, kept, dropped, failed, over_budget: counts since it was first used; see `capture/extract/by_model/spending.py`.
+        asked, kept, dropped, failed, over_budget: counts since it was first used; see `capture/write_up/spending.py`.
         error: what went wrong last, or empty.
+        tokens_out: output tokens of today.
+        waiting: sessions that wait to be written up.
+        paused_until_ms: after a failure nothing is asked before; 0 = it is not paused.
     """
 
     name: str
@@ -67,6 +70,9 @@ class ExtractorStatus:
     failed: int
     over_budget: int
     error: str = ""
+    tokens_out: int = 0
+    waiting: int = 0
+    paused_until_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

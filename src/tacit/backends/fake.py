@@ -504,6 +504,11 @@ class FakeStore:
         """See the port."""
         self._tables.put_values({name: value})
 
+    @_locked
+    def value_names(self, prefix: str) -> tuple[str, ...]:
+        """See the port."""
+        return tuple(sorted(name for name in self._tables.values if name.startswith(prefix)))
+
     # --- the whole
 
     @_locked

@@ -31,11 +31,13 @@ class Wanted:
         since_ms: sessions that ended before are left out; 0 = none are.
         subagents: what subagents were told, too.
         dry_run: only look; nothing is stored.
+        write_up: the sessions wait for the writer, which is asked only when the user says so.
     """
 
     since_ms: int = 0
     subagents: bool = False
     dry_run: bool = False
+    write_up: bool = False
 
 
 EVERYTHING = Wanted()

@@ -1,8 +1,8 @@
 """The write path in order: transcript -> extract -> redact -> reconcile -> store.
 
 In: drafts, prompts, handed-over transcripts, past transcripts, rule files. Out: the changes made. Every unit of work is
-one transaction that also moves its checkpoint, so a crash loses nothing and doubles nothing. Calls a model of language only
-where the user has named one, and never while a transaction is open; never injects.
+one transaction that also moves its checkpoint, so a crash loses nothing and doubles nothing. What `write_up` is to send to a
+language model waits in the store; nothing here calls one, and nothing injects.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from tacit.capture.checkpoint import (
     write_keys,
 )
 from tacit.capture.discover import TranscriptInfo
-from tacit.capture.extract.by_model.reader import ModelReader, Read
-from tacit.capture.extract.by_model.reader import Session as ReadSession
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.passages.model import PassageModel, vectors_by
 from tacit.capture.extract.pending import pending_name, read_pending, write_pending
@@ -52,6 +50,8 @@ from tacit.capture.usage import (
     write_totals,
     write_usage,
 )
+from tacit.capture.write_up.messages import Waiting
+from tacit.capture.write_up.session_writer import Model, SessionWriter
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
@@ -106,10 +106,9 @@ class CapturePipeline:
         step: Step = no_step,
         session_of: Callable[[SessionKey], SessionState | None] | None = None,
         passages: PassageModel | None = None,
-        reader: ModelReader | None = None,
+        model: Model | None = None,
     ) -> None:
-        self._reader = reader
-        self._pending = Lock()  # two runs would read, and pay for, the same words
+        self._pending = Lock()  # two runs would read the same words
         self._store = store
         self._step = step
         # The live record: the store has it a moment later, and what was handed over last would be missing.
@@ -132,6 +131,10 @@ class CapturePipeline:
             kinds=kinds,
             step=step,
         )
+        self.session_writer = model and SessionWriter(
+            model=model, store=store, embedder=embedder, clock=clock, kinds=kinds, keeper=self._keeper,
+            prepared=self._prepared_wanted, given=self._given, said=self._said, step=step,
+        )  # fmt: skip
 
     def follow(self, settings: CaptureSettings) -> None:
         """Go by `settings` from now on; nothing when they are the same."""
@@ -268,7 +271,11 @@ class CapturePipeline:
         `progress` is called with (files done, files in all).
         """
         wanted = wanted or EVERYTHING
-        run = Backfill(since=self._since, unread=self._unread, capture=self._capture_past)
+
+        def capture(source: TranscriptSource, session: Session) -> tuple[Change, ...]:
+            return self._capture_past(source, session, write_up=wanted.write_up)
+
+        run = Backfill(since=self._since, unread=self._unread, capture=capture)
         subagents = wanted.subagents or self._settings.subagents
         return run.run(infos, wanted=replace(wanted, subagents=subagents), progress=progress)
 
@@ -280,12 +287,16 @@ class CapturePipeline:
         reading = self._reading(session.transcript, self._checkpoint(source))
         return sum(turn.role == "user" for turn in reading.turns)
 
-    def _capture_past(self, source: TranscriptSource, session: Session) -> tuple[Change, ...]:
+    def _capture_past(
+        self, source: TranscriptSource, session: Session, *, write_up: bool
+    ) -> tuple[Change, ...]:
         before = self._checkpoint(source)
         if before.path == source.path and before.position == session.transcript.end:
             return ()  # as it was when it was read last
         ended = replace(source, ended=True)  # a session of the past
-        return self._capture_read(ended, session.transcript, before, self._keeper.apply)
+        return self._capture_read(
+            ended, session.transcript, before, self._keeper.apply, past=True, write_up=write_up
+        )
 
     def import_rules(
         self,
@@ -311,7 +322,7 @@ class CapturePipeline:
 
     def _capture_source(self, source: TranscriptSource, write: Callable[[Write], None]) -> tuple[Change, ...]:
         transcript = read_transcript(source, self._since(source), subagents=self._settings.subagents)
-        return self._capture_read(source, transcript, self._checkpoint(source), write, reader=self._reader)
+        return self._capture_read(source, transcript, self._checkpoint(source), write)
 
     def _capture_read(
         self,
@@ -320,9 +331,13 @@ class CapturePipeline:
         before: Checkpoint,
         write: Callable[[Write], None],
         *,
-        reader: ModelReader | None = None,
+        past: bool = False,
+        write_up: bool = True,
     ) -> tuple[Change, ...]:
-        """Learn from what was read of a session since `before`; `reader` reads it, too, where there is one."""
+        """Learn from what was read of a session since `before`.
+
+        `past` = it came in by an import; `write_up` = it waits for the writer, where there is one.
+        """
         reading = self._reading(transcript, before)
         self._step("transcript read")
         cwd = transcript.cwd or source.cwd
@@ -330,7 +345,7 @@ class CapturePipeline:
         project = self._identify(cwd) if cwd else None
         scope = project_scope(project.id) if project else Scope.parse(f"session:{key}")
         place = Place(session=key, scope=scope, root=project.root if project else "", cwd=cwd)
-        said = frozenset(read_keys(self._store.get_value(said_name(key.host, key.session_id))))
+        said = self._said(key)
 
         def redact(text: str) -> str:
             return self._preparer.redact(text, scope)
@@ -350,12 +365,12 @@ class CapturePipeline:
             vectors=self._vectors,
             over=source.ended,
         )
-        read = Read()
-        if reader is not None:
-            session = ReadSession(key=key, scope=scope, ended=source.ended)
-            read = reader.read(reading.turns, session, redact=redact, given=given, said=said)
+        waits = None
+        if self.session_writer is not None and write_up:
+            session = Waiting(key=key, scope=scope, root=place.root, ended=source.ended, past=past)
+            waits = self.session_writer.collect(reading.turns, session, redact=redact)
         self._step("session learned")
-        items = self._prepared(self._wanted((*learned.drafts, *read.drafts)))
+        items = self._prepared(self._wanted(learned.drafts))
         notes = reading.before
         digest, digest_id = self._note(
             DIGEST, learned.digest, notes.digest_id, tier=TrustTier.USER, place=place, learned=learned
@@ -372,17 +387,30 @@ class CapturePipeline:
             todo_id=todo_id,
         )
         values: dict[str, str | None] = {
-            checkpoint_name(key.host, key.session_id): write_checkpoint(after), **dict(read.values),
-        }  # fmt: skip
+            checkpoint_name(key.host, key.session_id): write_checkpoint(after),
+        }
         if learned.pending != pending:
             values[waiting] = write_pending(learned.pending)
         if reading.root:
             values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
         values |= self._requests(key, reading)
         used = self._usage(key, scope, reading.turns, values)
-        changes = self._keeper.keep([*items, *digest, *tasks], write=write, values=values)
+        changes = self._keeper.keep([*items, *digest, *tasks], write=write, values=values, finish=waits)
         self._store.add_use(used)
         return changes
+
+    def _prepared_wanted(self, drafts: Sequence[Draft]) -> list[Item]:
+        """One item a draft; those of kinds that are not learned unasked are skipped."""
+        items = self._prepared(drafts)
+        unwanted = "a kind that is not learned unasked"
+        return [
+            item if self._wanted((draft,)) else Skip(content=draft.content, reason=unwanted)
+            for item, draft in zip(items, drafts, strict=True)
+        ]
+
+    def _said(self, key: SessionKey) -> frozenset[str]:
+        """Content hashes of what was captured of a session in real time."""
+        return frozenset(read_keys(self._store.get_value(said_name(key.host, key.session_id))))
 
     def _given(self, key: SessionKey, scope: Scope) -> tuple[str, ...]:
         """What was put into the session's context by us, or by the host from a rule file that is known here."""
@@ -463,7 +491,8 @@ class CapturePipeline:
             for scope in {one.scope for one in drafts}
         }
         rejected = {
-            scope: self._rejected.texts(scope) for scope in {one.scope for one in drafts if not one.explicit}
+            scope: self._rejected.texts(scope)
+            for scope in {one.scope for one in drafts if not one.explicit or one.provenance.extractor}
         }
         return [
             self._unless_rejected(
@@ -476,7 +505,7 @@ class CapturePipeline:
 
     def _unless_rejected(self, item: Memory | Skip, draft: Draft, rejected: Sequence[str]) -> Memory | Skip:
         """What the user rejected is not learned again, unless they state it explicitly."""
-        if isinstance(item, Skip) or draft.explicit:
+        if isinstance(item, Skip) or (draft.explicit and not draft.provenance.extractor):
             return item
         before = self._rejected.match(item.content, rejected)
         return Skip(content=item.content, reason=f"rejected before: {before}") if before else item

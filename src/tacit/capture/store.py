@@ -91,7 +91,7 @@ class Keeper:
         self._embedder = embedder
         self._near = near_duplicate_cosine
         self._kinds = kinds
-        self._judge: Judge = PairJudge(word_matches(embedder))
+        self.judge: Judge = PairJudge(word_matches(embedder))
         self._lock = threading.Lock()
 
     def follow(self, *, near_duplicate_cosine: float) -> None:
@@ -105,6 +105,8 @@ class Keeper:
         write: Callable[[Write], None],
         values: Mapping[str, str | None] | None = None,
         finish: Callable[[Sequence[Change]], Mapping[str, str | None]] | None = None,
+        judges: Mapping[str, Judge] | None = None,
+        beside: Mapping[str, Sequence[str]] | None = None,
     ) -> tuple[Change, ...]:
         """Decide on `items` in order and hand one `Write` to `write`.
 
@@ -113,6 +115,8 @@ class Keeper:
             write: carries out the transaction; may raise, then nothing was stored.
             values: named values to set in the same transaction.
             finish: makes further values once it is known what changes, one change per item.
+            judges: judges of single memories, by id, in place of the keeper's own.
+            beside: stored memories that single memories are compared with besides those near to them, by id.
 
         Raises:
             StoreError: as the store; nothing is changed.
@@ -123,7 +127,7 @@ class Keeper:
         for attempt in range(_TRIES):
             with self._lock:
                 with self._store.at_once():
-                    decided = self._decide(items, vectors)
+                    decided = self._decide(items, vectors, judges or {}, beside or {})
                     changes = with_amended_digests(decided, self._store)
                     relations = self._relations(decided)
                 texts = [
@@ -204,16 +208,26 @@ class Keeper:
             ),
         ]
 
-    def _decide(self, items: Sequence[Item], vectors: _VectorCache) -> tuple[Change, ...]:
+    def _decide(
+        self,
+        items: Sequence[Item],
+        vectors: _VectorCache,
+        judges: Mapping[str, Judge],
+        beside: Mapping[str, Sequence[str]],
+    ) -> tuple[Change, ...]:
         """Later items see what earlier ones of the batch changed."""
         current: dict[str, Memory] = {}
         gone: set[str] = set()
         changes: list[Change] = []
         for item in items:
             if isinstance(item, Memory):
-                near = self._neighbours(item, vectors, current, gone)
+                near = self._neighbours(item, vectors, current, gone, beside.get(item.id, ()))
                 change = reconcile(
-                    item, near, near_duplicate_cosine=self._near, judge=self._judge, kinds=self._kinds
+                    item,
+                    near,
+                    near_duplicate_cosine=self._near,
+                    judge=judges.get(item.id, self.judge),
+                    kinds=self._kinds,
                 )
             else:
                 change = item
@@ -231,7 +245,12 @@ class Keeper:
         return tuple(changes)
 
     def _neighbours(
-        self, memory: Memory, vectors: _VectorCache, current: Mapping[str, Memory], gone: set[str]
+        self,
+        memory: Memory,
+        vectors: _VectorCache,
+        current: Mapping[str, Memory],
+        gone: set[str],
+        beside: Sequence[str],
     ) -> list[Neighbour]:
         scope = ScopeFilter.of(memory.scope, UNIVERSAL)
         vector = vectors.get(memory.content)
@@ -251,7 +270,7 @@ class Keeper:
             if memory.error_signature
             else ()
         )
-        ids = dict.fromkeys([*cosines, *(hit.memory_id for hit in (*lexical.hits, *by_error))])
+        ids = dict.fromkeys([*cosines, *(hit.memory_id for hit in (*lexical.hits, *by_error)), *beside])
         stored = self._store.get(list(ids), scope=scope)
         waiting = MemoryFilter(statuses=("quarantined",), begins=memory.content.rstrip(".! "))
         stored = (*stored, *self._store.list_memories(waiting, scope=scope, limit=_CANDIDATES))

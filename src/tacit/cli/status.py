@@ -324,7 +324,7 @@ def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
         *(("silent", line) for line in silence_lines(engine)),
     ]
     if engine["extractor"]:
-        rows.append(("extractor", _extractor_line(engine["extractor"])))
+        rows.append(("writer", _extractor_line(engine["extractor"])))
     if store["handovers_pending"]:
         rows.append(("learning", f"{store['handovers_pending']} transcripts wait"))
     return rows
@@ -359,11 +359,19 @@ def silence_lines(engine: EngineFacts) -> list[str]:
 
 
 def _extractor_line(told: Extractor) -> str:
+    from tacit.cli.terminal.output import counted, moment
+
     line = f"{told['name']}: asked {told['asked']} times, {told['kept']} statements kept, {told['dropped']} not found in the session"
-    line += f", {told['tokens']} of {told['tokens_per_day']} tokens today"
+    line += f", {told['tokens']} of {told['tokens_per_day']} input tokens today"
+    if told["waiting"]:
+        line += f", {counted(told['waiting'], 'session waits', 'sessions wait')}"
     if told["over_budget"]:
         line += f", {told['over_budget']} times not asked for want of tokens"
-    return line + (f", {told['failed']} times without an answer: {told['error']}" if told["failed"] else "")
+    if told["failed"]:
+        line += f", {told['failed']} times without an answer"
+    if told["error"]:
+        line += f": {told['error']} It is asked again after {moment(told['paused_until_ms'])}."
+    return line
 
 
 def _prompt_row(prompt: Prompt) -> tuple[str, str, str]:

@@ -343,15 +343,15 @@ class WriterSettings(_Section):
     timeout_ms: int = Field(
         default=120_000, ge=10, le=600_000, description="milliseconds for one answer, all tries together"
     )
-    tokens_per_day: int = Field(
-        default=200_000, ge=0, description="most tokens that it may read and write on one day"
+    tokens_per_day: int = Field(default=200_000, ge=0, description="most input tokens on one day")
+    tokens_per_session: int = Field(
+        default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
     )
     most_output_tokens: int = Field(default=2000, ge=100, le=32_000, description="most tokens of one answer")
     least_chars: int = Field(
-        default=2000, ge=0, description="characters said since it last read that make it read again"
-    )
-    most_chars: int = Field(
-        default=24_000, ge=500, le=400_000, description="most characters of one question; the newest are kept"
+        default=2000,
+        ge=0,
+        description="a session with fewer characters is written up only where something worth keeping was found in it",
     )
 
     @field_validator("endpoint")

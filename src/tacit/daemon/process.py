@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 GRACE_S = 8
 TICK_S = 1.0
+WRITE_UP_EVERY_S = 60.0
 SPOOL_EVERY_S = 15.0
 FIRST_ANSWER_S = 1.0
 UPKEEP_EVERY_S = 86_400.0
@@ -173,7 +174,7 @@ class DaemonProcess:
     def _keep_house(self) -> None:
         """Background work, and the reasons to leave by itself."""
         engine, begun = None, False
-        ready_s = spooled_s = rendered_s = released_s = 0.0
+        ready_s = spooled_s = rendered_s = released_s = written_s = 0.0
         kept_s = -UPKEEP_EVERY_S
         counters = self._parts.counters
         while not self._over.wait(TICK_S if begun else 0.05):
@@ -207,6 +208,9 @@ class DaemonProcess:
                 if now - kept_s > UPKEEP_EVERY_S and counters.idle_s > UPKEEP_IDLE_S:
                     kept_s = now
                     engine.upkeep(interrupted=self._over.is_set)
+                if now - written_s > WRITE_UP_EVERY_S:
+                    written_s = now
+                    engine.write_up_soon()  # sessions that are quiet by now, and what failed before
                 asked_s = now - counters.idle_s
                 waited_s = now - rendered_s
                 quiet = counters.idle_s > PRERENDER_QUIET_S or waited_s > 10 * PRERENDER_EVERY_S

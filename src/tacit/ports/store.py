@@ -408,6 +408,10 @@ class SessionStore(Protocol):
         """Set or, with None, delete a small named value."""
         ...
 
+    def value_names(self, prefix: str) -> tuple[str, ...]:
+        """Names of the named values that begin with `prefix`, sorted."""
+        ...
+
 
 class Store(MemoryStore, SessionStore, Protocol):
     """The whole store. `search` reads the same data."""

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.write_up.session_writer import Model
 from tacit.config.home import Home
-from tacit.config.settings import CaptureSettings, PrivacySettings
+from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.model.changes import Draft
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, TrustTier
@@ -25,6 +26,7 @@ from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
+from tacit.providers.writing.fake import FakeWriter
 from tacit.safety.redact import Redactor
 
 NOW = 1_795_169_810_000
@@ -49,7 +51,11 @@ def call(minute, name, given, error=""):
 FIRST = (
     line("user", "Please wire the queue worker. From now on, name workers after their queue.", 1)
     + call(2, "Bash", {"command": "make check"}, "Error: cannot find module yaml")
-    + line("user", "We decided to use Postgres for the job queue.", 3)
+    + line(
+        "user",
+        "We decided to use Postgres for the job queue. Note well: the worker pool restarts every night at two.",
+        3,
+    )
 )
 MORE = (
     call(4, "Bash", {"command": "pip install pyyaml"})
@@ -65,7 +71,7 @@ def operations(home, pipeline, store):
 
     def hand_over(name, text):
         transcript.write_text(text)
-        payload = json.dumps({"transcript_path": str(transcript), "cwd": "/w"})
+        payload = json.dumps({"transcript_path": str(transcript), "cwd": "/w", "ended": True})
         store.hand_over(Handover(key=name, session=KEY, payload=payload, at_ms=NOW))
 
     def remember():
@@ -88,6 +94,7 @@ def operations(home, pipeline, store):
         ("said", lambda: pipeline.capture_prompt("Remember that we always deploy from main.", scope=SCOPE, session=KEY, turn=3)),
         ("handed over again", lambda: hand_over("k2", FIRST + MORE)),
         ("captured again", pipeline.capture_pending),
+        ("written up", pipeline.session_writer.write_up_next),
         ("remembered", remember),
     )  # fmt: skip
 
@@ -115,6 +122,13 @@ def run(home, kill_at=0):
         settings=CaptureSettings(),
         identify=lambda cwd: ProjectRecord(id="p", name="p", root=cwd),
         step=step,
+        model=Model(
+            writer=FakeWriter(),
+            prepare=str,
+            tokens=FakeTokenCounter(),
+            settings=WriterSettings(provider="fake", least_chars=0),
+            vouches=lambda *_: False,
+        ),
     )
     for name, work in operations(home, pipeline, store):
         clock.advance(1000)
@@ -124,6 +138,8 @@ def run(home, kill_at=0):
                 file.write(name + "\n")
     # What was handed over before the end is captured at the next start, whoever asked for it.
     pipeline.capture_pending()
+    while pipeline.session_writer.write_up_next() is not None:
+        pass
     store.close()
     return steps
 
@@ -147,6 +163,7 @@ def state(home):
         ),
         "vectors missing": store.stats().vectors_missing,
         "pending": len(store.pending_handovers(limit=10)),
+        "waiting": list(store.value_names("capture/unread/")),
         "failures": store.get_value(f"capture/failures/{SCOPE}") or "",
         "problems": list(store.check()),
         "acknowledged": (home / "acknowledged").read_text().splitlines(),

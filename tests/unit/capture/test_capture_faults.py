@@ -13,7 +13,7 @@ DRIVER = Path(__file__).with_name("capture_faults.py")
 KILLED = -9
 EVERY_STEP = {
     "transcript read", "session learned", "vectors made", "changes decided", "transaction begun", "memories written", "handover closed",
-    "transaction written", "transaction committed", "changes stored",
+    "transaction written", "transaction committed", "changes stored", "request made", "tokens reserved", "answer read",
 }  # fmt: skip
 
 
@@ -26,6 +26,8 @@ def test_a_kill_at_any_step_loses_nothing_acknowledged_and_doubles_nothing(tmp_p
     assert set(found["steps"]) == EVERY_STEP
     calm = found["state"]
     assert len(calm["memories"]) >= 7
+    assert calm["waiting"] == []
+    assert sum("restarts every night" in content for _, content, *_ in calm["memories"]) >= 1
     assert calm["problems"] == []
     assert len(found["killed"]) == len(found["steps"]) >= 30
     for number, case in enumerate(found["killed"], start=1):

@@ -5,6 +5,7 @@ In: the parts. Out: objects that share one capture. Loaded late (`LaterWriting`)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,8 @@ from tacit.app.parts import Parts
 from tacit.app.redaction import outgoing
 from tacit.app.tuning import TuneReport, tune
 from tacit.app.vouching import prompts_of, said_by_user
-from tacit.capture.extract.by_model.reader import ModelReader
 from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.write_up.session_writer import Model
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.session import SessionKey
@@ -47,7 +48,7 @@ class Writing:
             settings=parts.settings.current().capture,
             identify=self._project_of,
             session_of=made_of.sessions.load,
-            reader=_reader(parts),
+            model=_model(parts),
         )
         self.memories = Memories(parts=parts, projects=made_of.projects, capture=self.capture)
         self.care = Care(parts, settle=made_of.settle)
@@ -105,15 +106,22 @@ class Writing:
         return said_by_user(content, words, prompts, project=Path(project.root).name if project else "")
 
 
-def _reader(parts: Parts) -> ModelReader | None:
+def _model(parts: Parts) -> Model | None:
     if parts.writer is None:
         return None
-    return ModelReader(
+
+    def may_send(root: str) -> bool:
+        settings = parts.settings.current(root or None)
+        return settings.capture.enabled and not settings.privacy.incognito
+
+    def vouches(content: str, words: str, prompts: Sequence[str], project: str) -> bool:
+        return said_by_user(content, words, prompts, project=project)
+
+    return Model(
         writer=parts.writer,
         prepare=outgoing(parts.settings.current(), parts.redactor),
-        store=parts.store,
         tokens=parts.estimate,
-        clock=parts.clock,
         settings=parts.settings.current().capture.extractor,
-        kinds=parts.kinds,
+        vouches=vouches,
+        may_send=may_send,
     )

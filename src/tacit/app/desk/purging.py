@@ -19,10 +19,10 @@ from tacit.app.transfer.versions import versions_of
 from tacit.app.trial.records import seen_name as errors_name
 from tacit.capture.bootstrap.following import followed_names
 from tacit.capture.checkpoint import checkpoint_name, said_name
-from tacit.capture.extract.by_model.unread import unread_name
 from tacit.capture.extract.pending import pending_name
 from tacit.capture.reconcile.rejected import rejected_name
 from tacit.capture.usage import usage_name
+from tacit.capture.write_up.messages import unread_name
 from tacit.errors import NotFound
 from tacit.model.changes import Gone
 from tacit.model.memory import Memory

@@ -105,6 +105,15 @@ def get_value(connection: sqlite3.Connection, name: str) -> str | None:
     return None if row is None else str(row[0])
 
 
+def value_names(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
+    """See the port."""
+    rows = connection.execute(
+        "SELECT name FROM named_values WHERE name >= ? AND substr(name, 1, ?) = ? ORDER BY name",
+        (prefix, len(prefix), prefix),
+    )
+    return tuple(str(row[0]) for row in rows)
+
+
 def put_values(connection: sqlite3.Connection, values: Mapping[str, str | None]) -> None:
     """Set named values; None deletes."""
     for name, value in values.items():

@@ -413,6 +413,11 @@ class SqliteStore:
         with self._database.write(durable=False) as connection:
             journal.put_values(connection, {name: value})
 
+    def value_names(self, prefix: str) -> tuple[str, ...]:
+        """See the port."""
+        with self._database.read() as connection:
+            return journal.value_names(connection, prefix)
+
     # --- the whole
 
     def stats(self) -> StoreStats:

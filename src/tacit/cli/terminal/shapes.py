@@ -90,6 +90,9 @@ class Extractor(TypedDict):
     failed: int
     over_budget: int
     error: str
+    tokens_out: int
+    waiting: int
+    paused_until_ms: int
 
 
 class SilenceCount(TypedDict):

@@ -29,7 +29,7 @@ class FakeWriter:
             if isinstance(answer, Exception):
                 raise answer
             return answer
-        text = json.dumps({"learnings": _notes(request.user)}) if request.schema else "Nothing to note."
+        text = json.dumps({"statements": _notes(request.user)}) if request.schema else "Nothing to note."
         tokens_in = len(request.system.split()) + len(request.user.split())
         return WriterAnswer(text=text, model=MODEL, tokens_in=tokens_in, tokens_out=len(text.split()))
 
@@ -52,7 +52,9 @@ def _notes(question: str) -> list[dict[str, object]]:
             "kind": kind,
             "message": message.get("message"),
             "quote": sentence,
+            "when": [],
             "confidence": 0.8,
+            "fates": [],
         }
         for message in messages
         for sentence in split_sentences(str(message.get("text")))

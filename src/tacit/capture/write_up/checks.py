@@ -1,0 +1,90 @@
+"""Whether a model's statement is what the session says. In: a statement, the words it was made from. Out: the span, or why not.
+
+Its quote has to stand in the message it names, word by word; what it names has to stand in the session: files, symbols, flags,
+versions, numbers. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tacit.capture.wording import word_count
+from tacit.reading.digest_lines import stems
+
+GROUNDED = 0.5
+"""Least share of a statement's word stems that the session holds."""
+LEAST_WORDS, MOST_WORDS = 5, 60
+"""The request asks for 8 to 45; a little less or more is no reason to lose a statement."""
+LEAST_QUOTED = 3
+_CODE = re.compile(r"`([^`\n]+)`")
+_WORD = re.compile(r"[^\s,;!?()\[\]{}\"\u201c\u201d\u2018\u2019`]+")
+_NAME = re.compile(
+    r".*\d"  # a number, a version, a port
+    r"|--?\w"  # a flag
+    r"|[\w.~-]*/[\w./*~-]+"  # a path
+    r"|\w+(?:_\w+)+|_\w+"  # snake_case
+    r"|[A-Za-z]*[a-z][A-Z]\w*"  # camelCase
+    r"|\w[\w-]*\.\w{1,8}(?:\.\w+)*$"  # a file, an attribute
+    r"|[@$%]\w"
+)
+_PROSE = re.compile(r"(?:e\.g|i\.e|etc|vs|and/or|either/or|w/o|n/a)\.?$", re.IGNORECASE)
+_EDGES = "\"'`\u201c\u201d\u2018\u2019 .,;:!"
+
+
+def span_of(quote: str, text: str) -> str:
+    """The verbatim words of `text` that `quote` repeats, line breaks aside; "" = it does not."""
+    words = quote.strip(_EDGES).split()
+    if len(words) < LEAST_QUOTED:
+        return ""
+    found = re.search(r"\s+".join(map(re.escape, words)), text)
+    return found[0] if found else ""
+
+
+def names_in(content: str) -> tuple[str, ...]:
+    """What a statement calls by its name: code, paths, symbols, flags, numbers; without repeats."""
+    found = [word for code in _CODE.findall(content) for word in _WORD.findall(code)]
+    found += [
+        word
+        for word in _WORD.findall(_CODE.sub(" ", content))
+        if _NAME.match(word) and not _PROSE.match(word)
+    ]
+    return tuple(
+        dict.fromkeys(name for word in found if (name := word.strip(".,:;'\"")) and re.search(r"\w", name))
+    )
+
+
+def why_not(content: str, said: Sequence[str], *, known: Sequence[str] = ()) -> str:
+    """Why the statement is not to be believed; "" = nothing speaks against it.
+
+    Args:
+        content: the statement.
+        said: all that was sent of the session.
+        known: names that it may use without the session saying them, such as the project's.
+    """
+    if not LEAST_WORDS <= word_count(content) <= MOST_WORDS:
+        return "too short or too long"
+    whole = "\n".join((*said, *known)).casefold()
+    for name in names_in(content):
+        if not _holds(whole, name.casefold()):
+            return f"names what nobody named: {name}"
+    own = stems(content)
+    if not own or len(own & stems(whole)) / len(own) < GROUNDED:
+        return "says what nobody said"
+    return ""
+
+
+def share_held(content: str, text: str) -> float:
+    """Share of the statement's word stems that `text` holds, 0 to 1; 0 where it names something that `text` does not."""
+    whole = text.casefold()
+    if any(not _holds(whole, name.casefold()) for name in names_in(content)):
+        return 0.0
+    own = stems(content)
+    return len(own & stems(text)) / len(own) if own else 0.0
+
+
+def _holds(whole: str, name: str) -> bool:
+    """Whether `name` stands in `whole`, not as the middle of a longer number or word."""
+    start = r"(?<![\w])" if name[0].isalnum() else ""
+    end = r"(?![\w])" if name[-1].isdigit() else ""
+    return re.search(f"{start}{re.escape(name)}{end}", whole) is not None

@@ -1,0 +1,73 @@
+"""What a writer says about near memories, as judgments for reconciliation. In: a statement's fates. Out: a judge, or a skip.
+
+A fate never acts on a memory that is trusted more than the statement: it becomes a question for review. Reconciliation sees to
+that for what would end a memory; what would merge into such a memory, or into one that waits, is left out as known. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tacit.capture.reconcile.judge import Judge, Judgment
+from tacit.capture.write_up.request import FateOf
+from tacit.model.changes import Skip
+from tacit.model.memory import Memory
+from tacit.safety.trust import may_supersede
+
+_APART = Judgment(relation="apart", verdict="different")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruled:
+    """What a writer says of one memory that was sent along."""
+
+    memory: Memory
+    fate: FateOf
+
+
+def known_already(memory: Memory, ruled: Sequence[Ruled]) -> Skip | None:
+    """The skip for a statement that repeats a memory which it may not change; None = it does not."""
+    for one in ruled:
+        if one.fate.fate != "merge":
+            continue
+        stored = one.memory
+        trusted = may_supersede(memory.provenance.tier, stored.provenance.tier)
+        if not trusted or memory.status == "quarantined":
+            return Skip(
+                content=memory.content, reason=f"says the same as {stored.id}, which stays as it is", memory_id=stored.id
+            )  # fmt: skip
+    return None
+
+
+class FateJudge:
+    """Judges one statement beside stored ones as the writer did; asks `inner` about those that the writer was not sent."""
+
+    def __init__(self, content: str, ruled: Sequence[Ruled], inner: Judge) -> None:
+        self._content = content
+        self._judgments: Mapping[str, Judgment] = {one.memory.content: _judgment(one.fate) for one in ruled}
+        self._inner = inner
+
+    def __call__(
+        self, new: str, others: Sequence[tuple[str, float]], *, near: float, correction: bool
+    ) -> tuple[Judgment, ...]:
+        """See `Judge`."""
+        judged = self._inner(new, others, near=near, correction=correction)
+        return tuple(
+            self._judgments.get(old if new == self._content else new, judgment)
+            for (old, _), judgment in zip(others, judged, strict=True)
+        )
+
+
+def _judgment(fate: FateOf) -> Judgment:
+    match fate.fate:
+        case "merge":
+            return Judgment(relation="same", verdict="same", why="says the same as", detail=fate.reason)
+        case "supersede":
+            return Judgment(
+                relation="conflict", verdict="replaced", why="replaces what is said in", detail=fate.reason
+            )
+        case "contradict":
+            return Judgment(relation="unsure", verdict="replaced", why="may contradict", detail=fate.reason)
+        case "keep":
+            return _APART

@@ -1,0 +1,397 @@
+"""Has sessions written up by a language model. In: turns as they are captured. Out: drafts and fates, stored in one transaction.
+
+What is said waits in the store until the session is over or quiet; then one request is made for it, within the tokens of the
+session and of the day. Requests run one at a time, on a thread that waits for nothing else, and never inside a transaction. The
+statements of an answer and the removal of what waited are one transaction, so that a crash loses nothing and doubles nothing.
+After a failure everything goes on waiting; the next request is made later, after more failures in a row much later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from threading import Event, Lock
+
+from tacit.capture.extract.echoes import Echoes
+from tacit.capture.store import Item, Keeper
+from tacit.capture.turn import Turn
+from tacit.capture.write_up.cut import Numbered, cut_messages
+from tacit.capture.write_up.fates import FateJudge, Ruled, known_already
+from tacit.capture.write_up.messages import (
+    PREFIX,
+    Waiting,
+    messages_of,
+    read_waiting,
+    unread_name,
+    with_messages,
+    without_written,
+    write_waiting,
+)
+from tacit.capture.write_up.near import near_memories
+from tacit.capture.write_up.request import Statement, make_request, read_answer
+from tacit.capture.write_up.spending import (
+    NAME,
+    SessionSpending,
+    Spending,
+    read_session_spending,
+    read_spending,
+    session_spending_name,
+    write_spending,
+)
+from tacit.capture.write_up.trust import Reading, Vouches, draft_of
+from tacit.config.settings import WriterSettings
+from tacit.errors import ProviderError
+from tacit.model.changes import Change, Draft
+from tacit.model.ids import content_hash
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.scope import Scope
+from tacit.model.session import SessionKey
+from tacit.ports.clock import Clock
+from tacit.ports.models import Embedder, TokenCounter
+from tacit.ports.steps import Step, no_step
+from tacit.ports.store import Store
+from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
+
+_LOG = logging.getLogger(__name__)
+QUIET_MS = 30 * 60_000
+"""A session that did not end by itself is written up when nothing was said for so long."""
+LEAST_TOKENS = 2_500
+"""With fewer tokens left for a session, nothing is asked of it today."""
+Values = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What it takes to ask a model.
+
+    Attributes:
+        writer: asks it.
+        prepare: takes secrets out of every text before a request is made of it.
+        tokens: estimates what a request costs, rather too high.
+        settings: limits.
+        vouches: see `Vouches`.
+        may_send: whether texts of the project at this root may leave now: not where the user is incognito.
+    """
+
+    writer: Writer
+    prepare: Callable[[str], str]
+    tokens: TokenCounter
+    settings: WriterSettings
+    vouches: Vouches
+    may_send: Callable[[str], bool] = lambda _root: True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """One request, ready to be sent.
+
+    Attributes:
+        waiting: the session it writes up.
+        sent: what of it is sent.
+        near: memories that are sent along, by short id.
+        request: as it goes out.
+        tokens: what it costs to send, estimated.
+    """
+
+    waiting: Waiting
+    sent: tuple[Numbered, ...]
+    near: Mapping[str, Memory]
+    request: WriterRequest
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteUp:
+    """What became of one request: the changes, or what went wrong."""
+
+    session: SessionKey
+    changes: tuple[Change, ...] = ()
+    error: str = ""
+
+
+class SessionWriter:
+    """Writes up sessions of one store. Safe to use from several threads; one request runs at a time."""
+
+    def __init__(
+        self,
+        *,
+        model: Model,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        kinds: KindRegistry,
+        keeper: Keeper,
+        prepared: Callable[[Sequence[Draft]], list[Item]],
+        given: Callable[[SessionKey, Scope], Sequence[str]],
+        said: Callable[[SessionKey], Collection[str]],
+        step: Step = no_step,
+    ) -> None:
+        """Write up with `model`.
+
+        Args:
+            model: what it takes to ask a model.
+            store: holds what waits, and gets what is learned.
+            embedder: finds near memories.
+            clock: says which day it is.
+            kinds: kinds to choose from.
+            keeper: reconciles and stores.
+            prepared: makes memories of drafts.
+            given: what was put into a session's context.
+            said: content hashes of what was captured of a session in real time.
+            step: called between the steps of the work.
+        """
+        self._model = model
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._keeper = keeper
+        self._prepared = prepared
+        self._given = given
+        self._said = said
+        self._step = step
+        self._asking = Lock()
+        self._stopped = Event()
+        # Kinds that tell of the moment are not asked for: a session's own notes do that.
+        self._kinds = tuple(kind.name for kind in kinds if not kind.episodic)
+
+    # --- what waits
+
+    def collect(
+        self,
+        turns: Sequence[Turn],
+        session: Waiting,
+        *,
+        redact: Callable[[str], str],
+        candidates: Collection[int] = (),
+    ) -> Callable[[Sequence[Change]], Values]:
+        """What to store so that `turns` wait; called while nobody else writes.
+
+        Args:
+            turns: what is new in the session.
+            session: whose, without messages; says whether it ended.
+            redact: takes secrets out before anything waits.
+            candidates: indices of turns in which something was found.
+        """
+        added = messages_of(turns, redact=redact, candidates=candidates) if self._may_send(session) else ()
+
+        def values(_: Sequence[Change]) -> Values:
+            name = unread_name(session.key.host, session.key.session_id)
+            stored = self._store.get_value(name)
+            before = read_waiting(stored)
+            if before is None and not added:
+                return {}
+            now = replace(
+                before or session,
+                scope=session.scope,
+                root=session.root,
+                ended=session.ended,
+                past=session.past if before is None else before.past and session.past,
+            )
+            if added:
+                now = replace(with_messages(now, added), updated_ms=self._clock.now_ms())
+            text = write_waiting(now)
+            return {name: text} if text != stored else {}
+
+        return values
+
+    def waiting(self, *, past: bool) -> tuple[Waiting, ...]:
+        """Sessions that can be written up now: those that failed least first, then the newest."""
+        now_ms = self._clock.now_ms()
+        found = [one for one in self._all() if one.past == past and self._is_due(one, now_ms)]
+        return tuple(sorted(found, key=lambda one: (one.tries, -_newest_ms(one), str(one.key))))
+
+    def next_at_ms(self) -> int | None:
+        """When to look again for a session to write up; None = nothing waits."""
+        due = [
+            one.updated_ms if one.ended else one.updated_ms + QUIET_MS for one in self._all() if not one.past
+        ]
+        spent = read_spending(self._store.get_value(NAME))
+        return max(min(due), spent.paused_until_ms) if due else None
+
+    def _all(self) -> Iterator[Waiting]:
+        for name in self._store.value_names(PREFIX):
+            found = read_waiting(self._store.get_value(name))
+            if found is not None:
+                yield found
+
+    def _is_due(self, waiting: Waiting, now_ms: int) -> bool:
+        over = waiting.ended or now_ms - waiting.updated_ms >= QUIET_MS
+        telling = (
+            any(one.candidate for one in waiting.messages)
+            or waiting.chars >= self._model.settings.least_chars
+        )
+        left = self._left_for(waiting.key, now_ms)
+        return over and waiting.spoken and telling and left >= LEAST_TOKENS and self._may_send(waiting)
+
+    def _may_send(self, waiting: Waiting) -> bool:
+        return self._model.may_send(waiting.root)
+
+    # --- the request
+
+    def prepare(self, waiting: Waiting) -> Prepared:
+        """The request for a session; nothing is sent. The estimate counts all that leaves."""
+        most = min(self._left_for(waiting.key, self._clock.now_ms()), self._model.settings.tokens_per_session)
+        near = near_memories(
+            self._store, self._embedder, cut_messages(waiting.messages, most_tokens=most, count=self._count), scope=waiting.scope
+        )  # fmt: skip
+        frame = self._request((), near)
+        sent = cut_messages(waiting.messages, most_tokens=max(most - self._cost(frame), 0), count=self._count)
+        request = self._request(sent, near)
+        return Prepared(waiting=waiting, sent=sent, near=near, request=request, tokens=self._cost(request))
+
+    def _request(self, sent: Sequence[Numbered], near: Mapping[str, Memory]) -> WriterRequest:
+        return make_request(
+            sent,
+            kinds=self._kinds,
+            near=near,
+            prepare=self._model.prepare,
+            most_output_tokens=self._model.settings.most_output_tokens,
+        )
+
+    def _count(self, text: str) -> int:
+        return self._model.tokens.count(text)
+
+    def _cost(self, request: WriterRequest) -> int:
+        return sum(self._count(text) for text in (request.system, request.user, str(request.schema)))
+
+    def _left_for(self, key: SessionKey, now_ms: int) -> int:
+        spent = self._spent_on(key).on(now_ms)
+        return self._model.settings.tokens_per_session - spent.tokens
+
+    def _spent_on(self, key: SessionKey) -> SessionSpending:
+        return read_session_spending(self._store.get_value(session_spending_name(key.host, key.session_id)))
+
+    # --- writing up
+
+    def stop(self) -> None:
+        """Ask for nothing more: the store is being closed. A request that is ended by that is no failure."""
+        self._stopped.set()
+
+    def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
+        """Write up the first session that can be; None = none can be, or none may be asked for now.
+
+        `past` = of those that were imported; `at_once` = also in the pause after a failure.
+        """
+        with self._asking:
+            now_ms = self._clock.now_ms()
+            spent = read_spending(self._store.get_value(NAME)).on(now_ms)
+            if self._stopped.is_set() or (now_ms < spent.paused_until_ms and not at_once):
+                return None
+            waiting = next(iter(self.waiting(past=past)), None)
+            if waiting is None:
+                return None
+            prepared = self.prepare(waiting)
+            self._step("request made")
+            if spent.tokens + prepared.tokens > self._model.settings.tokens_per_day:
+                self._keep_spending(replace(spent, over_budget=spent.over_budget + 1))
+                return None
+            return self._write_up(prepared, spent)
+
+    def _write_up(self, prepared: Prepared, spent: Spending) -> WriteUp:
+        key = prepared.waiting.key
+        reserved = replace(
+            spent, tokens=spent.tokens + prepared.tokens, asked=spent.asked + 1, paused_until_ms=0, error=""
+        )
+        self._keep_spending(reserved)
+        self._step("tokens reserved")
+        try:
+            answer = self._model.writer.write(prepared.request)
+            statements = read_answer(answer.text, kinds=self._kinds, near=tuple(prepared.near))
+        except ProviderError as error:
+            if self._stopped.is_set():
+                return WriteUp(session=key, error=str(error))
+            _LOG.warning("the writer failed: %s", error.reason or error.code, extra={"detail": str(error)})
+            self._failed(prepared.waiting, reserved, str(error))
+            return WriteUp(session=key, error=str(error))
+        self._step("answer read")
+        return WriteUp(session=key, changes=self._keep(prepared, statements, answer, spent, reserved))
+
+    def _failed(self, waiting: Waiting, reserved: Spending, error: str) -> None:
+        self._keep_spending(reserved.after_failure(error, now_ms=self._clock.now_ms()))
+        name = unread_name(waiting.key.host, waiting.key.session_id)
+
+        def finish(_: Sequence[Change]) -> Values:
+            now = read_waiting(self._store.get_value(name))
+            return {name: write_waiting(replace(now, tries=now.tries + 1))} if now is not None else {}
+
+        self._keeper.keep((), write=self._keeper.apply, finish=finish)
+
+    def _keep(
+        self,
+        prepared: Prepared,
+        statements: Sequence[Statement],
+        answer: WriterAnswer,
+        spent: Spending,
+        reserved: Spending,
+    ) -> tuple[Change, ...]:
+        """Store what the answer says, and that it was written up, in one transaction."""
+        waiting = prepared.waiting
+        reading = Reading(
+            waiting=waiting,
+            sent=prepared.sent,
+            echoes=Echoes(self._given(waiting.key, waiting.scope)),
+            project=PurePath(waiting.root).name,
+            vouches=self._model.vouches,
+            extractor=self._model.writer.name,
+        )
+        said = self._said(waiting.key)
+        pairs = [
+            (draft, statement)
+            for statement in statements
+            if (draft := draft_of(statement, reading)) is not None
+        ]
+        new = [(draft, statement) for draft, statement in pairs if content_hash(draft.content) not in said]
+        items, judges, beside = self._items(new, prepared.near)
+        name = unread_name(waiting.key.host, waiting.key.session_id)
+        spent_name = session_spending_name(waiting.key.host, waiting.key.session_id)
+        cost = answer.tokens_in or prepared.tokens
+        counted = replace(
+            reserved,
+            tokens=spent.tokens + cost,
+            tokens_out=spent.tokens_out + answer.tokens_out,
+            kept=spent.kept + len(pairs),
+            dropped=spent.dropped + len(statements) - len(pairs),
+            in_a_row=0,
+        )
+        on_session = self._spent_on(waiting.key).on(self._clock.now_ms())
+
+        def finish(_: Sequence[Change]) -> Values:
+            now = read_waiting(self._store.get_value(name))
+            left = without_written(now, waiting) if now is not None else None
+            return {
+                name: write_waiting(left),
+                spent_name: write_spending(replace(on_session, tokens=on_session.tokens + cost)),
+                NAME: write_spending(counted),
+            }
+
+        return self._keeper.keep(items, write=self._keeper.apply, finish=finish, judges=judges, beside=beside)
+
+    def _items(
+        self, drafts: Sequence[tuple[Draft, Statement]], near: Mapping[str, Memory]
+    ) -> tuple[list[Item], dict[str, FateJudge], dict[str, tuple[str, ...]]]:
+        """What to store, and by memory id how it is judged and beside which memories."""
+        items: list[Item] = []
+        judges: dict[str, FateJudge] = {}
+        beside: dict[str, tuple[str, ...]] = {}
+        made = self._prepared([draft for draft, _ in drafts])
+        for item, (_, statement) in zip(made, drafts, strict=True):
+            if not isinstance(item, Memory):
+                items.append(item)
+                continue
+            ruled = [Ruled(memory=near[one.memory], fate=one) for one in statement.fates]
+            known = known_already(item, ruled)
+            items.append(known or item)
+            if known is None and ruled:
+                judges[item.id] = FateJudge(item.content, ruled, self._keeper.judge)
+                beside[item.id] = tuple(one.memory.id for one in ruled)
+        return items, judges, beside
+
+    def _keep_spending(self, spending: Spending) -> None:
+        self._store.put_value(NAME, write_spending(spending))
+
+
+def _newest_ms(waiting: Waiting) -> int:
+    return max((one.at_ms for one in waiting.messages), default=0) or waiting.updated_ms

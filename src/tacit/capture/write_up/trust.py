@@ -1,0 +1,154 @@
+"""How far a writer's statement is believed. In: a statement, the session it is from. Out: a draft, or None.
+
+It is the user's where the quoted words of the user say the same, or where the user said yes to what the agent proposed in these
+words; else the agent's. What stands in a text that somebody handed over, or in the output of a program, never becomes active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tacit.capture.extract.echoes import Echoes
+from tacit.capture.extract.explicit import tidy
+from tacit.capture.extract.passages.find import objects
+from tacit.capture.prose import in_own_voice
+from tacit.capture.write_up.checks import share_held, span_of, why_not
+from tacit.capture.write_up.cut import Numbered
+from tacit.capture.write_up.messages import Message, Waiting
+from tacit.capture.write_up.request import Statement
+from tacit.errors import InvalidInput
+from tacit.model.changes import Draft
+from tacit.model.memory import Provenance, TrustTier
+from tacit.model.trigger import Trigger
+from tacit.reading.prompts.proposals import read_reply
+from tacit.reading.situation import read_situation
+from tacit.reading.trigger import make_trigger, parse_when
+from tacit.safety.danger import danger_of
+
+MOST_CONFIDENCE = 0.9
+ASKING = 0.4
+"""Most confidence in words that ask something."""
+STATED = 0.6
+"""Least share of a statement's words in the user's own message for their words to confirm it."""
+Vouches = Callable[[str, str, Sequence[str], str], bool]
+"""Whether the words quoted from one of the prompts say the same as a statement, in a project of this name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the statements of one answer are held against.
+
+    Attributes:
+        waiting: the session.
+        sent: the messages as they were sent.
+        echoes: what was put into the session's context.
+        project: name of the project, or "".
+        vouches: see `Vouches`.
+        extractor: provider and model.
+    """
+
+    waiting: Waiting
+    sent: Sequence[Numbered]
+    echoes: Echoes
+    project: str
+    vouches: Vouches
+    extractor: str
+
+
+def draft_of(statement: Statement, reading: Reading) -> Draft | None:
+    """The statement as a draft, or None where the session does not say it."""
+    sent = next((one for one in reading.sent if one.number == statement.number), None)
+    if sent is None:
+        return None
+    span = span_of(statement.quote, sent.text)
+    if not span or why_not(statement.content, [one.text for one in reading.sent], known=(reading.project,)):
+        return None
+    settled = _settled(statement, span, sent, reading)
+    if settled is None:
+        return None
+    content = tidy(statement.content)
+    waiting, message = reading.waiting, sent.message
+    asked = next((one.text for one in waiting.messages[sent.number - 1 :: -1] if one.role == "user"), "")
+    confidence = min(statement.confidence, ASKING if "?" in span else MOST_CONFIDENCE)
+    return Draft(
+        content=content,
+        kind=statement.kind,
+        scope=waiting.scope,
+        provenance=Provenance(
+            tier=settled.tier,
+            source="session",
+            host=waiting.key.host,
+            session_id=waiting.key.session_id,
+            turn=message.prompt,
+            span=span,
+            extractor=reading.extractor,
+        ),
+        at_ms=message.at_ms,
+        confidence=round(confidence, 2),
+        explicit=settled.confirmed,
+        doubtful=settled.doubtful or bool(danger_of(content)),
+        trigger=_trigger(content, statement, asked),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settled:
+    tier: TrustTier
+    confirmed: bool = False
+    doubtful: bool = False
+
+
+def _settled(statement: Statement, span: str, sent: Numbered, reading: Reading) -> _Settled | None:
+    """Who settled the statement; None = nobody, or it is only an echo."""
+    message, content = sent.message, statement.content
+    agents = _Settled(tier=TrustTier.ASSISTANT)
+    users = _Settled(tier=TrustTier.USER)
+    doubtful = _Settled(tier=TrustTier.ASSISTANT, doubtful=True)
+    if message.role == "tool":
+        return doubtful
+    if message.role == "user":
+        if reading.echoes.of_user(span):
+            return None
+        if not in_own_voice(span, message.text):
+            return doubtful
+        if reading.vouches(content, span, [message.text], reading.project):
+            return users
+        stated = "?" not in span and share_held(content, message.text) >= STATED
+        return _Settled(tier=TrustTier.ASSISTANT, confirmed=stated)
+    reply, answered = _reply_to(sent.number, reading.waiting.messages)
+    if reply is not None and objects(reply.text):
+        return None
+    if reading.echoes.of_agent(content, span):
+        return None
+    if not in_own_voice(span, message.text):
+        return doubtful
+    if reply is None or not read_reply(reply.text).accepts:
+        return agents
+    if answered and reading.vouches(content, span, [message.text], reading.project):
+        return users
+    return _Settled(tier=TrustTier.ASSISTANT, confirmed=True)
+
+
+def _reply_to(number: int, messages: Sequence[Message]) -> tuple[Message | None, bool]:
+    """The user's next message, and whether it answers just this one: the agent said nothing in between."""
+    between = False
+    for one in messages[number:]:
+        if one.role == "user":
+            return one, not between
+        between = between or one.role == "assistant"
+    return None, False
+
+
+def _trigger(content: str, statement: Statement, asked: str) -> Trigger:
+    """The trigger that the writer gave, else one made from the words."""
+    items: list[str] = []
+    for one in statement.when:
+        with suppress(InvalidInput):
+            parse_when(one, maker="model")
+            items.append(one)
+    if items:
+        with suppress(InvalidInput):
+            return parse_when("\n".join(items), maker="model")
+    return make_trigger(content, kind=statement.kind, situation=read_situation(asked[:300]))

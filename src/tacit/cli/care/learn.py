@@ -1,0 +1,88 @@
+"""`tacit learn`: have sessions written up by the language model of the settings. In: options. Out: what was learned, or the requests."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson
+
+
+def learn(
+    past: Annotated[
+        bool, typer.Option("--past", help="Sessions that were imported with --write-up, too.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print each request word by word; send nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Have sessions that wait written up now by the language model of your settings (capture.extractor)."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
+
+    kinds = (False, True) if past else (False,)
+    if dry_run:
+        answers = [ask("POST", "/v1/write-ups", {"past": each, "dry_run": True}) for each in kinds]
+        requests = [one for answer in answers for one in answer["requests"]]
+        if as_json:
+            print_json({"provider": answers[0]["provider"], "requests": requests})
+        else:
+            _show(answers[0]["provider"], requests)
+        return
+    done = [one for each in kinds for one in write_up(past=each, quiet=as_json)]
+    if as_json:
+        print_json({"sessions": done})
+    elif not done:
+        print_line("No session waits for a language model.")
+    if any(one["error"] for one in done):
+        raise typer.Exit(SOME_PROBLEM)
+
+
+def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
+    """Have one session after the other written up until none is left, one fails, or the user stops it; each is told of."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_line
+
+    done: list[dict[str, Any]] = []
+    try:
+        while True:
+            answer = ask("POST", "/v1/write-ups", {"past": past})
+            if not answer["session"]:
+                return done
+            done.append(answer)
+            if not quiet:
+                print_line(line_of(answer))
+            if answer["error"]:
+                return done
+    except KeyboardInterrupt:
+        print_line("Stopped. The rest waits; `tacit learn --past` goes on.")
+        return done
+
+
+def line_of(answer: dict[str, Any]) -> str:
+    """What one request brought, in one line."""
+    from tacit.cli.terminal.output import counted
+
+    if answer["error"]:
+        return f"{answer['session']}: {answer['error']} It waits and can be asked for again."
+    kinds = [change["change"] for change in answer["changes"]]
+    brought = sum(kind in ("add", "supersede", "contradict") for kind in kinds)
+    return f"{answer['session']}: {counted(brought)} learned, {kinds.count('merge')} known already; {answer['waiting']} sessions wait"
+
+
+def _show(provider: str, requests: list[dict[str, Any]]) -> None:
+    from tacit.cli.terminal.output import print_line
+
+    if not provider:
+        print_line(
+            "No language model is set: `tacit config set capture.extractor.provider claude` names one."
+        )
+    elif not requests:
+        print_line("No session waits for a language model.")
+    for one in requests:
+        print_line(f"--- to {provider}: {one['session']}, about {one['tokens']} tokens")
+        print_line(one["system"])
+        print_line("")
+        print_line(one["user"])
