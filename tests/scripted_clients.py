@@ -56,6 +56,19 @@ def refuse(status, said):
 if how == "answers":
     learnings = [line.partition("Note well: ")[2] for line in text.splitlines() if "Note well: " in line]
     answer(json.dumps({"learnings": learnings}))
+elif how == "writes up":
+    lock = os.path.join(folder, "running")
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        open(os.path.join(folder, "overlap"), "w").close()
+    time.sleep(0.3)
+    messages = json.loads(text.partition("\nMessages:\n")[2])
+    notes = [(one["message"], line) for one in messages for line in one["text"].splitlines() if line.startswith("Note well: ")]
+    answer(json.dumps({"statements": [{"content": line.partition(": ")[2].rstrip("."), "kind": "fact", "message": number, "quote": line,
+          "when": [], "confidence": 0.8, "fates": []} for number, line in notes]}))
+    if os.path.exists(lock):
+        os.remove(lock)
 elif how == "fenced":
     answer("```json\n{\"learnings\": []}\n```")
 elif how == "loops":

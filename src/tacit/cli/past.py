@@ -44,6 +44,13 @@ def transcripts(
     ] = "",
     subagents: Annotated[bool, typer.Option("--subagents", help="Learn from subagents, too.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be read.")] = False,
+    write_up: Annotated[
+        bool,
+        typer.Option(
+            "--write-up", help="Have the language model of your settings write them up, the newest first."
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before sessions are sent.")] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +62,12 @@ def transcripts(
     asked: dict[str, object] = {"host": host, "since_ms": since_ms}
     folder = str(cwd.absolute())
     named = [str(each.absolute()) for each in path or ()]
-    options: dict[str, object] = {"since_ms": since_ms, "subagents": subagents, "dry_run": dry_run}
+    options: dict[str, object] = {
+        "since_ms": since_ms,
+        "subagents": subagents,
+        "dry_run": dry_run,
+        "write_up": write_up,
+    }
     if server:
         report = {**dict.fromkeys(COUNTED, 0), **ask("POST", "/v1/backfill", {**options, "server": server})}
     else:
@@ -66,8 +78,29 @@ def transcripts(
         print_json(report)
     else:
         _tell(report, dry_run=dry_run)
-    if report["failed"]:
+    failed = bool(report["failed"])
+    if write_up and not dry_run:
+        failed |= not _write_up(yes=yes, quiet=as_json)
+    if failed:
         raise typer.Exit(SOME_PROBLEM)
+
+
+def _write_up(*, yes: bool, quiet: bool) -> bool:
+    """Have what was imported written up once the user knows what that costs; whether nothing failed."""
+    from tacit.cli.care.learn import estimate, write_up
+    from tacit.cli.terminal.asking import agreed
+    from tacit.cli.terminal.output import print_line
+
+    told = estimate(past=True)
+    if not told["waiting"]:
+        if not quiet:
+            print_line(told["said"])
+        return bool(told["provider"])
+    if not agreed(f"{told['said']} Send them now?", yes=yes, unattended=False, default=False):
+        if not quiet:
+            print_line("Nothing was sent. `tacit learn --past` asks again.")
+        return True
+    return not any(one["error"] for one in write_up(past=True, quiet=quiet))
 
 
 def _moment(day: str) -> int:

@@ -8,6 +8,8 @@ import typer
 
 from tacit.cli.terminal.arguments import AsJson
 
+NO_MODEL = "No language model is set: `tacit config set capture.extractor.provider claude` names one."
+
 
 def learn(
     past: Annotated[
@@ -35,7 +37,7 @@ def learn(
     if as_json:
         print_json({"sessions": done})
     elif not done:
-        print_line("No session waits for a language model.")
+        print_line(estimate(past=past)["said"])
     if any(one["error"] for one in done):
         raise typer.Exit(SOME_PROBLEM)
 
@@ -61,6 +63,25 @@ def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
         return done
 
 
+def estimate(*, past: bool) -> dict[str, Any]:
+    """How many sessions wait, what writing them up costs, and a sentence that says so."""
+    from tacit.cli.connection import ask
+
+    told = ask("POST", "/v1/write-ups", {"past": past, "dry_run": True})
+    if not told["provider"]:
+        said = NO_MODEL
+    elif not told["waiting"]:
+        said = "No session waits for a language model."
+    else:
+        sessions = f"{told['waiting']} {'session' if told['waiting'] == 1 else 'sessions'}"
+        said = f"{sessions}, about {told['tokens']:,} input tokens, for {told['provider']}."
+        day = ask("GET", "/v1/status")["extractor"]
+        left = max(0, day["tokens_per_day"] - day["tokens"])
+        if told["tokens"] > left:
+            said += f" Today {left:,} are left; the rest waits for `tacit learn --past` on another day."
+    return {**told, "said": said}
+
+
 def line_of(answer: dict[str, Any]) -> str:
     """What one request brought, in one line."""
     from tacit.cli.terminal.output import counted
@@ -76,9 +97,7 @@ def _show(provider: str, requests: list[dict[str, Any]]) -> None:
     from tacit.cli.terminal.output import print_line
 
     if not provider:
-        print_line(
-            "No language model is set: `tacit config set capture.extractor.provider claude` names one."
-        )
+        print_line(NO_MODEL)
     elif not requests:
         print_line("No session waits for a language model.")
     for one in requests:
