@@ -141,3 +141,17 @@ def test_nothing_leaves_where_the_user_is_incognito(desk: Desk) -> None:
     desk.tacit("learn")
     assert (desk.told["asked"], desk.told["waiting"]) == (1, 0)
     assert not any("blue" in call["input"] for call in desk.client.calls)
+
+
+@pytest.mark.parametrize("desk", [("writes up", {})], indirect=True)
+def test_past_sessions_are_offered_with_an_estimate_and_sent_only_when_the_user_agrees(desk: Desk) -> None:
+    path = str(transcript_of(desk, "red", NOTE.format("red")))
+    said = desk.tacit("import", "transcripts", path, "--write-up").stdout
+    assert "1 session, about" in said
+    assert "Nothing was sent" in said
+    assert not desk.client.calls
+    other = str(transcript_of(desk, "blue", NOTE.format("blue")))
+    said = desk.tacit("import", "transcripts", other, "--write-up", "--yes").stdout
+    assert said.count("1 memory learned") == 2
+    assert desk.told["asked"] == 2
+    assert "No session waits" in desk.tacit("learn", "--past").stdout

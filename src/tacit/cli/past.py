@@ -92,11 +92,11 @@ def _write_up(*, yes: bool, quiet: bool) -> bool:
     from tacit.cli.terminal.output import print_line
 
     told = estimate(past=True)
+    if not quiet:
+        print_line(told["said"])
     if not told["waiting"]:
-        if not quiet:
-            print_line(told["said"])
         return bool(told["provider"])
-    if not agreed(f"{told['said']} Send them now?", yes=yes, unattended=False, default=False):
+    if not agreed("Send them now?", yes=yes, unattended=False, default=False):
         if not quiet:
             print_line("Nothing was sent. `tacit learn --past` asks again.")
         return True
