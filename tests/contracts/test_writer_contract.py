@@ -102,5 +102,5 @@ def test_the_shipped_fake_fails_as_told_and_notes_what_a_session_marks() -> None
     assert fake.write(request_for("x")).text == "{}"
     messages = json.dumps([{"message": 3, "role": "user", "text": "Hm. Note well: tests come first."}])
     answer = fake.write(request_for(f"Kinds:\n- decision: what was decided\n\nMessages:\n{messages}"))
-    (found,) = json.loads(answer.text)["learnings"]
+    (found,) = json.loads(answer.text)["statements"]
     assert (found["content"], found["kind"], found["message"]) == ("tests come first", "decision", 3)

@@ -399,7 +399,7 @@ class WriteUpRequest(_Answer):
     user: str
 
 
-class WriteUps(_Answer):
+class WrittenUp(_Answer):
     """What was sent to the language model, or what would be: `session` "" = none was written up now.
 
     `waiting` counts the sessions that can be written up after it, `tokens` what they would cost, estimated.

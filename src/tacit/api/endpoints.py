@@ -187,7 +187,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/transcripts", ask.FindTranscripts, handlers.transcripts, "Transcripts"),
         _send("POST", "/v1/backfill", ask.Backfill, handlers.backfill, "CaptureReport",
               users="have past sessions learned from, since they count as your words"),
-        _send("POST", "/v1/write-ups", ask.WriteUps, handlers.write_ups, "WriteUps",
+        _send("POST", "/v1/write-ups", ask.WriteUps, handlers.write_ups, "WrittenUp",
               users="have sessions sent to a language model"),
     ),
     *_group(
