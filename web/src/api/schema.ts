@@ -688,6 +688,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/write-ups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have one session that waits written up by the language model of the settings, or only show what would be sent. */
+        post: operations["post_write-ups"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/settings": {
         parameters: {
             query?: never;
@@ -1146,6 +1163,12 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
+            /**
+             * Write Up
+             * @description let the sessions wait for the language model; POST /v1/write-ups asks it
+             * @default false
+             */
+            write_up?: boolean;
             /**
              * Server
              * @description all that a running OpenCode server at this address tells of
@@ -1870,10 +1893,13 @@ export interface components {
          *
          *     Attributes:
          *         name: which model.
-         *         tokens: tokens of today, with what is reserved for answers that never came.
+         *         tokens: input tokens of today, with what is reserved for answers that never came.
          *         tokens_per_day: most of them.
-         *         asked, kept, dropped, failed, over_budget: counts since it was first used; see `capture/extract/by_model/spending.py`.
+         *         asked, kept, dropped, failed, over_budget: counts since it was first used; see `capture/write_up/spending.py`.
          *         error: what went wrong last, or empty.
+         *         tokens_out: output tokens of today.
+         *         waiting: sessions that wait to be written up.
+         *         paused_until_ms: after a failure nothing is asked before; 0 = it is not paused.
          */
         ExtractorStatus: {
             /** Name */
@@ -1897,6 +1923,21 @@ export interface components {
              * @default
              */
             error: string;
+            /**
+             * Tokens Out
+             * @default 0
+             */
+            tokens_out: number;
+            /**
+             * Waiting
+             * @default 0
+             */
+            waiting: number;
+            /**
+             * Paused Until Ms
+             * @default 0
+             */
+            paused_until_ms: number;
         };
         /**
          * Failed
@@ -4613,6 +4654,40 @@ export interface components {
             versions: components["schemas"]["MemoryView"][];
         };
         /**
+         * WriteUpRequest
+         * @description One request to the language model, word by word. `tokens` is estimated.
+         */
+        WriteUpRequest: {
+            /** Session */
+            session: string;
+            /** Root */
+            root: string;
+            /** Tokens */
+            tokens: number;
+            /** System */
+            system: string;
+            /** User */
+            user: string;
+        };
+        /**
+         * WriteUps
+         * @description Have a session that waits written up by the language model.
+         */
+        WriteUps: {
+            /**
+             * Past
+             * @description of the sessions that were imported, not of those of today
+             * @default false
+             */
+            past?: boolean;
+            /**
+             * Dry Run
+             * @description only show the requests; nothing is sent
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
          * Written
          * @description A memory was stored or changed.
          */
@@ -4625,6 +4700,28 @@ export interface components {
             /** Reason */
             reason: string;
             memory: components["schemas"]["MemoryView"];
+        };
+        /**
+         * WrittenUp
+         * @description What was sent to the language model, or what would be: `session` "" = none was written up now.
+         *
+         *     `waiting` counts the sessions that can be written up after it, `tokens` what they would cost, estimated.
+         */
+        WrittenUp: {
+            /** Provider */
+            provider: string;
+            /** Session */
+            session: string;
+            /** Error */
+            error: string;
+            /** Changes */
+            changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
+            /** Waiting */
+            waiting: number;
+            /** Tokens */
+            tokens: number;
+            /** Requests */
+            requests: components["schemas"]["WriteUpRequest"][];
         };
     };
     responses: {
@@ -5947,6 +6044,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CaptureReport"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    "post_write-ups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WriteUps"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WrittenUp"];
                 };
             };
             "4XX": components["responses"]["Problem"];
