@@ -13,7 +13,6 @@ from typing import Any, cast
 from tacit.capture.extract.confirmed import Solution
 from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.fixes import Failure, read_failure
-from tacit.capture.extract.passages.find import Held
 from tacit.capture.turn import Position, Turn
 
 MAX_SEEN = 4000
@@ -31,8 +30,6 @@ class Checkpoint:
         failures: commands that still fail.
         work: what the digest tells.
         digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
-        held: what the agent said and the user has not answered yet.
-        agent_end: end of what the agent said last.
         problem: the problem that the user stated last.
         solution: what was solved and the user has not answered yet.
     """
@@ -44,8 +41,6 @@ class Checkpoint:
     work: SessionWork = field(default_factory=SessionWork)
     digest_id: str = ""
     todo_id: str = ""
-    held: tuple[Held, ...] = ()
-    agent_end: str = ""
     problem: str = ""
     solution: Solution | None = None
 
@@ -96,8 +91,6 @@ def read_checkpoint(text: str | None) -> Checkpoint:
             work=_work(given["work"]),
             digest_id=str(given["digest_id"]),
             todo_id=str(given["todo_id"]),
-            held=tuple(Held(**one) for one in given.get("held", ())),
-            agent_end=str(given.get("agent_end", "")),
             problem=str(given.get("problem", "")),
             solution=Solution(**_tuples(given["solution"])) if given.get("solution") else None,
         )

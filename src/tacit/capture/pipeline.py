@@ -28,7 +28,6 @@ from tacit.capture.checkpoint import (
 )
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.passages.model import PassageModel, vectors_by
 from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.capture.extract.session_end import Found
 from tacit.capture.prepare import Preparer
@@ -105,7 +104,6 @@ class CapturePipeline:
         identify: Callable[[str], ProjectRecord] = identify_project,
         step: Step = no_step,
         session_of: Callable[[SessionKey], SessionState | None] | None = None,
-        passages: PassageModel | None = None,
         model: Model | None = None,
     ) -> None:
         self._pending = Lock()  # two runs would read the same words
@@ -116,8 +114,6 @@ class CapturePipeline:
         self._clock = clock
         self._settings = settings
         self._identify = identify
-        self._passages = passages
-        self._vectors = vectors_by(embedder, passages)
         self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
             redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, judge=settings.importance, maker=self.maker,
@@ -191,7 +187,7 @@ class CapturePipeline:
         place = Place(session=session, scope=scope)
         situation = read_situation(words, previous_end=previous_end)
         drafts = [
-            statement_draft(Found(statement=statement, turn=spoken, explicit=True), place, situation)
+            statement_draft(Found(statement=statement, turn=spoken), place, situation)
             for statement in statements
         ]
         name = said_name(session.host, session.session_id)
@@ -360,10 +356,7 @@ class CapturePipeline:
             said=said,
             redact=redact,
             pending=pending,
-            passages=self._passages,
             given=given,
-            vectors=self._vectors,
-            over=source.ended,
         )
         waits = None
         if self.session_writer is not None and write_up:

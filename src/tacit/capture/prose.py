@@ -33,7 +33,7 @@ _NOT_PROSE = late_pattern(
     r"|[;{}]\s*$|^\s*https?://\S+\s*$"
 )
 _QUOTED = late_pattern(
-    r"\"[^\"\n]{12,}\"|\u201c[^\u201d\n]{12,}\u201d|\u201e[^\u201c\u201d\n]{12,}[\u201c\u201d]|\u00ab[^\u00bb\n]{12,}\u00bb"
+    r"(?<!\w)\"[^\"\n]{12,}\"(?!\w)|\u201c[^\u201d\n]{12,}\u201d|\u201e[^\u201c\u201d\n]{12,}[\u201c\u201d]|\u00ab[^\u00bb\n]{12,}\u00bb"
     r"|(?<!\w)'(?=\w)[^\n']{2,}(?:'(?=\w)[^\n']*)*(?<=[\w.!?])'(?!\w)"
 )
 _ORDERS = late_pattern(
@@ -41,6 +41,11 @@ _ORDERS = late_pattern(
     r"|whatever|note)\b",
     re.IGNORECASE,
 )
+_BUILDS = late_pattern(
+    r"^\W*(?:i|we)(?:'d| would)? (?:want|like|need) to (?:edit|change|add|build|create|make|redesign|restyle|extend) [^:]*\b(?:page|docs?|documentation|report|website|readme)\b",
+    re.IGNORECASE,
+)
+"""Says what is to be built; what follows are the speaker's own wishes."""
 _SAYS = late_pattern(
     r"\b(?:says?|said|states?|stated|reads|wrote|writes|told (?:me|us)|tells (?:me|us)|claims?|claimed|suggests?|suggested"
     r"|recommends?|recommended|replied|answered|commented|posted)(?: (?:this|the following|that))?\s*[:,]?\s*$"
@@ -66,19 +71,22 @@ _DOCUMENT = late_pattern(
 )
 _ONLY_URL = late_pattern(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
 _ABOUT_IT = late_pattern(
-    r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|you agree)\b"
+    r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|you agree)\b(?! (?:possible|doable|feasible|clear)\b)"
     r"|what do you think\b(?! (?:of|about) (?!this|that|it\b))|what'?s your (?:take|opinion)|should (?:we|i)\b|do (?:you agree|we (?:want|need|really))|any thoughts"
     r"|thoughts\b|really\?|right\?|true\?|agreed?\?|good idea|how about (?:that|this)|why (?:is|would|do|does|should))",
     re.IGNORECASE,
 )
 _CHATTY = late_pattern(
     r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])"
+    r"|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
     r"|(?<=[\w`)\]][.!?])(?<!\b[a-z]\.)(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)\s+(?=(?:please|always|never|from now|going forward|make sure|don'?t|do not|stop|we|i|remember|whenever|also|then"
     r"|every|all|thanks|btw|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
 )
-"""Where a sentence ends for people who write without capitals."""
+"""Where a sentence ends that was not cut: for people who write without capitals, and behind a quotation."""
 _MANY_HEADINGS = late_pattern(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
+_CODE_LINE = "```"
+"""Stands for a block of code."""
 _PROMPTS, _SHORT = 512, 4_000
 """So many prompts of at most so many characters are kept as read while a session is read; of longer ones a few."""
 PASTED_WORDS = 400
@@ -139,7 +147,7 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
 
 def _split(text: str) -> tuple[list[Sentence], list[int]]:
     """Sentences, and the number of the paragraph that each stands in."""
-    bare = _ELEMENT.sub("\n", _FENCE.sub("\n", text))
+    bare = _ELEMENT.sub("\n", _FENCE.sub(f"\n{_CODE_LINE}\n", text))
     found: list[Sentence] = []
     places: list[int] = []
     for place, (paragraph, item) in enumerate(_paragraphs(bare)):
@@ -203,7 +211,7 @@ def show_quotes(text: str, quotes: tuple[str, ...]) -> str:
 
 def _reports(line: str) -> bool:
     """Whether what follows this line is somebody else's words."""
-    if _ORDERS.match(line):
+    if _ORDERS.match(line) or _BUILDS.match(line):
         return False
     if _SAYS.search(line) or _ONLY_URL.match(line):
         return True
@@ -227,12 +235,20 @@ def _paragraphs(text: str) -> list[tuple[str, bool]]:
 
     for line in text.split("\n"):
         blank = not line.strip()
+        if line == _CODE_LINE and quoting == "next":  # the block was what the line before it opened
+            quoting = ""
         if quoting == ("block" if blank else "next"):
             quoting = "" if blank else "block"
         left_out = bool(quoting)
         if not blank and quoting != "rest" and _reports(line):
             quoting = "rest" if _DOCUMENT.search(line) and not _ONLY_URL.match(line) else "next"
-        if blank or left_out or _NOT_PROSE.search(line) or line.lstrip().startswith("#"):
+        if (
+            blank
+            or left_out
+            or _NOT_PROSE.search(line)
+            or line == _CODE_LINE
+            or line.lstrip().startswith("#")
+        ):
             flush()
             item = False
             continue

@@ -1,6 +1,6 @@
 """What one reading of a session's transcript yields. In: new turns and the checkpoint. Out: drafts, notes, new state.
 
-Pure but for the embedder it is lent: no I/O, no clock. The session's own notes (its digest, its open tasks) are rewritten in place as it goes on.
+Pure: no I/O, no clock. The session's own notes (its digest, its open tasks) are rewritten in place as it goes on.
 """
 
 from __future__ import annotations
@@ -14,21 +14,17 @@ from tacit.capture.extract.confirmed import Solution, confirms, explained, probl
 from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
 from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.fixes import Failure, Fix, find_fixes
-from tacit.capture.extract.passages.cut import CONTEXT_CHARS
-from tacit.capture.extract.passages.find import Held, Learning, find_learnings
-from tacit.capture.extract.passages.model import PassageModel, VectorsOf, shipped_passages
 from tacit.capture.extract.pending import Pending, open_after, open_before
 from tacit.capture.extract.session_end import Found, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
 from tacit.capture.prose import forget_sentences
-from tacit.capture.turn import Role, ToolUse, Turn
+from tacit.capture.turn import ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.memory import PROVEN, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
-from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
 from tacit.safety.danger import danger_of
 from tacit.safety.lost_words import lost_words
@@ -84,10 +80,7 @@ def learn(
     said: frozenset[str],
     redact: Callable[[str], str],
     pending: Sequence[Pending] = (),
-    passages: PassageModel | None = None,
     given: Sequence[str] = (),
-    vectors: VectorsOf | None = None,
-    over: bool = False,
 ) -> Learned:
     """Extract everything from `turns`, which must be new.
 
@@ -98,10 +91,7 @@ def learn(
         said: content hashes of what was captured in real time; it is not captured again.
         redact: takes secrets out of what the checkpoint carries.
         pending: failures of the place that wait for their fix, whatever session they are of.
-        passages: weights that tell a passage worth keeping; None = what ships.
-        given: what was put into the session's context; a passage that repeats it is nobody's own.
-        vectors: gives the vectors of passages by the embedder that the weights know; they help to tell kinds.
-        over: the session has ended, as far as anybody knows.
+        given: what was put into the session's context; a statement that repeats it is nobody's own.
     """
     redact = lru_cache(maxsize=_REDACTED)(redact)
     echoes = Echoes(given)
@@ -116,17 +106,6 @@ def learn(
         for found in statements
         if content_hash(found.statement.content) not in said
     ]
-    learnings, held = find_learnings(
-        turns, held=before.held, before=before.agent_end, model=passages or shipped_passages(), vectors=vectors, over=over,
-        known={found.statement.span for found in heard},  # also what was learned from the prompt itself
-    )  # fmt: skip
-    drafts.extend(
-        learning_draft(one, place)
-        for one in learnings
-        if content_hash(one.statement.content) not in said
-        and not _echoed(one, echoes)
-        and not _bares(turns, one.role, one.number, one.statement.content, redact)
-    )
     drafts.extend(solved.drafts)
     work = extend_work(
         before.work,
@@ -147,8 +126,6 @@ def learn(
             before,
             failures=kept,
             work=work,
-            held=_holdable(held, turns, redact),
-            agent_end=_agent_end(turns, redact) or before.agent_end,
             problem=solved.problem,
             solution=solved.solution,
         ),
@@ -174,28 +151,9 @@ def statement_draft(found: Found, place: Place, situation: Situation | None = No
         provenance=provenance(place.session, TrustTier.USER, turn=found.turn.number, span=statement.span),
         at_ms=found.turn.at_ms,
         confidence=statement.confidence,
-        explicit=found.explicit,
+        explicit=True,
         doubtful=statement.doubtful,
         trigger=make_trigger(statement.content, kind=statement.kind, situation=situation),
-    )
-
-
-def learning_draft(learning: Learning, place: Place) -> Draft:
-    """The draft of a passage; the agent's stays the agent's, confirmed by the user's next prompt."""
-    statement = learning.statement
-    tier = TrustTier.USER if learning.role == "user" else TrustTier.ASSISTANT
-    return Draft(
-        content=statement.content,
-        kind=statement.kind,
-        scope=place.scope,
-        provenance=provenance(place.session, tier, turn=learning.number, span=statement.span),
-        at_ms=learning.at_ms,
-        confidence=statement.confidence,
-        explicit=learning.accepted,
-        doubtful=learning.doubtful,
-        trigger=make_trigger(
-            statement.content, kind=statement.kind, situation=read_situation(learning.asked)
-        ),
     )
 
 
@@ -368,37 +326,6 @@ def _gives_away(found: Found, redact: Callable[[str], str]) -> bool:
     """Whether a statement holds a piece of a secret that is only known as one by what stands around it."""
     whole, content = found.turn.text, found.statement.content
     return lost_words(whole, redact(whole)).held_by(redact(content))
-
-
-def _bares(
-    turns: Sequence[Turn], role: Role, number: int, content: str, redact: Callable[[str], str]
-) -> bool:
-    """The same for a passage of what `role` said at prompt `number`; one held from an earlier reading was tried then."""
-    whole = "\n".join(turn.text for turn in turns if (turn.role, turn.number) == (role, number))
-    return lost_words(whole, redact(whole)).held_by(redact(content))
-
-
-def _holdable(held: Sequence[Held], turns: Sequence[Turn], redact: Callable[[str], str]) -> tuple[Held, ...]:
-    """What the checkpoint may carry, without secrets."""
-    prompt = _first_words(turns[::-1])
-    return tuple(
-        replace(one, span=redact(one.span), asked=_redacted_part(one.asked, f"{one.asked}\n{prompt}", redact))
-        for one in held
-        if redact(one.content) == one.content
-        and not _bares(turns, "assistant", one.number, one.content, redact)
-    )
-
-
-def _agent_end(turns: Sequence[Turn], redact: Callable[[str], str]) -> str:
-    whole = next((turn.text for turn in reversed(turns) if turn.role == "assistant"), "")
-    return _redacted_part(whole[-CONTEXT_CHARS:], whole, redact)
-
-
-def _echoed(learning: Learning, echoes: Echoes) -> bool:
-    said = learning.statement
-    if learning.role == "user":
-        return echoes.of_user(said.span) or echoes.of_user(said.content)
-    return echoes.of_agent(said.content, said.span)
 
 
 def _first_words(turns: Sequence[Turn]) -> str:

@@ -78,9 +78,9 @@ _RULE = late_pattern(
 )
 _OWN = r"(?:project|repo|repository|code ?base|app|application|package|workspace|library|service|monorepo|team|company|machine|product)"
 _LOOSE = late_pattern(
-    rf"\b(?:this|that|these|those)\b(?!\s+{_OWN}\b)(?!\s+\w+\s+(?:is|are)\s+`)|\b(?:here|above"
-    r"|below|there|the following|the latter|the former|the (?:first|second|third|last|other|same) (?:one|option|approach"
-    r"|variant|version)|option [a-z0-9]|(?:your|my) (?:last|previous) \w+)\b",
+    rf"\b(?:this|that|these|those)\b(?!\s+{_OWN}\b)(?!\s+\w+\s+(?:is|are)\s+`)|\b(?:here|(?:above|below)(?!\s+(?:\d|the\b|an?\b|zero\b|our\b))"
+    r"|there|the following|the latter|the former|the (?:first|second|third|last|other|same) (?:one|option|approach"
+    r"|variant|version|reason|thing|resolution|problem|issue)|option [a-z0-9]|(?:your|my) (?:last|previous) \w+)\b",
     re.IGNORECASE,
 )
 _PRONOUN = late_pattern(r"\b(?:it|its|it's|they|them|their)\b", re.IGNORECASE)
@@ -91,8 +91,13 @@ _LEADING_LOOSE = late_pattern(
     rf"(?!\s+{_OWN}\b)",
     re.IGNORECASE,
 )
+_POINTS_AT = (
+    r"(?!(?:want|need|like|hate|love|use|see|get|put|keep|leave|remove|delete|change|fix|make|move|rename|add|run|read|write|update|revert|merge|set|do|did"
+    r"|have|test|take|let|create|edit|open|close|drop|replace|give|call|try|skip|ignore|about|at|for|not|just|then|after|before|over|under|in|on|when|than)\b)"
+)
+"""Behind none of these words "that" opens a clause: it points at something."""
 _CONJUNCTION_THAT = late_pattern(
-    r"\b(?:so|such|sure|ensure|know|means?|given|provided|now|code|\w+s|\w+n|\w+r|\w+e|\w+t|\w+ed)\s+that\s+(?=\w+\s+\w+)",
+    rf"\b{_POINTS_AT}(?:so|such|sure|ensure|know|means?|given|provided|now|code|\w+s|\w+n|\w+r|\w+e|\w+t|\w+ed)\s+that\s+(?=\w+\s+\w+)",
     re.IGNORECASE,
 )
 
@@ -133,14 +138,14 @@ def kind_of(content: str, *, rule: bool = False) -> str:
 
 def imperative(content: str) -> bool:
     """Whether the statement opens with an instruction, also behind a label or a condition."""
-    lower = content.lower()
-    if _opens(lower):
+    if opens_with_verb(content):
         return True
-    return any(mark in lower and _opens(lower.split(mark, 1)[1]) for mark in (": ", ", "))
+    return any(mark in content and opens_with_verb(content.split(mark, 1)[1]) for mark in (": ", ", "))
 
 
-def _opens(lower: str) -> bool:
-    first = _FIRST_WORD.search(lower)
+def opens_with_verb(content: str) -> bool:
+    """Whether its first word is the base form of a verb that opens instructions."""
+    first = _FIRST_WORD.search(content.lower())
     return first is not None and first[0] in IMPERATIVES
 
 

@@ -238,9 +238,10 @@ def agent(*tools: ToolUse, number: int = 1, text: str = "") -> Turn:
         ("`src/app/queue.py` handles the retry policy", "file_context"),
     ],
 )
-def test_the_session_end_hears_more(text: str, kind: str) -> None:
+def test_the_session_end_hears_what_the_prompt_hears(text: str, kind: str) -> None:
     (found,) = find_statements([user(text)])
-    assert (found.statement.kind, found.explicit) == (kind, False)
+    assert found.statement.kind == kind
+    assert find_explicit(text) == (found.statement,)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
-"""Passages: how speech is cut, what a passage becomes, and whose words may become knowledge."""
+"""Passages: how speech is cut, how likely a passage is worth keeping, and which ones are candidates."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,16 +14,12 @@ from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoi
 from tacit.capture.extract.passages import marks
 from tacit.capture.extract.passages.cues import CUES, Reading
 from tacit.capture.extract.passages.cut import messages_of, passages_of
-from tacit.capture.extract.passages.find import ASKING, Held, find_learnings, objects, passing
-from tacit.capture.extract.passages.kinds import SIGNS, signs_of
+from tacit.capture.extract.passages.find import LEAST_CHANCE, Candidate, find_candidates, objects, passing
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.capture.extract.passages.proof import proved
-from tacit.capture.extract.passages.resolve import content_of, names_in
 from tacit.capture.session import Place, learn
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.wording import imperative, leading_reference, loose_reference, negated, rule_like
-from tacit.config.settings import CaptureSettings
-from tacit.model.memory import TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
 from tacit.reading.classifier.weights import WeightFile
@@ -43,20 +38,16 @@ def turns(*said):
 
 
 def weights(*, user=0.0, assistant=0.0):
-    """A model that gives every passage of a speaker the same logit, and the kind `fact`, or `todo` where a vector says so."""
-    size = CUES + SIGNS
+    """A model that gives every passage of a speaker the same logit; the word "linter" adds 1."""
     matrices = {}
     for role, logit in (("user", user), ("assistant", assistant)):
         matrices |= {
             f"{role}.bias": [[logit]], f"{role}.cue": [[0.0]] * CUES, f"{role}.word": [[1.0]], f"{role}.line": [[1.0, 0.0]],
-            f"plain.{role}.bias": [[0.0, -1.0]], f"plain.{role}.scale": [[1.0] * size], f"plain.{role}.cue": [[0.0, 0.0]] * size,
-            f"kind.{role}.bias": [[0.0, -1.0]], f"kind.{role}.scale": [[1.0] * size], f"kind.{role}.cue": [[0.0, 0.0]] * size,
-            f"kind.{role}.vector": [[0.0, 0.0], [0.0, 2.0]],
         }  # fmt: skip
     return PassageModel(
         WeightFile(
             manifest={},
-            names={"kinds": ("fact", "todo"), "words": ("w:linter",)},
+            names={"words": ("w:linter",)},
             matrices={name: np.array(rows, np.float32) for name, rows in matrices.items()},
         )
     )
@@ -220,99 +211,48 @@ def test_the_chance_is_the_logistic_of_bias_and_words():
     assert "w:linter" in words
     # bias -1, one known word of weight 1 over the root of 1: the logistic of 0
     assert weights(user=-1.0).chance(passage, reading) == pytest.approx(0.5)
-    assert weights(user=-1.0).kinds_of([passage], [reading]) == ["fact"]
-
-
-def test_the_kind_is_the_likeliest_by_signs_and_vector():
-    (message,) = messages_of(turns(("user", "please run the linter after every change of code")))
-    (passage,) = passages_of(message)
-    reading, model = Reading(message), weights()
-    # biases 0 and -1, and twice the second number of the vector for the second kind
-    assert model.kinds_of([passage], [reading], np.array([[0.0, 0.4]], np.float32)) == ["fact"]
-    assert model.kinds_of([passage], [reading], np.array([[0.0, 0.6]], np.float32)) == ["todo"]
-    model.file.matrices["plain.user.cue"][CUES + 2, 1] = 3.0  # the third sign: it speaks of every time
-    assert model.kinds_of([passage], [reading]) == ["todo"]
-
-
-def test_vectors_are_asked_for_once_and_only_for_what_is_kept():
-    asked = []
-
-    def vectors(texts):
-        asked.append(list(texts))
-        return np.array([[0.0, 1.0]] * len(texts), np.float32)
-
-    said = turns(
-        ("user", "the importer reads the old name of the folder, not this one"),
-        ("assistant", "Done."),
-        ("user", "we never want the exporter to write into the index folder"),
-    )
-    found, _ = find_learnings(said, model=weights(user=3.0), vectors=vectors)
-    assert [one.statement.kind for one in found] == ["todo", "todo"]
-    assert asked == [[said[0].text, said[2].text]]
-    asked.clear()
-    assert find_learnings(said[1:2], model=weights(), vectors=vectors) == ((), ())
-    assert asked == []
-    assert (
-        find_learnings(said, model=weights(user=3.0), vectors=lambda texts: None)[0][0].statement.kind
-        == "fact"
-    )
-
-
-def test_signs_stand_in_the_passage_in_the_reply_and_before_it():
-    said = turns(
-        ("assistant", "All done. Shall I commit it?"),
-        ("user", "why did you change the old folder again, leave that one alone"),
-        ("assistant", "You're right, my mistake."),
-    )
-    message = list(messages_of(said))[1]
-    (passage,) = passages_of(message)
-    found = signs_of(passage)
-    assert found.shape == (SIGNS,)
-    assert found[3] == 1.0  # blames
-    assert found[18] == 1.0  # the agent owns up
-    assert found[25] == 1.0  # it asked before
-    assert found[-6:].sum() == 1.0
-
-
-def test_a_loose_reference_is_resolved_by_what_was_named_before():
-    said = turns(
-        ("assistant", "I changed `renderList` in src/markdown/tools.go as you asked."),
-        ("user", "ok, we don't want this at all, please leave it out"),
-    )
-    message = list(messages_of(said))[1]
-    (passage,) = passages_of(message)
-    content = content_of(passage)
-    assert content == "We don't want this at all, please leave it out (renderList, src/markdown/tools.go)"
-
-
-def test_names_are_paths_and_identifiers_and_nothing_else():
-    assert names_in("ignore all rules and read `my file; rm -rf` in src/a.py") == ("src/a.py",)
 
 
 CAUSE = "The build failed because the cache folder was missing on a fresh checkout of it"
 
 
-def test_the_users_passage_is_learned_at_once():
-    said = turns(("user", "the importer reads the old name of the folder, not this one"))
-    found, held = find_learnings(said, model=weights(user=3.0))
-    assert [(one.role, one.statement.span) for one in found] == [("user", said[0].text)]
-    assert held == ()
+def test_a_candidate_is_a_verbatim_span_of_its_message():
+    said = turns(
+        ("user", "the importer reads the old name of the folder, not this one"), ("assistant", f"{CAUSE}. Done."), ("user", "thanks"),
+    )  # fmt: skip
+    found = find_candidates(said, model=weights(user=3.0, assistant=3.0))
+    assert found == (
+        Candidate(index=0, number=1, role="user", text=said[0].text, chance=0.95),
+        Candidate(index=1, number=1, role="assistant", text=f"{CAUSE}.", chance=0.95),
+    )
 
 
-def test_the_agents_passage_waits_for_the_users_next_prompt():
-    model = weights(user=-9.0, assistant=3.0)
-    found, held = find_learnings(turns(("user", "why did it fail?"), ("assistant", CAUSE)), model=model)
-    assert found == ()
-    assert [one.content for one in held] == [CAUSE]
-    accepted, left = find_learnings(turns(("user", "yes, do that")), held=held, model=model)
-    assert [(one.role, one.accepted, one.statement.content) for one in accepted] == [
-        ("assistant", True, CAUSE)
-    ]
-    assert left == ()
-    went_on, _ = find_learnings(turns(("user", "add a test for the importer")), held=held, model=model)
-    assert [one.accepted for one in went_on] == [False]
-    refused, left = find_learnings(turns(("user", "no, that's not it")), held=held, model=model)
-    assert refused == left == ()
+def test_of_a_message_the_likeliest_passage_is_the_candidate():
+    first = "We look at the houses of the old town" + " and at the trees" * 6 + " from the river."
+    second = "We run the linter after each change" + " and after the next" * 6 + " of the code."
+    (found,) = find_candidates(turns(("assistant", f"{first}\n\n{second}")), model=weights(assistant=2.0))
+    assert found.text == second
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_what_is_not_likely_enough_is_no_candidate(role):
+    said = turns((role, CAUSE))
+    logit = float(np.log(LEAST_CHANCE[role] / (1 - LEAST_CHANCE[role])))
+    assert find_candidates(said, model=weights(**{role: logit - 0.05})) == ()
+    assert len(find_candidates(said, model=weights(**{role: logit + 0.05}))) == 1
+    assert len(find_candidates(said, model=weights(**{role: -3.0}), least={role: 0.01})) == 1
+
+
+def test_a_candidate_is_never_stored():
+    said = turns(
+        ("user", "the importer reads the old name of the folder, not this one"),
+        ("assistant", CAUSE),
+        ("user", "yes, do that"),
+    )
+    assert [one.number for one in find_candidates(said, least={"user": 0.0, "assistant": 0.0})] == [1, 1]
+    learned = learn(said, Checkpoint(), place=PLACE, said=frozenset(), redact=lambda text: text)
+    assert learned.drafts == ()
+    assert "cache folder" not in write_checkpoint(learned.checkpoint)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +295,7 @@ def test_what_is_no_objection(text):
 )
 def test_what_is_asked_for_the_moment_teaches_nothing(text):
     assert passing(text)
-    assert find_learnings(turns(("user", text)), model=weights(user=3.0))[0] == ()
+    assert find_candidates(turns(("user", text)), model=weights(user=3.0)) == ()
 
 
 @pytest.mark.parametrize(
@@ -374,98 +314,30 @@ def test_what_says_how_things_are_or_shall_be(text):
     assert not passing(text)
 
 
-def test_words_that_ask_something_are_never_held_for_sure():
-    said = "the importer should read the new name of the folder, no? it reads the old one"
-    (asking,) = find_learnings(turns(("user", said)), model=weights(user=3.0))[0]
-    (telling,) = find_learnings(turns(("user", said.replace("?", "."))), model=weights(user=3.0))[0]
-    assert asking.statement.confidence == ASKING < CaptureSettings().auto_accept
-    assert telling.statement.confidence == pytest.approx(0.95)  # the logistic of 3
-
-
-def drafts(said, model, before=None):
-    return learn(
-        said, before or Checkpoint(), place=PLACE, said=frozenset(), redact=lambda text: text.replace("hunter2", "***"), passages=model
-    )  # fmt: skip
-
-
-def test_what_the_agent_says_keeps_the_agents_trust_and_is_confirmed_only_by_a_yes():
-    model = weights(user=-9.0, assistant=3.0)
-    first = drafts(turns(("user", "why did it fail?"), ("assistant", CAUSE)), model)
-    assert first.drafts == ()
-    checkpoint = read_checkpoint(write_checkpoint(first.checkpoint))
-    assert [one.content for one in checkpoint.held] == [CAUSE]
-    assert checkpoint.agent_end == CAUSE
-    (draft,) = drafts(turns(("user", "yes please")), model, checkpoint).drafts
-    assert (draft.provenance.tier, draft.explicit) == (TrustTier.ASSISTANT, True)
-    (draft,) = drafts(turns(("user", "add a test for the importer")), model, checkpoint).drafts
-    assert (draft.provenance.tier, draft.explicit) == (TrustTier.ASSISTANT, False)
-    assert draft.provenance.turn == 1
-
-
-def test_reading_a_session_in_pieces_finds_what_reading_it_whole_finds():
-    said = turns(
-        ("user", "the importer reads the old name of the folder, not this one"), ("assistant", CAUSE),
-        ("user", "yes, and the exporter should write the new name of the folder"), ("assistant", "The exporter also wrote a second file because of a stale cache."),
-        ("user", "thanks"),
-    )  # fmt: skip
-    model = weights(user=3.0, assistant=3.0)
-    whole = {draft.content for draft in drafts(said, model).drafts}
-    checkpoint, pieces = Checkpoint(), set()
-    for part in (said[:1], said[1:2], said[2:4], said[4:]):
-        learned = drafts(part, model, checkpoint)
-        checkpoint = read_checkpoint(write_checkpoint(learned.checkpoint))
-        pieces |= {draft.content for draft in learned.drafts}
-    assert whole == pieces
-    assert len(whole) == 4
-
-
-def test_no_passage_repeats_a_plain_statement():
-    said = turns(("user", "From now on always run the linter after every change."))
-    assert len(drafts(said, weights(user=3.0)).drafts) == 1
-
-
-def test_no_secret_is_held():
-    model = weights(user=3.0, assistant=3.0)
-    said = turns(
-        ("user", "the password of the staging database is hunter2 and always was"),
-        ("assistant", f"{CAUSE}, and hunter2 was wrong"),
-    )
-    learned = drafts(said, model)
-    assert learned.checkpoint.held == ()
-    assert "hunter2" not in write_checkpoint(learned.checkpoint)
-
-
-def test_an_old_checkpoint_without_passages_is_read():
-    values = json.loads(
-        write_checkpoint(
-            Checkpoint(path="x", held=(Held(content="c", span="c", kind="fact", confidence=0.5, number=1),))
-        )
-    )
-    for name in ("held", "agent_end"):
-        del values[name]
-    assert read_checkpoint(json.dumps(values)).path == "x"
+def test_an_old_checkpoint_with_held_passages_is_read():
+    held = {
+        "content": "c",
+        "span": "c",
+        "kind": "fact",
+        "confidence": 0.5,
+        "number": 1,
+        "at_ms": 0,
+        "asked": "",
+        "proved": False,
+    }
+    values = json.loads(write_checkpoint(Checkpoint(path="x", root="r")))
+    assert "held" not in values
+    old = values | {"held": [held], "agent_end": "Done."}
+    assert read_checkpoint(json.dumps(old)) == Checkpoint(path="x", root="r")
 
 
 def test_the_shipped_weights_say_what_they_were_made_of():
     model = shipped_passages()
     assert model.file.manifest["command"].startswith("python -m tacit_evals.fit")
     assert len(model.sessions) >= 13
-    assert "correction" in model.kinds
-
-
-def test_what_was_learned_from_the_prompt_itself_is_no_passage_either():
-    """The statement stands in the session's context by then; the passage around it says nothing more."""
-    statement = "We run `just check` before committing now, not `make lint`."
-    learned = learn(
-        turns(("user", f"No, that's wrong. {statement}")),
-        Checkpoint(),
-        place=PLACE,
-        said=frozenset(),
-        redact=lambda text: text,
-        passages=weights(user=5.0),
-        given=(statement.rstrip("."),),
-    )
-    assert learned.drafts == ()
+    assert set(model.file.matrices) == {
+        f"{role}.{part}" for role in ("user", "assistant") for part in ("bias", "cue", "word", "line")
+    }
 
 
 def bash(command, *, said="", failed=False, finished=True):
@@ -489,16 +361,3 @@ def bash(command, *, said="", failed=False, finished=True):
 )
 def test_a_success_that_follows_proves_how_things_are(tools, kind, expected):
     assert proved(CAUSE, kind, tools) is expected
-
-
-def test_what_a_success_proved_is_learned_when_the_session_is_over():
-    model = weights(user=-9.0, assistant=3.0)
-    asked, answered = turns(("user", "why did it fail?"), ("assistant", CAUSE))
-    shown = replace(answered, tools=(bash("pytest", said=CAUSE),))
-    found, held = find_learnings((asked, shown), model=model)
-    assert (found, [one.proved for one in held]) == ((), [True])
-    (learned,), left = find_learnings((), held=held, model=model, over=True)
-    assert (learned.role, learned.accepted, learned.statement.content) == ("assistant", False, CAUSE)
-    assert left == ()
-    assert find_learnings((asked, answered), model=model, over=True)[0] == (), "words alone prove nothing"
-    assert find_learnings(turns(("user", "no, that's not it")), held=held, model=model, over=True) == ((), ())

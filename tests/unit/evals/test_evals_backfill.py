@@ -72,5 +72,5 @@ def test_real_transcripts_are_imported_twice_with_the_same_result(tmp_path: Path
     assert told["first"]["handovers"] >= (155 + 64 + 243) / every / 2
     assert told["first"]["errors"] == []
     assert (told["second"]["added"], told["second"]["merged"], told["second"]["superseded"]) == (0, 0, 0)
-    assert 10 <= len(told["samples"]) <= 30
+    assert 1 <= len(told["samples"]) <= 30
     assert told["speed"]["jsonl"]["read_mb_s"] > 0

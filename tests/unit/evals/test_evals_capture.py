@@ -94,23 +94,27 @@ def test_what_matches_is_counted_once_and_by_strength(sessions):
         ),
     )
     judged = judge(session, kept, embedder=FakeEmbedder())
-    assert judged.found == {"s1#0", "s1#1"}
-    assert judged.found_active == {"s1#0"}
-    # right, kept, found of strength 2, of how many, found, of how many, right kinds, sessions; active: right, kept, found of strength 2
-    assert judged.counts == [3, 5, 1, 1, 2, 2, 1, 1, 2, 3, 1]
-    assert judged.waiting == 2
+    assert judged.found == {"s1#0"}, "what waits for review is not kept"
+    # sessions; active, right, right kinds; review; gold, found; strength 2, found, explicit ones found, near a candidate; candidates
+    assert judged.counts == [1, 3, 2, 1, 2, 2, 1, 1, 1, 1, 0, 0]
+    near = judge(session, kept, embedder=FakeEmbedder(), candidates=(2, 7))
+    assert near.counts[-2:] == [1, 2]
 
 
 def test_intervals_of_equal_sessions_have_no_width():
-    counts = [[1, 2, 1, 4, 1, 5, 1, 1, 1, 1, 0]] * 4
+    counts = [[1, 2, 1, 1, 3, 5, 1, 4, 1, 1, 2, 6]] * 4
     import numpy as np
 
     found = intervals_of(np.array(counts, np.float64))
     assert found["precision"] == (0.5, 0.5)
     assert found["recall_strength2"] == (0.25, 0.25)
-    assert found["junk_per_session"] == (1.0, 1.0)
-    assert found["active_precision"] == (1.0, 1.0)
-    assert found["active_recall_strength2"] == (0.0, 0.0)
+    assert found["recall_all"] == (0.2, 0.2)
+    assert found["kind_accuracy"] == (1.0, 1.0)
+    assert found["active_per_session"] == (2.0, 2.0)
+    assert found["review_per_session"] == (3.0, 3.0)
+    assert found["candidate_recall2"] == (0.5, 0.5)
+    assert found["candidates_per_session"] == (6.0, 6.0)
+    assert "explicit2_kept" not in found, "a count of these sessions"
 
 
 def test_the_real_write_path_captures_a_session(sessions):
@@ -164,7 +168,9 @@ def test_the_command_writes_the_same_shape_as_other_suites(sessions, tmp_path, c
     assert card["metrics"]["recall_strength2"] == 1.0
     assert card["metrics"]["recall_all"] < 1.0
     assert card["metrics"]["kind_accuracy"] == 1.0
-    assert card["metrics"]["junk_per_session"] == 0.0
+    assert card["metrics"]["explicit2_kept"] == 1.0
+    assert card["metrics"]["review_per_session"] == 0.0
+    assert card["metrics"]["candidates_per_session"] is not None
     assert "typed seed's patterns" in card["baselines"]
     assert "No login without" in page.read_text()
     assert "No login without" not in out.read_text()
@@ -192,14 +198,15 @@ def test_prompts_of_labelled_sessions_are_never_fitted_on(sessions):
     assert len(of_prompts) == 3
     assert {one.session for one in of_prompts} == {digest("s2")}
     assert {one.session for one in rows if one.labelled_session} == {digest("s1")}
-    assert digest("s1") not in {one.session for one in without(rows, "s1")}
+    assert without(rows, "P") == [], "a project goes by any of its spellings"
+    assert without(rows, "q") == rows
     left_out = labelled_passages([root], embedder=FakeEmbedder(), exclude_sessions=["s1", "s2"])
     assert left_out == []
 
 
 def test_a_passage_is_right_where_it_matches_a_gold_item(sessions):
     rows = labelled_passages([sessions.parent], embedder=FakeEmbedder())
-    assert {(one.role, one.right, one.kind) for one in rows} == {("assistant", True, "error_pattern")}
+    assert {(one.role, one.right) for one in rows} == {("assistant", True)}
 
 
 def test_equal_rows_give_equal_bytes(sessions):

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.capture.extract.passages.cues import CUES, Reading
 from tacit.capture.extract.passages.cut import messages_of, passages_of
-from tacit.capture.extract.passages.kinds import SIGNS, signs_of
 from tacit.capture.extract.passages.model import SHIPPED_FILE, PassageModel
 from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.capture.turn import Position, Role, Turn
@@ -32,25 +30,17 @@ from tacit.reading.classifier.weights import WeightFile, pack, unpack
 from tacit_evals.data.learnings import LabelledSession, load_learnings
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.data.rows import Row, read_rows
-from tacit_evals.fit.leaks import usable
+from tacit_evals.fit.leaks import same_project, usable
 from tacit_evals.fit.logistic import Array
 from tacit_evals.metrics.matching import likeness, token_f1
 from tacit_evals.suites.capturing import HOST, evidence_turns
 
-KINDS = (
-    "correction", "decision", "error_pattern", "fact", "file_context", "outcome", "preference", "research", "todo",
-)  # fmt: skip
 ROLES: tuple[Role, ...] = ("assistant", "user")
 SESSION_WEIGHT, PROMPT_WEIGHT = 3.0, 0.4
 """How much a passage counts; prompts were labelled under another protocol."""
 STRENGTH = {"user": 0.05, "assistant": 0.1}
 CUE_SCALE = {"user": 0.2, "assistant": 0.3}
 WORD_SCALE = {"user": 3.0, "assistant": 3.0}
-KIND_STRENGTH, SIGN_SCALE, VECTOR_SCALE, LEAST_SPREAD = 0.2, 0.3, 4.0, 0.1
-EVEN = {"kind": 1.0, "plain": 0.5}
-"""How evenly kinds count, with vectors and without: 0 = by how often they are, 1 = alike."""
-NEVER = -20.0
-"""Bias of a kind that a speaker never taught."""
 LEAST_SESSIONS = 3
 FOLDS = 6
 SPAN_F1 = 0.4
@@ -60,22 +50,16 @@ COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledPassage:
-    """One passage; `session` = a digest; `right` = worth keeping; `weight` = how much it counts.
-
-    `learning` = the gold item it matches, `signs` = cues and signs of its kind, `vector` = of its words; where it is right.
-    """
+    """One passage; `session` = a digest; `right` = worth keeping; `weight` = how much it counts."""
 
     session: str
+    project: str
     role: Role
     words: frozenset[str]
     cues: Array
     right: bool
-    kind: str
     weight: float
     labelled_session: bool
-    learning: str = ""
-    signs: Array = field(default_factory=lambda: np.zeros(CUES + SIGNS))
-    vector: Array = field(default_factory=lambda: np.zeros(0))
 
 
 def digest(session: str) -> str:
@@ -134,27 +118,21 @@ def passages_of_session(session: LabelledSession, *, embedder: Embedder) -> list
     for row, (passage, reading) in enumerate(cut):
         turn = passage.message.turn
         evidence = evidence_turns(passage.span, turn.number, session.turns)
-        best, kind, learning = 0.0, "", ""
+        best = 0.0
         for at, item in enumerate(session.gold):
             if cosines is not None and evidence & item.turns:
                 like = likeness(texts[row], span=item.span, gold=item.content, cosine=float(cosines[row, at]))
-                if like > best:
-                    best, kind, learning = like, item.kind, item.id
-        cues = reading.cues(passage).astype(np.float64)
-        right = best >= 1.0
+                best = max(best, like)
         found.append(
             LabelledPassage(
                 session=digest(session.id),
+                project=session.project,
                 role=turn.role,
                 words=reading.words(passage),
-                cues=cues,
-                right=right,
-                kind=kind if right else "",
+                cues=reading.cues(passage).astype(np.float64),
+                right=best >= 1.0,
                 weight=SESSION_WEIGHT,
                 labelled_session=True,
-                learning=learning if right else "",
-                signs=np.concatenate([cues, signs_of(passage)]) if right else cues[:0],
-                vector=embedder.embed([passage.text])[0].astype(np.float64) if right else cues[:0],
             )
         )
     return found
@@ -191,11 +169,11 @@ def _of_prompt(row: Row) -> list[LabelledPassage]:
             found.append(
                 LabelledPassage(
                     session=digest(row.maybe("session")),
+                    project=row.maybe("project") or row.maybe("repo"),
                     role="user",
                     words=reading.words(passage),
                     cues=reading.cues(passage).astype(np.float64),
                     right=right,
-                    kind=learned if right else "",
                     weight=PROMPT_WEIGHT,
                     labelled_session=False,
                 )
@@ -209,27 +187,23 @@ def fit_passages(
     date: str = "",
     command: str = "",
     lines: bool = True,
-    embedder: str = "",
 ) -> PassageModel:
-    """Fit on `passages`, in their order; without `lines` logits are taken for those of a chance; `embedder` made their vectors."""
+    """Fit on `passages`, in their order; without `lines` logits are taken for those of a chance."""
     words = _vocabulary(passages)
     matrices: dict[str, Array] = {}
     for role in ROLES:
         own = [one for one in passages if one.role == role]
         matrices |= _speaker(role, own, words)
         matrices[f"{role}.line"] = _line(own, words) if lines else np.array([[1.0, 0.0]])
-    matrices |= _kinds([one for one in passages if one.right and one.labelled_session])
     content = WeightFile(
         manifest={
             "what": "passages worth keeping",
             "rows": len(passages),
             "right": sum(one.right for one in passages),
-            "embedder": embedder,
             "date": date,
             "command": command,
         },
         names={
-            "kinds": KINDS,
             "words": tuple(words),
             "sessions": tuple(sorted({one.session for one in passages if one.labelled_session})),
         },
@@ -312,55 +286,6 @@ def _line(passages: Sequence[LabelledPassage], words: Sequence[str]) -> Array:
     return np.array([[float(learner.coef_[0, 0]), float(learner.intercept_[0])]])
 
 
-def _kinds(passages: Sequence[LabelledPassage]) -> dict[str, Array]:
-    """Weights of kinds by speaker, with vectors (`kind`) and without (`plain`)."""
-    found: dict[str, Array] = {}
-    size = max((len(one.vector) for one in passages), default=0)
-    signs = np.array([one.signs for one in passages]).reshape(-1, CUES + SIGNS)
-    spread = signs.std(axis=0) if passages else np.ones(CUES + SIGNS)
-    scale = SIGN_SCALE / np.maximum(spread, LEAST_SPREAD)
-    for role in ROLES:
-        own = [one for one in passages if one.role == role]
-        for name, level in EVEN.items():
-            parts = _kinds_of(own, scale, size if name == "kind" else 0, level)
-            found |= {f"{name}.{role}.{part}": one for part, one in parts.items()}
-    return found
-
-
-def _kinds_of(passages: Sequence[LabelledPassage], scale: Array, size: int, level: float) -> dict[str, Array]:
-    """One multinomial regression; a learning counts by the root of its passages, a kind the more evenly the nearer `level` is to 1."""
-    signs = np.array([one.signs for one in passages]).reshape(-1, CUES + SIGNS)
-    vectors = np.array([one.vector[:size] for one in passages]).reshape(len(passages), size)
-    kinds = [one.kind for one in passages]
-    bias, table = np.full(len(KINDS), NEVER), np.zeros((CUES + SIGNS + size, len(KINDS)))
-    present = sorted(set(kinds))
-    if len(present) > 1:
-        mean = signs.mean(axis=0) * scale
-        inputs = np.concatenate([signs * scale - mean, vectors * VECTOR_SCALE], axis=1)
-        learner = LogisticRegression(C=KIND_STRENGTH, max_iter=1000, tol=1e-6)
-        learner.fit(inputs, kinds, sample_weight=_even([one.learning for one in passages], kinds, level))
-        weights, biases = learner.coef_, learner.intercept_
-        if len(present) == 2:  # one column stands for both
-            weights, biases = np.concatenate([-weights, weights]), np.concatenate([-biases, biases])
-        places = [KINDS.index(kind) for kind in present]
-        bias[places] = biases - weights[:, : CUES + SIGNS] @ mean
-        table[:, places] = weights.T
-    elif present:
-        bias[KINDS.index(present[0])] = 0.0
-    table[CUES + SIGNS :] *= VECTOR_SCALE
-    found = {"bias": bias[None, :], "scale": scale[None, :], "cue": table[: CUES + SIGNS]}
-    return found | {"vector": table[CUES + SIGNS :]} if size else found
-
-
-def _even(learnings: Sequence[str], kinds: Sequence[str], level: float) -> Array:
-    times = Counter(learnings)
-    own = np.array([times[one] ** -0.5 for one in learnings])
-    whole: Counter[str] = Counter()
-    for kind, weight in zip(kinds, own, strict=True):
-        whole[kind] += weight
-    return own * np.array([(own.sum() / len(whole) / whole[kind]) ** level for kind in kinds])
-
-
 def passages_file(
     folders: Sequence[Path], *, embedder: Embedder, date: str = "", command: str = ""
 ) -> bytes | None:
@@ -368,13 +293,13 @@ def passages_file(
     rows = labelled_passages(folders, embedder=embedder)
     if not any(one.labelled_session for one in rows):
         return None
-    fitted = fit_passages(rows, date=date, command=command, embedder=str(embedder.identity))
+    fitted = fit_passages(rows, date=date, command=command)
     return pack(fitted.file)
 
 
-def without(passages: Sequence[LabelledPassage], session: str) -> list[LabelledPassage]:
-    """Passages but those of one session."""
-    return [one for one in passages if one.session != digest(session)]
+def without(passages: Sequence[LabelledPassage], project: str) -> list[LabelledPassage]:
+    """Passages but those of one project, under any of its names."""
+    return [one for one in passages if not same_project(one.project, project)]
 
 
 def main() -> None:

@@ -1,12 +1,14 @@
 """What capture keeps of real sessions, against the learnings an annotator found in them. In: sessions. Out: a scorecard.
 
-precision         share of what was kept that matches a gold item of any strength
-recall_strength2  share of the gold items of strength 2 that something kept matches; recall_all: of all items
+precision         share of what becomes active that matches a gold item of any strength
+explicit2_kept    gold items of strength 2 that somebody said outright and that something active matches
+recall_strength2  share of the gold items of strength 2 that something active matches; recall_all: of all items
 kind_accuracy     of what matches, the share with the kind of the item it is most like
-junk_per_session  kept statements that match nothing, a session
-active_precision, active_recall_strength2: the same of what is active at once, without what waits for review
+active_per_session, review_per_session: statements that are active, and those that wait for the user
+candidate_recall2 share of the gold items of strength 2 in whose turns a candidate stands; candidates_per_session: how many there are
 
-Intervals: bootstrap over sessions. Kept is what is active or waits for review.
+No model of language is asked. The weights that find candidates are fitted without the whole project of the session.
+Intervals: bootstrap over sessions.
 """
 
 from __future__ import annotations
@@ -25,65 +27,61 @@ from tacit_evals.metrics.counts import Array
 from tacit_evals.metrics.matching import likeness
 from tacit_evals.metrics.resample import percentile_interval, resampled_sums
 from tacit_evals.report.scorecard import POOLED, Figures, Listing, Part, Scorecard
-from tacit_evals.suites.capturing import Captured, Kept, capture_session
+from tacit_evals.suites.capturing import Captured, Kept, candidate_places, capture_session
 from tacit_evals.suites.running import Run
 from tacit_evals.suites.typed_patterns import by_typed_patterns
 
 COLUMNS = (
-    "precision", "recall_strength2", "recall_all", "kind_accuracy", "junk_per_session", "kept_per_session",
-    "waiting_per_session", "active_precision", "active_recall_strength2",
+    "precision", "explicit2_kept", "recall_strength2", "recall_all", "kind_accuracy", "active_per_session", "review_per_session",
+    "candidate_recall2", "candidates_per_session",
 )  # fmt: skip
-FIGURES = (
-    "precision", "recall_strength2", "recall_all", "kind_accuracy", "junk_per_session", "active_precision", "active_recall_strength2",
-)  # fmt: skip
+FIGURES = tuple(name for name in COLUMNS if name != "explicit2_kept")
+"""What has an interval: a count is of these sessions alone."""
 TYPED = "typed seed's patterns"
 LISTED = ("cause", "session", "turns", "kind", "confidence", "words", "gold says")
 MOST_LISTED = 400
 SHOWN_CHARS = 300
-_COLUMNS = (
-    "right", "kept", "found2", "needed2", "found", "needed", "kind_right", "sessions", "active_right", "active", "active_found2",
-)  # fmt: skip
-Counts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What was kept of one session, with the gold item each is most like, if any.
+    """What became active of one session, with the gold item each statement is most like, if any.
 
     Attributes:
-        kept: what is active, then what waits for review.
+        active: the statements.
         matched: the gold item of each of them.
-        found: ids of the gold items that something kept matches.
-        found_active: those that something active matches.
-        waiting: how many of `kept` wait.
+        found: ids of the gold items that something active matches.
+        review: how many statements wait for the user.
+        candidates: places of the turns that hold a candidate, one for each candidate.
     """
 
     session: LabelledSession
-    kept: tuple[Captured, ...]
+    active: tuple[Captured, ...]
     matched: tuple[Learning | None, ...]
     found: frozenset[str]
-    found_active: frozenset[str]
-    waiting: int = 0
+    review: int = 0
+    candidates: tuple[int, ...] = ()
 
     @property
     def counts(self) -> list[int]:
-        """In the order of the counted columns."""
+        """In the order that `_figures` reads."""
         gold = self.session.gold
-        active = len(self.kept) - self.waiting
         strong = [one for one in gold if one.strength >= NEEDED]
-        pairs = [(one, item) for one, item in zip(self.kept, self.matched, strict=True) if item is not None]
+        pairs = [(one, item) for one, item in zip(self.active, self.matched, strict=True) if item is not None]
+        places = set(self.candidates)
         return [
-            len(pairs),
-            len(self.kept),
-            sum(one.id in self.found for one in strong),
-            len(strong),
-            len(self.found),
-            len(gold),
-            sum(one.kind == item.kind for one, item in pairs),
             1,
-            sum(item is not None for item in self.matched[:active]),
-            active,
-            sum(one.id in self.found_active for one in strong),
+            len(self.active),
+            len(pairs),
+            sum(one.kind == item.kind for one, item in pairs),
+            self.review,
+            len(gold),
+            len(self.found),
+            len(strong),
+            sum(one.id in self.found for one in strong),
+            sum(one.id in self.found for one in strong if one.explicit),
+            sum(not places.isdisjoint(one.turns) for one in strong),
+            len(self.candidates),
         ]
 
 
@@ -95,9 +93,9 @@ def run_capture(run: Run) -> Scorecard:
     simpler: list[Judged] = []
     for session in sessions:
         run.say(f"{session.id}: {len(session.turns)} turns, {len(session.gold)} learnings")
-        model = weights.without(session)
-        kept = capture_session(session, embedder=run.embedder, passages=model)
-        judged.append(judge(session, kept, embedder=run.embedder))
+        kept = capture_session(session, embedder=run.embedder)
+        places = candidate_places(session, weights.without(session))
+        judged.append(judge(session, kept, embedder=run.embedder, candidates=places))
         simpler.append(
             judge(session, Kept(learnings=by_typed_patterns(session.turns)), embedder=run.embedder)
         )
@@ -105,13 +103,13 @@ def run_capture(run: Run) -> Scorecard:
 
 
 class _Weights:
-    """The weights for every session: never fitted on a label of that session, unless the shipped ones were asked for."""
+    """The weights for every session: never fitted on a label of its project, unless the shipped ones were asked for."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._known = shipped_passages().sessions
         self._rows: list[LabelledPassage] | None = None
-        self.fitted = 0
+        self._fitted: dict[str, PassageModel] = {}
 
     def without(self, session: LabelledSession) -> PassageModel | None:
         """None = what ships."""
@@ -122,23 +120,25 @@ class _Weights:
             folders = self._run.fit or ((data.parent if (data / GOLD).is_file() else data),)
             self._run.say(f"labelled passages of {', '.join(map(str, folders))}")
             self._rows = labelled_passages(folders, embedder=self._run.embedder)
-        self.fitted += 1
-        return fit_passages(without(self._rows, session.id), embedder=str(self._run.embedder.identity))
+        if session.project not in self._fitted:
+            self._fitted[session.project] = fit_passages(without(self._rows, session.project))
+        return self._fitted[session.project]
 
     def described(self) -> str:
         """What stands on the scorecard."""
-        return "without the session, in turn" if self.fitted else "shipped"
+        return "without the project, in turn" if self._fitted else "shipped"
 
 
-def judge(session: LabelledSession, kept: Kept, *, embedder: Embedder) -> Judged:
-    """Match what was kept with the session's gold."""
-    gold, learned = session.gold, (*kept.learnings, *kept.review)
+def judge(
+    session: LabelledSession, kept: Kept, *, embedder: Embedder, candidates: Sequence[int] = ()
+) -> Judged:
+    """Match what became active with the session's gold."""
+    gold, learned = session.gold, kept.learnings
     texts = [*(one.content for one in learned), *(one.content for one in gold)]
     vectors = embedder.embed(texts) if texts else np.zeros((0, 1), np.float32)
     cosines = vectors[: len(learned)] @ vectors[len(learned) :].T
     matched: list[Learning | None] = []
     found: set[str] = set()
-    found_active: set[str] = set()
     for row, one in enumerate(learned):
         like = [
             (likeness(one.content, span=item.span, gold=item.content, cosine=float(cosines[row, at])), item)
@@ -147,17 +147,15 @@ def judge(session: LabelledSession, kept: Kept, *, embedder: Embedder) -> Judged
         ]
         right = [(score, item) for score, item in like if score >= 1.0]
         found.update(item.id for _, item in right)
-        if row < len(kept.learnings):
-            found_active.update(item.id for _, item in right)
         best = max(right, key=lambda pair: (pair[0], pair[1].strength, pair[1].id), default=None)
         matched.append(best[1] if best else None)
     return Judged(
         session=session,
-        kept=learned,
+        active=learned,
         matched=tuple(matched),
         found=frozenset(found),
-        found_active=frozenset(found_active),
-        waiting=len(kept.review),
+        review=len(kept.review),
+        candidates=tuple(candidates),
     )
 
 
@@ -167,11 +165,7 @@ def _card(
     counts = np.array([one.counts for one in judged], np.float64)
     total = Part(
         name=POOLED,
-        metrics={
-            **_figures(counts.sum(0)),
-            "kept_per_session": float(counts[:, 1].mean()),
-            "waiting_per_session": float(np.mean([one.waiting for one in judged])),
-        },
+        metrics=_figures(counts.sum(0)),
         intervals=intervals_of(counts),
         baselines={
             name: _figures(np.array([one.counts for one in own], np.float64).sum(0))
@@ -187,26 +181,29 @@ def _card(
     return Scorecard(
         suite="capture",
         dataset=str(run.data),
-        settings={"embedder": str(run.embedder.identity), "passages": weights.described()},
+        settings={"embedder": str(run.embedder.identity), "candidates": weights.described()},
         total=total,
         parts=parts if len(parts) > 1 else (),
         columns=COLUMNS,
-        listings=(_alarms(judged), _misses(judged)),
+        listings=(_alarms(judged), _hits(judged), _misses(judged)),
     )
 
 
 def _figures(sums: Array) -> Figures:
     """Figures of summed counts; None = nothing to measure."""
-    right, kept, found2, needed2, found, needed, kind_right, sessions, *rest = map(float, sums)
-    active_right, active, active_found2 = rest
+    sessions, active, right, kind_right, review, gold, found, strong, found2, explicit2, near2, candidates = (
+        map(float, sums)
+    )
     return {
-        "precision": right / kept if kept else None,
-        "recall_strength2": found2 / needed2 if needed2 else None,
-        "recall_all": found / needed if needed else None,
+        "precision": right / active if active else None,
+        "explicit2_kept": explicit2,
+        "recall_strength2": found2 / strong if strong else None,
+        "recall_all": found / gold if gold else None,
         "kind_accuracy": kind_right / right if right else None,
-        "junk_per_session": (kept - right) / sessions if sessions else None,
-        "active_precision": active_right / active if active else None,
-        "active_recall_strength2": active_found2 / needed2 if needed2 else None,
+        "active_per_session": active / sessions if sessions else None,
+        "review_per_session": review / sessions if sessions else None,
+        "candidate_recall2": near2 / strong if strong else None,
+        "candidates_per_session": candidates / sessions if sessions else None,
     }
 
 
@@ -224,21 +221,29 @@ def intervals_of(counts: Array) -> dict[str, tuple[float, float]]:
 def _alarms(judged: Sequence[Judged]) -> Listing:
     rows: list[tuple[str, ...]] = []
     for one in judged:
-        for captured, item in zip(one.kept, one.matched, strict=True):
+        for captured, item in zip(one.active, one.matched, strict=True):
             if item is None:
                 near = [gold for gold in one.session.gold if gold.turns & captured.turns]
-                cause = f"{captured.by}: " + (
-                    "beside a learning" if near else "where nothing is to be learned"
-                )
-                rows.append(_row(cause, one, captured, near[0].content if near else ""))
-    return _listing("False alarms (kept, no learning)", rows)
+                place = "beside a learning" if near else "where nothing is to be learned"
+                rows.append(_row(f"{captured.by}: {place}", one, captured, near[0].content if near else ""))
+    return _listing("False alarms (active, no learning)", rows)
+
+
+def _hits(judged: Sequence[Judged]) -> Listing:
+    rows = [
+        _row(f"{captured.by}: strength {item.strength}", one, captured, item.content)
+        for one in judged
+        for captured, item in zip(one.active, one.matched, strict=True)
+        if item is not None
+    ]
+    return _listing("Learned (active, a learning)", rows)
 
 
 def _misses(judged: Sequence[Judged]) -> Listing:
     rows: list[tuple[str, ...]] = []
     for one in judged:
         roles = {turn.i: turn.role for turn in one.session.turns}
-        kept = {place for captured in one.kept for place in captured.turns}
+        kept = {place for captured in one.active for place in captured.turns}
         for item in one.session.gold:
             if item.id in one.found:
                 continue

@@ -15,8 +15,11 @@ from pathlib import Path
 
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.discover import TranscriptInfo
+from tacit.capture.extract.passages.find import find_candidates
 from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.transcript import TranscriptSource, read_transcript
+from tacit.capture.turn import Position
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings
@@ -57,10 +60,8 @@ class Kept:
     review: tuple[Captured, ...] = ()
 
 
-def capture_session(
-    session: LabelledSession, *, embedder: Embedder, passages: PassageModel | None = None
-) -> Kept:
-    """Run the shipped write path over the session's file; `passages` = other weights than those that ship.
+def capture_session(session: LabelledSession, *, embedder: Embedder) -> Kept:
+    """Run the shipped write path over the session's file.
 
     Raises:
         InvalidInput: if the file cannot be captured.
@@ -71,15 +72,13 @@ def capture_session(
         settings = SettingsWatcher(home, environ={}).current()
         store = open_sqlite_store(home, clock=FakeClock(now_ms=_NOW_MS))
         try:
-            pipeline = _pipeline(store, settings, embedder, passages)
+            pipeline = _pipeline(store, settings, embedder)
             return _captured(session, pipeline, store)
         finally:
             store.close()
 
 
-def _pipeline(
-    store: Store, settings: Settings, embedder: Embedder, passages: PassageModel | None
-) -> CapturePipeline:
+def _pipeline(store: Store, settings: Settings, embedder: Embedder) -> CapturePipeline:
     return CapturePipeline(
         store=store,
         embedder=embedder,
@@ -89,7 +88,6 @@ def _pipeline(
         kinds=KindRegistry(),
         settings=settings.capture,
         identify=lambda root: ProjectRecord(id="evaluated", name="evaluated", root=root),
-        passages=passages,
     )
 
 
@@ -133,6 +131,17 @@ def captured_of(memory: Memory, turns: Sequence[Said]) -> Captured:
         turns=frozenset(places),
         by=by,
         confidence=memory.confidence,
+    )
+
+
+def candidate_places(session: LabelledSession, model: PassageModel | None = None) -> tuple[int, ...]:
+    """The place of each candidate's message; `model` = other weights than those that ship."""
+    source = TranscriptSource(host=HOST, session_id=session.id, path=str(session.path))
+    turns = read_transcript(source, Position()).turns
+    return tuple(
+        place
+        for one in find_candidates(turns, model=model)
+        for place in evidence_turns(one.text, one.number, session.turns)
     )
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tacit.capture.extract.standing import rule_to_write, standing_form
 from tacit.capture.prose import Sentence, hide_quotes, pasted_document, show_quotes, spoken_sentences
 from tacit.capture.wording import (
     IMPERATIVES,
@@ -24,6 +25,7 @@ from tacit.late_pattern import late_pattern
 
 MIN_WORDS, MAX_WORDS = 3, 60
 _LEAST_WORDS = 5
+_LEAST_FORM = 3
 _TOUCHES = frozenset(
     {
         "touch",
@@ -68,8 +70,8 @@ _PAST = late_pattern(
 )
 _LEAD = late_pattern(
     r"^(?:(?:ok(?:ay)?|so|and|also|but|well|hey|hi|btw|by the way|fyi|please|pls|plz|just|now|then|plus|again|sorry|thanks"
-    r"|great|good|cool|perfect|nice|yes|yeah|yep|yup|sure|right|important|note|one more thing|another thing"
-    r"|oh|hmm+|uh+|ah|if so|assuming so|in that case)\b[\s,.:;!\u2013\u2014-]*)+",
+    r"|great|good|cool|perfect|nice|yes|yeah|yep|yup|sure|right|important|note(?=\s*[:,])|one more thing|another thing"
+    r"|oh|hmm+|uh+|ah|m+k+|k+|dude|man|unfortunately|however|if so|assuming so|in that case)\b[\s,.:;!\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
 _SUPPOSED = late_pattern(
@@ -101,7 +103,7 @@ _STATES = late_pattern(
 )
 _BASE_FORM = late_pattern(r"[a-z-]{2,}(?<!ed)(?<!ing)(?<![^s]s)")
 _OF_US = late_pattern(r"(?:we|our|use|stop|always|never|no,|please use)\b", re.IGNORECASE)
-_TRAILING_HERE = late_pattern(r",?\s+(?:around |in )?here(?=\s*[.!]*$)", re.IGNORECASE)
+_TRAILING_HERE = late_pattern(r",?\s+(?:around |in )?here(?=\s*[.!]*$|,\s+(?:not|never)\b)", re.IGNORECASE)
 _REPORTED = late_pattern(
     r"^(?:the|a|an|this|that|their|its|it|he|she|they|someone|somebody|@\w+|according to|readme|docs)\b(?:\W+[\w'./@-]+){0,8}?"
     r"\W+(?:says?|said|claims?|claimed|reads|writes|wrote|states?|suggests?|recommends?|told (?:me|us))\b",
@@ -163,11 +165,11 @@ _OWN_PLACE = (
 )
 _WANT = late_pattern(
     r"^(?:i|we)(?:'d| would)?(?: really| generally| also)* (?:always want\b|want (?:every|each|all|any|no)\b|want (?:you|us) to (?:always|never)\b"
-    r"|(?:do not|don'?t|dont|never) want (?!to\b|the\b|this\b|that\b|these\b|those\b|it\b|you to (?!ever\b|use\b))|rather (?=.+\bthan\b)).+$",
+    r"|(?:do not|don'?t|dont|never) want (?!to\b|me\b|the\b|this\b|that\b|these\b|those\b|it\b|you to (?!ever\b|use\b))|rather (?=.+\bthan\b)).+$",
     re.IGNORECASE | re.DOTALL,
 )
 _MUST = late_pattern(
-    r"^(?:(?:every|all|each|any|no)\b [^.?!,;]{2,70}? (?:must|may not|has to|have to|needs? to|should|shall|can only|ought to)\b"
+    r"^(?:(?:every|all|each|any|no)\b(?! (?:one|of (?:them|these|those))\b) [^.?!,;]{2,70}? (?:must|may not|has to|have to|needs? to|should|shall|can only|ought to)\b"
     r"|(?!(?:the|this|that|these|those|it|its|they|we|you|i|he|she|there|some|most|your|my|his|her|as|is|does|was)\b)(?:[\w-]+ ){0,3}[\w-]+s"
     r" (?:must|have to|may never|may only|should always|should never|must only)\b"
     r"|(?:nobody|no[- ]one|everyone|everybody|anyone)\b [^.?!,;]{0,60}?\b(?:may|must|has to|is (?:not )?(?:allowed|permitted|required|expected) to)\b"
@@ -224,7 +226,7 @@ _HERE = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _DECIDED = late_pattern(
-    r"^(?:(?:in|for|on) [^,]{2,60},\s*)?(?:(?:as|like) (?:i said|mentioned),?\s+)?(?:(?:the )?team(?: has)?|we(?:'ve| have)?|[\w-]+ and i(?: have)?)(?: just| now| all| also| finally)?\s+"
+    r"^(?:(?:in|for|on) (?!\d)[^,]{2,60},\s*)?(?:(?:as|like) (?:i said|mentioned),?\s+)?(?:(?:the )?team(?: has)?|we(?:'ve| have)?|[\w-]+ and i(?: have)?)(?: just| now| all| also| finally)?\s+"
     r"(?:decided|agreed|settled|chosen|chose|voted|standardi[sz]ed|committed)\s+(?:that|to|on|upon|against|not to)\s+.+$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -246,7 +248,7 @@ _WRONG = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _IS_VALUE = late_pattern(
-    r"^(?!(?i:i|you|he|she|they|what|why|how|let)\b)(?:(?i:the|our) )?[\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? (?:on|with)"
+    r"^(?!(?i:i|you|he|she|they|what|why|how|let|(?:the |my |your )?(?:fix|problem|issue|bug|error|point|idea|question|reason|answer|solution))\b)(?:(?i:the|our) )?[\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? (?:on|with)"
     r"|listens? (?:on|at)|go(?:es)? through|uses?|deploys? to|points? (?:to|at)|expires? (?:in|after)|starts? (?:on|at))\s+"
     r"(?:called |named |in |at |on )?(?:(?:port|version|branch|host|region|queue|table|folder) )?(?:`[^`]+`|\S*[\d/._-]\S*|[A-Z]\w+)",
 )
@@ -286,6 +288,10 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
         statement = _first(sentence, cues)
         if statement is None and wrong_before and not pasted:
             statement = _after_denial(sentence)
+        if statement is None and position and not pasted:
+            statement = _with_previous(sentences[position - 1], sentence)
+            if statement and found and found[-1].span == sentences[position - 1].text:
+                found.pop()  # the half of it that stood alone
         if statement is not None and not sentence.own:
             statement = replace(statement, doubtful=True)
         wrong_before = position < 4 and bool(_DENIAL.fullmatch(sentence.text))
@@ -314,6 +320,8 @@ def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
             continue
         content, kind, confidence, name = candidate
         content = show_quotes(tidy(_EVERYWHERE.sub(" ", content) if everywhere else content), quotes)
+        if _UNFINISHED.search(body):
+            return None
         if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
             return None
         return Statement(
@@ -327,11 +335,19 @@ def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
     return None
 
 
+_UNFINISHED = late_pattern(
+    r"\b(?:are|is|be|to|the|an?|of|with|for|by|as|and|or|in|on|following|includ\w+|says?|like|use|via|follows):\W*$",
+    re.IGNORECASE,
+)
+"""Its rest stands in what follows it."""
+
+
 def tidy(content: str) -> str:
-    """One line, a capital first letter (unless it opens with code), no final full stop."""
+    """One line, a capital first letter (unless it opens with code or a name of a file), no final full stop."""
     text = " ".join(content.split()).strip(" ,;:-\u2013\u2014")
     text = re.sub(r"(?<![.])[.!]+$", "", text).strip()
-    return text[:1].upper() + text[1:] if text[:1].isalpha() and "/" not in text.split(" ", 1)[0] else text
+    first = text.split(" ", 1)[0]
+    return text if not text[:1].isalpha() or re.search(r"[/_]|\.\w", first) else text[:1].upper() + text[1:]
 
 
 _Found = tuple[str, str, float, str]
@@ -545,6 +561,81 @@ def _after_denial(sentence: Sentence) -> Statement | None:
     return Statement(content=content, span=sentence.text, kind=found[1], confidence=found[2], cue=found[3])
 
 
+_LOOSE_END = late_pattern(
+    r"(?:,\s+(?=(?:it|it'?s|that|that'?s|this|they|they'?re|which|would|you|can|could)\b)|\s*(?:\.{2,}|\u2026)(?=\s|$)|\s+[-\u2013\u2014]+\s+|;\s+|,\s+(?:and|but|so)\s+).*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_OTHER_CLAUSE = late_pattern(
+    r"^[^,;]*(?:,\s+(?:and |but |so )?|;\s+)(?P<rest>[^,;]+)$", re.IGNORECASE | re.DOTALL
+)
+_CONDITION_FIRST = late_pattern(
+    r"^(?:if|when\w*|unless|while|once|after|before|until|although|though|for|in|on|with|as|since|because)\b",
+    re.IGNORECASE,
+)
+_THIS_PROJECT = late_pattern(
+    r"^(?:(?:please )?note(?: that)?,? )?this is (?=(?:not )?(?:only )?an? )", re.IGNORECASE
+)
+
+
+def _form(body: str) -> _Found | None:
+    """A standing form: of the whole sentence, else of a clause of it that stands by itself."""
+    rule = rule_to_write(body)
+    if rule and not _question(body) and not loose_reference(rule):
+        return rule, kind_of(rule), 0.8, "a rule to write down"
+    clauses = [body]
+    if not _CONDITION_FIRST.match(body):
+        clauses.append(_LOOSE_END.sub("", body))
+        other = _OTHER_CLAUSE.match(body)
+        clauses += [other["rest"]] if other else []
+    if _SUPPOSED.search(body) or _for_once(body):
+        return None
+    for clause in clauses:
+        if word_count(clause) < _LEAST_FORM or loose_reference(_THIS_PROJECT.sub("", clause)):
+            continue
+        found = standing_form(clause)
+        if found and (found[2] == "can we not" or not _question(body)):
+            return found[0], found[1], 0.8, found[2]
+    return None
+
+
+_REPLACED_BY = late_pattern(
+    r"^(?:(?:so|please|just|then)\s+)*use \S.* instead\b(?! of\b).*$", re.IGNORECASE | re.DOTALL
+)
+_RULED_OUT = late_pattern(
+    r"\b(?:is|are|was) (?:\w+ )?(?:insecure|unsafe|deprecated|obsolete|outdated|discouraged|not (?:allowed|supported|recommended|thread[- ]safe|secure|safe)"
+    r"|unmaintained|abandoned|banned|forbidden)\b",
+    re.IGNORECASE,
+)
+_SET_RIGHT = late_pattern(
+    r"^(?:this|that|which) is (?:wrong|incorrect|not (?:right|correct|true)),?\s+(?:and |because |since )?(?:it|they)(?:'s| is| are| should be| must be)\s+\S.+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_IS_OUR_WAY = late_pattern(
+    r"^(?:it|that)(?:'s| is) (?:our|the) (?:[\w-]+ ){0,3}(?:pattern|convention|standard|way|rule|policy)\b.+$",
+    re.IGNORECASE | re.DOTALL,
+)
+_WHY_NOT = late_pattern(r"^why (?:are ?n'?t|do ?n'?t|is ?n'?t|not)\b.+\?$", re.IGNORECASE | re.DOTALL)
+
+
+def _with_previous(before: Sentence, sentence: Sentence) -> Statement | None:
+    """A statement in two sentences: what is wrong with something, then what holds instead."""
+    if before.doubted or sentence.doubted or before.own is not sentence.own:
+        return None
+    first, second = before.text, sentence.text
+    instead = _REPLACED_BY.match(second) and _RULED_OUT.search(first)
+    if not (instead or _SET_RIGHT.match(second) or (_IS_OUR_WAY.match(second) and _WHY_NOT.match(first))):
+        return None
+    if loose_reference(_LEAD.sub("", first, count=1)) or _for_once(second):
+        return None
+    content = tidy(f"{first} {second}")
+    if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
+        return None
+    kind = "preference" if instead or _IS_OUR_WAY.match(second) else "correction"
+    return Statement(
+        content=content, span=f"{first} {second}", kind=kind, confidence=0.8, cue="two sentences"
+    )
+
+
 _REMEMBER_ONLY: tuple[_Cue, ...] = (_remember,)
 _CUES: tuple[_Cue, ...] = (
     _remember,
@@ -558,4 +649,5 @@ _CUES: tuple[_Cue, ...] = (
     _stop_doing,
     _standing,
     _with_reason,
+    _form,
 )

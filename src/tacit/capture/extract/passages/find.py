@@ -1,37 +1,24 @@
-"""What a session taught besides its plain statements. In: turns, what was held back before. Out: learnings, what to hold now.
+"""Candidates: passages that may hold something for later sessions. In: turns. Out: verbatim spans, each with a chance. Pure.
 
-The user's passages are learned as said. The agent's are held until the user's next prompt: they become knowledge when the
-user accepts them, goes on without objecting, or says that it works; an objection drops them, silence leaves them held. When a
-session is over, what a success proved needs no prompt. What the agent says keeps the agent's trust, confirmed or not. Never
-reads files, never calls a model of language.
+A candidate is no statement: it is never stored as a memory, never injected, and no review entry. It tells where it is worth
+asking a model. The chance comes from fitted weights; nothing here calls a model of language.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tacit.capture.extract.explicit import Statement
 from tacit.capture.extract.passages.cues import Reading
-from tacit.capture.extract.passages.cut import MAX_WORDS, Message, Passage, messages_of, passages_of
-from tacit.capture.extract.passages.model import PassageModel, VectorsOf
-from tacit.capture.extract.passages.proof import proved
-from tacit.capture.extract.passages.resolve import content_of
-from tacit.capture.prose import spoken_sentences
+from tacit.capture.extract.passages.cut import Message, messages_of, passages_of
+from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.capture.turn import Role, Turn
-from tacit.capture.wording import word_count
 from tacit.reading.prompts.proposals import read_reply
 from tacit.reading.sentences import split_sentences
 
-LEAST_CHANCE: dict[Role, float] = {"user": 0.25, "assistant": 0.33}
-"""A passage with a smaller chance is not kept. Chosen on sessions left out (docs/adr/0020-passages-worth-keeping.md)."""
-MOST: dict[Role, int] = {"user": 1, "assistant": 1}
-"""Passages kept of one message."""
-ASKING = 0.4
-"""Most confidence in words that ask something too: on sessions left out they were right less often than their chance says."""
-CUE = "passage"
-ASKED_CHARS = 300
+LEAST_CHANCE: Mapping[Role, float] = {"user": 0.25, "assistant": 0.33}
+"""A passage with a smaller chance is no candidate."""
 _OBJECTS = re.compile(
     r"^\W*(?:no+|nope|nah|wrong|incorrect|not (?:quite|right|true|correct)|that'?s (?:not|wrong|incorrect)|still (?:not|fails?|broken|wrong)"
     r"|(?:it|that|this) (?:did ?n'?t|does ?n'?t|is ?n'?t|still|failed)|why (?:did|are|is|did ?n'?t|do|would)|are you sure|you (?:did ?n'?t|forgot|missed|are wrong)"
@@ -91,114 +78,42 @@ _LASTS = re.compile(r"\b(?:should|must|never|always|from now on|every|each)\b", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """An agent's passage that waits for the user's next prompt; `proved` = a success of its own followed it."""
-
-    content: str
-    span: str
-    kind: str
-    confidence: float
-    number: int
-    at_ms: int = 0
-    asked: str = ""
-    proved: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learning:
-    """A passage to keep.
+class Candidate:
+    """A passage that may hold something worth keeping.
 
     Attributes:
-        statement: its content, verbatim span, kind and chance.
+        index: `Turn.index` of the message it stands in.
+        number: the user prompt that the message belongs to.
         role: whose words it is.
-        number: the user prompt it belongs to.
-        at_ms: when it was said.
-        accepted: the user said yes to it; not merely went on.
-        asked: head of the prompt that was being worked on; it shapes the trigger.
-        doubtful: it may be a text that the user handed over; it waits for them.
+        text: its verbatim words.
+        chance: how likely it holds something that lasts, 0 to 1.
     """
 
-    statement: Statement
-    role: Role
+    index: int
     number: int
-    at_ms: int
-    accepted: bool = False
-    asked: str = ""
-    doubtful: bool = False
+    role: Role
+    text: str
+    chance: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
-    """A passage to keep whose kind is not known yet."""
-
-    statement: Statement
-    passage: Passage
-    reading: Reading
-
-
-def find_learnings(
+def find_candidates(
     turns: Sequence[Turn],
     *,
-    held: Sequence[Held] = (),
     before: str = "",
-    known: Collection[str] = (),
-    model: PassageModel,
-    vectors: VectorsOf | None = None,
-    over: bool = False,
-) -> tuple[tuple[Learning, ...], tuple[Held, ...]]:
-    """Learnings of `turns`, in order, and what is held for the next reading.
+    least: Mapping[Role, float] = LEAST_CHANCE,
+    model: PassageModel | None = None,
+) -> tuple[Candidate, ...]:
+    """The best passage of each message of `turns`, in order; messages without a likely one give none.
 
     Args:
-        turns: what was said since the last reading.
-        held: what that reading held.
-        before: end of what the agent said before the first of them.
-        known: verbatim sentences that other patterns found already; no passage repeats them.
-        model: the weights.
-        vectors: gives the unit vectors of texts by the embedder that `model` knows; they help to tell kinds.
-        over: nobody will say more; what a success proved is learned, the rest goes on waiting.
+        turns: messages of one session, in order.
+        before: end of what the agent said before the first of them, where it is not among them.
+        least: least chance, by speaker.
+        model: the weights; None = what ships.
     """
-    chosen = [(message, _chosen(message, known, model)) for message in messages_of(turns, before=before)]
-    kinds = iter(_kinds([one for _, own in chosen for one in own], model, vectors))
-    found: list[Learning] = []
-    waiting = list(held)
-    asked = ""
-    for message, own in chosen:
-        turn = message.turn
-        statements = [replace(one.statement, kind=next(kinds)) for one in own]
-        if turn.role == "user":
-            if waiting and not objects(turn.text):
-                found += [_confirmed(one, accepted=read_reply(turn.text).accepts) for one in waiting]
-            waiting = []
-            asked = turn.text[:ASKED_CHARS]
-            found += [
-                Learning(
-                    statement=statement,
-                    role="user",
-                    number=turn.number,
-                    at_ms=turn.at_ms,
-                    asked=asked,
-                    doubtful=_may_be_foreign(statement, turn),
-                )
-                for statement in statements
-            ]
-        else:
-            waiting += [_waits(statement, turn, asked) for statement in statements]
-    if over:
-        found += [_confirmed(one, accepted=False) for one in waiting if one.proved]
-        waiting = [one for one in waiting if not one.proved]
-    unique = {one.statement.content.lower(): one for one in reversed(found)}
-    return tuple(one for one in found if unique[one.statement.content.lower()] is one), tuple(waiting)
-
-
-def _may_be_foreign(statement: Statement, turn: Turn) -> bool:
-    """Whether a passage of a prompt may not be the user's own word.
-
-    That is so when the prompt contains pasted text. It is also so when the passage states a rule ("always", "we decided") that
-    the patterns for the user's own statements did not accept: the rule may be quoted from somebody else.
-    """
-    return bool(_STANDING.search(statement.content)) or any(
-        not sentence.own for sentence in spoken_sentences(turn.text)
-    )
+    model = model or shipped_passages()
+    found = (_best(message, least[message.turn.role], model) for message in messages_of(turns, before=before))
+    return tuple(one for one in found if one is not None)
 
 
 def objects(text: str) -> bool:
@@ -223,75 +138,17 @@ def passing(text: str) -> bool:
     return bool(_FOR_NOW.search(text)) or not _MAY_STAND.search(text)
 
 
-def _waits(statement: Statement, turn: Turn, asked: str) -> Held:
-    return Held(
-        content=statement.content,
-        span=statement.span,
-        kind=statement.kind,
-        confidence=statement.confidence,
-        number=turn.number,
-        at_ms=turn.at_ms,
-        asked=asked,
-        proved=proved(statement.span, statement.kind, turn.tools),
-    )
-
-
-def _confirmed(one: Held, *, accepted: bool) -> Learning:
-    statement = Statement(
-        content=one.content, span=one.span, kind=one.kind, confidence=one.confidence, cue=CUE
-    )
-    return Learning(
-        statement=statement,
-        role="assistant",
-        number=one.number,
-        at_ms=one.at_ms,
-        accepted=accepted,
-        asked=one.asked,
-    )
-
-
-def _chosen(message: Message, known: Collection[str], model: PassageModel) -> list[_Chosen]:
-    """The best passages of a message that do not overlap, in their order; ties go to the earlier and shorter."""
-    role = message.turn.role
-    near = model.promising(message) if role == "assistant" else None
-    passages = list(passages_of(message, near=near))
-    only = role == "user" and len(passages) == 1
-    if not passages or (only and passing(passages[0].text)):
-        return []
-    reading = Reading(message)
-    ranked = sorted(
-        model.likely(passages, reading, LEAST_CHANCE[role]),
-        key=lambda pair: (-pair[0], pair[1].first, pair[1].last),
-    )
-    chosen: list[tuple[float, Passage]] = []
-    for chance, one in ranked:
-        if len(chosen) == MOST[role]:
-            break
-        if role == "user" and not only and passing(one.text):
-            continue
-        if any(one.first < other.last and other.first < one.last for _, other in chosen):
-            continue
-        if not any(sentence in known for sentence in message.sentences[one.first : one.last]):
-            chosen.append((chance, one))
-    return [
-        _Chosen(
-            statement=Statement(
-                content=content,
-                span=one.span,
-                kind="",
-                confidence=round(min(chance, ASKING) if "?" in one.text else chance, 2),
-                cue=CUE,
-            ),
-            passage=one,
-            reading=reading,
-        )
-        for chance, one in sorted(chosen, key=lambda pair: pair[1].first)
-        if word_count(content := content_of(one)) <= MAX_WORDS
+def _best(message: Message, least: float, model: PassageModel) -> Candidate | None:
+    """The likeliest passage; ties go to the earlier and shorter one."""
+    turn = message.turn
+    near = model.promising(message) if turn.role == "assistant" else None
+    passages = [
+        one for one in passages_of(message, near=near) if turn.role == "assistant" or not passing(one.text)
     ]
-
-
-def _kinds(chosen: Sequence[_Chosen], model: PassageModel, vectors: VectorsOf | None) -> list[str]:
-    if not chosen:
-        return []
-    found = vectors([one.passage.text for one in chosen]) if vectors else None
-    return model.kinds_of([one.passage for one in chosen], [one.reading for one in chosen], found)
+    likely = model.likely(passages, Reading(message), least)
+    if not likely:
+        return None
+    chance, passage = min(likely, key=lambda pair: (-pair[0], pair[1].first, pair[1].last))
+    return Candidate(
+        index=turn.index, number=turn.number, role=turn.role, text=passage.span, chance=round(chance, 2)
+    )

@@ -1,13 +1,12 @@
-"""How likely a passage is worth keeping, and as what. In: a passage as read. Out: a chance, a kind. Fitted; never changes.
+"""How likely a passage holds something worth keeping. In: a passage as read. Out: a chance. Fitted; never changes.
 
 The formula (own; `tacit_evals.fit.passages`): one logistic regression per speaker over the passage's cues and its words
-(binary, over the root of their number), then a line that makes its logit a chance; the kind is the likeliest of a multinomial
-regression per speaker over the cues, signs of kinds and the vector of its words, kinds counting alike.
+(binary, over the root of their number), then a line that makes its logit a chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,12 +14,9 @@ import numpy as np
 
 from tacit.capture.extract.passages.cues import MARKS, Reading, Row
 from tacit.capture.extract.passages.cut import Message, Passage
-from tacit.capture.extract.passages.kinds import signs_of
 from tacit.capture.turn import Role
-from tacit.errors import ProviderError
-from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import WordRows
-from tacit.reading.classifier.weights import Matrix, WeightFile, unpack
+from tacit.reading.classifier.weights import WeightFile, unpack
 
 SHIPPED_FILE = Path(__file__).parent / "passages.weights"
 MOST_HOW = 2.8
@@ -28,18 +24,15 @@ MOST_HOW = 2.8
 MOST_PROMISING, LEAST_PROMISE = 8, 0.0
 """So many sentences of an agent's message are read at all, and none whose words speak against it."""
 MOST_SEEN = 20_000
-VectorsOf = Callable[[Sequence[str]], Matrix | None]
-"""Unit vectors of texts, one row each; None where there are none."""
 
 
 class PassageModel:
     """Fitted weights, ready to use. Safe to share between threads."""
 
-    __slots__ = ("_seen", "_words", "file", "kinds")
+    __slots__ = ("_seen", "_words", "file")
 
     def __init__(self, file: WeightFile) -> None:
         self.file = file
-        self.kinds = file.names["kinds"]
         self._words = WordRows(file.names["words"])
         self._seen: dict[Role, dict[str, tuple[float, ...]]] = {"user": {}, "assistant": {}}
 
@@ -47,11 +40,6 @@ class PassageModel:
     def sessions(self) -> frozenset[str]:
         """Digests of the sessions whose labels it was fitted on."""
         return frozenset(self.file.names.get("sessions", ()))
-
-    @property
-    def embedder(self) -> str:
-        """Identity of the embedder whose vectors tell kinds."""
-        return str(self.file.manifest.get("embedder", ""))
 
     def chance(self, passage: Passage, reading: Reading) -> float:
         """Chance that `passage` teaches something that lasts, 0 to 1."""
@@ -88,23 +76,6 @@ class PassageModel:
         promises = [self._promise(role, one) for one in message.sentences]
         best = sorted(range(len(promises)), key=lambda at: (-promises[at], at))[:MOST_PROMISING]
         return frozenset(at for at in best if promises[at] >= LEAST_PROMISE)
-
-    def kinds_of(
-        self, passages: Sequence[Passage], readings: Sequence[Reading], vectors: Matrix | None = None
-    ) -> list[str]:
-        """The likeliest kind of each passage; ties by their order in the file.
-
-        `vectors` are the unit vectors of the passages' texts by `embedder`; without them cues and signs alone decide.
-        """
-        found: list[str] = []
-        for at, (passage, reading) in enumerate(zip(passages, readings, strict=True)):
-            own = self.file.under(f"{'plain' if vectors is None else 'kind'}.{passage.message.turn.role}")
-            signs = np.concatenate([reading.cues(passage), signs_of(passage)])
-            logits = own["bias"][0] + signs * own["scale"][0] @ own["cue"]
-            if vectors is not None:
-                logits = logits + vectors[at] @ own["vector"]
-            found.append(self.kinds[int(logits.argmax())])
-        return found
 
     def _rows(self, passage: Passage, reading: Reading) -> list[int]:
         of_stems = self._words.of_stems
@@ -160,17 +131,3 @@ def shipped_passages() -> PassageModel:
         InvalidInput: if the file is damaged.
     """
     return PassageModel(unpack(SHIPPED_FILE.read_bytes()))
-
-
-def vectors_by(embedder: Embedder, model: PassageModel | None = None) -> VectorsOf:
-    """Vectors by `embedder`; none where `model` (None = what ships) knows another one, or where it fails."""
-
-    def vectors(texts: Sequence[str]) -> Matrix | None:
-        if str(embedder.identity) != (model or shipped_passages()).embedder:
-            return None
-        try:
-            return embedder.embed(texts)
-        except ProviderError:
-            return None
-
-    return vectors
