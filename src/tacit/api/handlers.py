@@ -46,6 +46,7 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:
         pinned=request.pinned,
         files=request.files,
         sensitivity=request.wanted_sensitivity,
+        replaces=request.replaces,
     )
     stored = any(not isinstance(change, Skip) for change in changes)
     return Answer(

@@ -84,13 +84,21 @@ class SessionName(Request):
         return SessionKey(host=self.host, session_id=self.session_id)
 
 
+Whens = (
+    Annotated[str, Field(max_length=2000)]
+    | Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=20)]
+)
+
+
 class Remember(Request):
     """Store a statement."""
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
     kind: str | None = Field(default=None, max_length=100, description="its kind; found out when left out")
     scope: ScopeText | None = Field(default=None, description="`universal`, `language:python`, `project:...`")
-    when: str | None = Field(default=None, max_length=2000, description="when it applies, in words")
+    when: Whens | None = Field(
+        default=None, description="when it applies, in words; a list of terms and phrases, any of which is enough"
+    )
     cwd: Folder = Field(default="", description="working folder, for the project")
     user_words: str = Field(
         default="",
@@ -103,6 +111,9 @@ class Remember(Request):
     files: tuple[str, ...] = Field(default=(), max_length=200, description="files it speaks of")
     sensitivity: SensitivityName | None = Field(
         default=None, description="where it may appear; `project` when left out"
+    )
+    replaces: tuple[Annotated[str, Field(max_length=100)], ...] = Field(
+        default=(), max_length=20, description="ids of memories that it replaces"
     )
 
     @property

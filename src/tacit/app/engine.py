@@ -360,7 +360,7 @@ class Engine:
         *,
         kind: str | None = None,
         scope: Scope | None = None,
-        when: str | Trigger | None = None,
+        when: str | Sequence[str] | Trigger | None = None,
         cwd: str = "",
         speaker: Speaker = Speaker.USER,
         source: str = "library",
@@ -369,6 +369,7 @@ class Engine:
         files: Sequence[str] = (),
         user_words: str = "",
         sensitivity: Sensitivity | None = None,
+        replaces: Sequence[str] = (),
     ) -> tuple[Change, ...]:
         """Store one statement.
 
@@ -376,7 +377,8 @@ class Engine:
             content: the statement; secrets are taken out first.
             kind: name of a kind; None = guessed from the words.
             scope: who may see it; None = the project around `cwd`, else universal.
-            when: when it applies (`always`, `commit, path:src/**`, free words); None = read from the statement.
+            when: when it applies (`always`, `commit, path:src/**`, free words), or a list of such words and of phrases, any of which
+                is enough; None = read from the statement.
             cwd: folder whose project it belongs to.
             speaker: who states it, as the entry point knows it: the user's word is of the tier `user`, an agent's waits as `import`.
             source: where it came from, in one word.
@@ -386,9 +388,11 @@ class Engine:
             user_words: what the user said, verbatim, when an agent states it: where a recent prompt of this project holds
                 them and says the same as `content`, it is stored as the user's, for this project only.
             sensitivity: where it may appear; None = `project`. `session` without `session` = the one at work in `cwd`.
+            replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
 
         Raises:
             UnknownKind, InvalidInput: naming what is wrong.
+            NotFound: if an id of `replaces` is none of a memory that the speaker may see.
             RefusedByRedaction: if only a secret was left.
             RefusedByTrust: if an agent states something where incognito is on.
         """
@@ -399,6 +403,13 @@ class Engine:
             )
         if sensitivity is Sensitivity.SESSION and session is None:
             session = self.agents.asking.only_session(cwd)
+        from tacit.app.asking.agents import Caller  # noqa: PLC0415 - loads what answers tools
+
+        caller = Caller(cwd=cwd)
+        named = [
+            self.agents.seen(caller, one) if speaker is Speaker.AGENT else self.show(one) for one in replaces
+        ]
+        spoken_of: tuple[str, ...] = ()
         tier = TrustTier.USER
         if speaker is Speaker.AGENT:
             tier, pinned = TrustTier.IMPORT, False
@@ -407,10 +418,11 @@ class Engine:
         if user_words and speaker is Speaker.AGENT and self._writing().said_lately(*quoted):
             tier = TrustTier.USER
             scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
-            when = parse_when(when, maker="agent") if isinstance(when, str) and when.strip() else when
+            when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
+            spoken_of = tuple(one.id for one in named if self.agents.speaks_of(caller, one, user_words))
         made = self._writing().memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
-            pinned=pinned, files=files, sensitivity=sensitivity,
+            pinned=pinned, files=files, sensitivity=sensitivity, replaces=named, spoken_of=spoken_of,
         )  # fmt: skip
         return self.visibility(speaker).outcome(content, made)
 

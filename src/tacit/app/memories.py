@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tacit.app.parts import Parts
@@ -41,7 +41,7 @@ class Memories:
         *,
         kind: str | None,
         scope: Scope | None,
-        when: str | Trigger | None,
+        when: str | Sequence[str] | Trigger | None,
         cwd: str,
         tier: TrustTier,
         source: str,
@@ -50,8 +50,13 @@ class Memories:
         files: Sequence[str],
         sensitivity: Sensitivity | None = None,
         confirmed: bool = True,
+        replaces: Sequence[Memory] = (),
+        spoken_of: Collection[str] = (),
     ) -> tuple[Change, ...]:
-        """Store one statement; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same."""
+        """Store one statement; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same.
+
+        `replaces` are the memories that it is said to replace, `spoken_of` the ids of those that the user's quoted words speak of.
+        """
         text = content.replace("\0", "").strip()
         if not text:
             raise InvalidInput("There is nothing to remember: the text is empty.", hint="Give one statement.")
@@ -93,7 +98,11 @@ class Memories:
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
             confirmed=confirmed and tier is TrustTier.USER and source not in AGENT_SOURCES,
         )
-        changes = self._capture.store_drafts([draft])
+        live = [one for one in replaces if one.status in ("active", "quarantined") and one.content != text]
+        if live:
+            changes = self._capture.store_in_place(draft, live, spoken_of=spoken_of)
+        else:
+            changes = self._capture.store_drafts([draft])
         refused = [c for c in changes if isinstance(c, Skip)]
         if refused and len(refused) == len(changes) and "secret" in refused[0].reason:
             raise RefusedByRedaction(
@@ -252,15 +261,16 @@ class Memories:
                                 identity=self._parts.embedder.identity)  # fmt: skip
 
 
-def _trigger(when: str | Trigger | None, maker: TriggerMaker) -> Trigger | None:
+def _trigger(when: str | Sequence[str] | Trigger | None, maker: TriggerMaker) -> Trigger | None:
     if when is None or isinstance(when, Trigger):
         return when
-    return parse_when(when, maker=maker) if when.strip() else None
+    said = when.strip() if isinstance(when, str) else any(item.strip() for item in when)
+    return parse_when(when, maker=maker) if said else None
 
 
-def _refuse_secrets(redactor: Redacts, *, when: str | Trigger | None, files: Sequence[str] = ()) -> None:
+def _refuse_secrets(redactor: Redacts, *, when: str | Sequence[str] | Trigger | None, files: Sequence[str] = ()) -> None:
     """Refuse what is said beside a statement where it holds a secret: left out in silence, nobody would know."""
-    words = words_of(when) if isinstance(when, Trigger) else (when or "",)
+    words = words_of(when) if isinstance(when, Trigger) else (when,) if isinstance(when, str) else when or ()
     for name, terms in (("when", words), ("files", files)):
         if found := secrets_in(terms, redactor):
             raise RefusedByRedaction(

@@ -7,7 +7,7 @@ language model waits in the store; nothing here calls one, and nothing injects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -31,6 +31,7 @@ from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.capture.extract.session_end import Found
 from tacit.capture.prepare import Preparer
+from tacit.capture.reconcile.decide import replace_named
 from tacit.capture.reconcile.rejected import Rejected
 from tacit.capture.report import CaptureReport, report_of
 from tacit.capture.session import Learned, Place, learn, provenance, statement_draft
@@ -152,6 +153,15 @@ class CapturePipeline:
             StoreError: see its subclasses; nothing is stored.
         """
         return self._keeper.keep(self._prepared(drafts), write=self._keeper.apply, values=values)
+
+    def store_in_place(
+        self, draft: Draft, named: Sequence[Memory], *, spoken_of: Collection[str]
+    ) -> tuple[Change, ...]:
+        """Store a statement that is said to replace the stored memories `named`; see `replace_named`. Raises as `store_drafts`."""
+        (item,) = self._prepared([draft])
+        if isinstance(item, Memory):
+            item = replace_named(item, named, spoken_of=spoken_of)
+        return self._keeper.keep([item], write=self._keeper.apply)
 
     def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
         """What `store_drafts` would do now, without doing it. Raises as it does."""

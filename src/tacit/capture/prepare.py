@@ -134,7 +134,7 @@ def words_of(trigger: Trigger) -> tuple[str, ...]:
     """Every word and pattern of a trigger that somebody may have written."""
     return (
         *(name for name, _ in trigger.actions), *trigger.objects, *trigger.paths, *trigger.languages,
-        *trigger.commands, *trigger.tools, *trigger.topics,
+        *trigger.commands, *trigger.tools, *trigger.topics, *trigger.phrases,
     )  # fmt: skip
 
 
@@ -146,6 +146,7 @@ def clean_trigger(trigger: Trigger, redactor: Redacts, *, lost: LostWords = NOTH
         paths=lost.clean(trigger.paths),
         commands=lost.clean(trigger.commands),
         topics=lost.clean(trigger.topics),
+        phrases=lost.clean(trigger.phrases),
     )
     return replace(
         trigger,
@@ -156,6 +157,7 @@ def clean_trigger(trigger: Trigger, redactor: Redacts, *, lost: LostWords = NOTH
         commands=clean_terms(trigger.commands, redactor),
         tools=clean_terms(trigger.tools, redactor),
         topics=clean_terms(trigger.topics, redactor),
+        phrases=clean_terms(trigger.phrases, redactor),
     )
 
 

@@ -33,7 +33,14 @@ STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 def remember(
     content: Annotated[list[str], typer.Argument(help="The statement; quotes are optional.")],
     kind: Kind = "",
-    when: When = "",
+    when: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--when",
+            help="When it applies: always, commit, path:src/**, lang:python, cmd:pytest, or free words; repeated, any of them.",
+            show_default=False,
+        ),
+    ] = None,
     scope: ScopeText = "",
     file: Annotated[list[str] | None, typer.Option(help="A file it speaks of; may be repeated.")] = None,
     pin: Annotated[bool, typer.Option("--pin", help="Pack it first.")] = False,
@@ -44,6 +51,10 @@ def remember(
             help="For an agent: what the user said of it, verbatim from a prompt.", show_default=False
         ),
     ] = "",
+    replaces: Annotated[
+        list[str] | None,
+        typer.Option(help="Id of a memory it replaces; may be repeated.", show_default=False),
+    ] = None,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -60,9 +71,10 @@ def remember(
     body = given(
         content=statement,
         kind=kind,
-        when=when,
+        when=when[0] if when and len(when) == 1 else when,
         scope=scope,
         files=file,
+        replaces=replaces,
         cwd=str(cwd.absolute()),
         source="cli",
         sensitivity=_checked_level(sensitivity),
@@ -119,7 +131,7 @@ def when_of(memory: dict[str, Any]) -> str:
     from tacit.reading.when import format_when
 
     fields: dict[str, Any] = dict(memory["trigger"])
-    for name in ("objects", "paths", "languages", "commands", "tools", "topics"):
+    for name in ("objects", "paths", "languages", "commands", "tools", "topics", "phrases"):
         fields[name] = tuple(fields[name])
     fields["actions"] = tuple((str(action), float(weight)) for action, weight in fields["actions"])
     return format_when(Trigger(**fields))

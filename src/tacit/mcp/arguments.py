@@ -9,7 +9,15 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from tacit.errors import InvalidInput
 from tacit.model.kinds import BUILTIN_KINDS
@@ -29,8 +37,19 @@ def _as_list(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
+def _as_phrases(value: object) -> object:
+    """A list, or its JSON; other text stays as it is and is read like `--when`."""
+    return _as_list(value) if isinstance(value, str) and value.lstrip().startswith("[") else value
+
+
 MaxTokens = Annotated[int, Field(ge=50, le=MAX_TOKENS)]
 Words = Annotated[list[str], BeforeValidator(_as_list)]
+Phrase = Annotated[str, Field(max_length=300)]
+Whens = Annotated[
+    Annotated[str, Field(max_length=2000)] | Annotated[list[Phrase], Field(max_length=20)],
+    BeforeValidator(_as_phrases),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+]
 MemoryId = Annotated[
     str, Field(min_length=1, max_length=100, description="Id, or the ending shown as (id ...)")
 ]
@@ -62,9 +81,10 @@ class AddOne(Arguments):
         description="One durable statement that stands on its own, e.g. 'Migrations are written by hand.'"
     )
     kind: KindName | None = None
-    when: str | None = Field(
+    when: Whens | None = Field(
         default=None,
-        description="Coming action, path or command it applies to: 'commit', 'path:*.sql', 'cmd:pytest', 'always'",
+        description="Coming actions, paths, commands or situations it applies to: 'commit', 'path:*.sql', 'cmd:pytest', 'before a"
+        " release', 'always'",
     )
     scope: Literal["project", "universal"] = Field(
         default="project", description="universal = all the user's projects"
@@ -76,6 +96,7 @@ class AddOne(Arguments):
     user_words: str | None = Field(
         default=None, description="If the user said it: their words from this conversation, verbatim"
     )
+    replaces: Words | None = Field(default=None, max_length=20, description="Ids of memories it replaces")
 
 
 class Context(Arguments):
@@ -170,7 +191,7 @@ def _slim(field: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-_UNSAID = ("title", "maxLength", "minLength")
+_UNSAID = ("title", "maxLength", "minLength", "maxItems")
 
 
 def checked(model: type[Arguments], given: dict[str, Any]) -> Arguments:

@@ -105,6 +105,7 @@ def add(engine: Engine, caller: Caller, given: ask.AddOne) -> str:
         files=tuple(given.files or ()),
         user_words=given.user_words or "",
         sensitivity=Sensitivity.parse(given.sensitivity) if given.sensitivity else None,
+        replaces=tuple(given.replaces or ()),
     )
     return "\n".join(outcome(change) for change in changes) or "Nothing was stored."
 

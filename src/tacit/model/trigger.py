@@ -45,7 +45,8 @@ class Trigger:
         languages: lower-case language names.
         commands: command prefixes (`git commit`, `pytest`).
         tools: host-neutral tool names (`edit`, `write`, `read`, `bash`).
-        topics: free words.
+        topics: free words that the situation must touch.
+        phrases: when it applies in somebody's own words, as given; what they mean stands in the other fields.
         breadth: in how many sessions of the project it matters: 3 almost every, 2 some, 1 few.
         maker: who made it.
         blocking: the call it is for is refused once, with the memory as the reason, where the person allows that.
@@ -59,6 +60,7 @@ class Trigger:
     commands: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
     breadth: float = 1.0
     maker: TriggerMaker = "local"
     blocking: bool = False

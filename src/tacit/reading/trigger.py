@@ -18,7 +18,7 @@ from tacit.reading.file_actions import file_actions
 from tacit.reading.languages import languages_in
 from tacit.reading.match import Match, Matcher, match_trigger
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
-from tacit.reading.when import format_when, parse_when_with
+from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
 from tacit.reading.words.lexicon import Evidence, load_table, read_table, stem
 from tacit.reading.words.trigger_words import ALWAYS_ANSWER, GENERIC, TRIGGER_CUES
 
@@ -103,17 +103,23 @@ def make_trigger(
     )
 
 
-def parse_when(text: str, *, maker: str = "user") -> Trigger:
-    """Read the words given with `--when` (or a tool's `when`).
+def parse_when(text: str | Sequence[str], *, maker: str = "user") -> Trigger:
+    """Read the words given with `--when` (or a tool's `when`), or a list of phrases and such words.
 
     Comma or newline separated: `always`, `blocking`, action classes (`commit`, `edit_code=0.67`), `path:src/**/*.py`,
     `lang:python`, `cmd:git commit`, `tool:edit`, `topic:billing`, `about:droidcli`, `breadth:2`; other words are read
-    like a memory's words.
+    like a memory's words. In a list, phrases are kept as given beside what they mean: see `parse_phrases_with`.
 
     Raises:
         InvalidInput: for an unknown class (naming the nearest), an empty text, or a value out of range.
     """
-    return parse_when_with(text, maker=maker, read_words=lambda words: make_trigger(words, kind=""))
+    if isinstance(text, str):
+        return parse_when_with(text, maker=maker, read_words=_read_words)
+    return parse_phrases_with(text, maker=maker, read_words=_read_words)
+
+
+def _read_words(words: str) -> Trigger:
+    return make_trigger(words, kind="")
 
 
 def _weights(evidence: Evidence) -> tuple[tuple[str, float], ...]:

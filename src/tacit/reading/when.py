@@ -7,7 +7,8 @@ Never guesses about a word that looks like an action class: an unknown one is an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -16,7 +17,7 @@ from tacit.model.trigger import ACTIONS, MAKER_RANK, Trigger, TriggerMaker
 
 _PREFIXES = {
     "path": "paths", "file": "paths", "lang": "languages", "language": "languages", "cmd": "commands", "command": "commands",
-    "tool": "tools", "topic": "topics", "about": "objects", "object": "objects", "action": "action", "breadth": "breadth",
+    "tool": "tools", "topic": "topics", "phrase": "phrases", "about": "objects", "object": "objects", "action": "action", "breadth": "breadth",
 }  # fmt: skip
 _SPLIT = re.compile(r"[,\n]")
 _ITEM = re.compile(r"^([a-z]+):(.*)$", re.IGNORECASE | re.DOTALL)
@@ -34,6 +35,11 @@ class _Parts:
     lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     words: list[str] = field(default_factory=list[str])
 
+    @property
+    def said(self) -> bool:
+        """Whether anything was named but free words."""
+        return self.always or bool(self.actions or self.lists)
+
     def put(self, name: str, value: str) -> None:
         self.lists.setdefault(name, {})[value] = None
 
@@ -47,30 +53,88 @@ def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigge
     Raises:
         InvalidInput: for an unknown class, prefix, maker or number, and for an empty text.
     """
-    if maker not in MAKER_RANK:
-        raise InvalidInput(
-            f"Unknown trigger maker {maker!r}.", hint=f"Known makers: {', '.join(MAKER_RANK)}."
-        )
+    _check_maker(maker)
     parts = _Parts()
     for raw in _SPLIT.split(text):
         item = raw.strip()
         if item:
             _read_item(item, parts)
-    if not (parts.always or parts.actions or parts.lists or parts.words):
+    if not (parts.said or parts.words):
         raise InvalidInput("When the memory applies is empty.", hint=_EXAMPLE)
     if parts.words:
         guessed = read_words(", ".join(parts.words))
-        for name, weight in guessed.actions:
-            if not parts.actions.get(name):
-                parts.actions[name] = min(weight, 0.67)
+        _add_actions(guessed, parts)
         for word in (*guessed.objects, *(w.lower() for w in parts.words)):
             parts.put("topics", word)
+    return _trigger(parts, maker)
+
+
+def parse_phrases_with(items: Sequence[str], *, maker: str, read_words: Callable[[str], Trigger]) -> Trigger:
+    """Read a list of phrases and terms into a trigger that applies where any of them does.
+
+    An item that is written like `--when` is read as that; any other is a phrase, kept as given. Its classes join the others. What it is
+    about narrows the trigger only where nothing else is said and every phrase is about something: else one phrase would forbid
+    the moment that another names.
+
+    Raises:
+        InvalidInput: for an unknown class, prefix, maker or number, and for an empty list.
+    """
+    _check_maker(maker)
+    parts = _Parts()
+    phrases: list[str] = []
+    for raw in items:
+        item = " ".join(raw.split())
+        if item and not _read_terms(item, parts):
+            phrases.append(item)
+    if not (parts.said or phrases):
+        raise InvalidInput("When the memory applies is empty.", hint=_EXAMPLE)
+    said = parts.said
+    guesses = [read_words(phrase) for phrase in phrases]
+    for guessed in guesses:
+        _add_actions(guessed, parts)
+        parts.always = parts.always or guessed.always
+    if not said and all(guessed.objects for guessed in guesses):
+        for word in (word for guessed in guesses for word in guessed.objects):
+            parts.put("topics", word)
+    for phrase in phrases:
+        parts.put("phrases", phrase)
+    return _trigger(parts, maker)
+
+
+def _read_terms(item: str, parts: _Parts) -> bool:
+    """Read an item written like `--when` into `parts`; False for a phrase, which leaves them as they are.
+
+    A single word is one when it is a term, or looks like one that is misspelled; words with spaces between them are a phrase unless
+    each part between commas is a term.
+    """
+    terms = [term.strip() for term in item.split(",") if term.strip()]
+    if len(terms) == 1 and " " not in item:
+        _read_item(item, parts)
+        return not parts.words or parts.words.pop() != item
+    trial = _Parts()
+    with suppress(InvalidInput):
+        for term in terms:
+            _read_item(term, trial)
+        if not trial.words:
+            for term in terms:
+                _read_item(term, parts)
+            return True
+    return False
+
+
+def _add_actions(guessed: Trigger, parts: _Parts) -> None:
+    for name, weight in guessed.actions:
+        if not parts.actions.get(name):
+            parts.actions[name] = min(weight, 0.67)
+
+
+def _trigger(parts: _Parts, maker: str) -> Trigger:
     actions = sorted(parts.actions.items(), key=lambda pair: -pair[1])
     known: TriggerMaker = next(name for name in ("local", "model", "agent", "user") if name == maker)
     return Trigger(
         always=parts.always, actions=tuple(actions), objects=parts.values("objects"), paths=parts.values("paths"),
         languages=parts.values("languages"), commands=parts.values("commands"), tools=parts.values("tools"),
-        topics=parts.values("topics"), breadth=parts.breadth if parts.breadth is not None else (3.0 if parts.always else 1.0),
+        topics=parts.values("topics"), phrases=parts.values("phrases"), breadth=parts.breadth if parts.breadth is not None else (3.0 if parts.always else 1.0),
         maker=known, blocking=parts.blocking,
     )  # fmt: skip
 
@@ -89,6 +153,7 @@ def format_when(trigger: Trigger) -> str:
         ("tool", trigger.tools),
         ("topic", trigger.topics),
         ("about", trigger.objects),
+        ("phrase", trigger.phrases),
     ):
         items.extend(f"{prefix}:{_quote(value)}" for value in values)
     if items and trigger.blocking:
@@ -141,6 +206,13 @@ def _read_prefixed(name: str, value: str, item: str, parts: _Parts) -> None:
         parts.actions[action[1]] = _weight(action[2], item)
     else:
         parts.put(name, value.lower() if name in ("languages", "objects", "tools") else value)
+
+
+def _check_maker(maker: str) -> None:
+    if maker not in MAKER_RANK:
+        raise InvalidInput(
+            f"Unknown trigger maker {maker!r}.", hint=f"Known makers: {', '.join(MAKER_RANK)}."
+        )
 
 
 def _weight(text: str | None, item: str) -> float:

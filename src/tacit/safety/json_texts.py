@@ -27,6 +27,7 @@ _TERMS = frozenset(
         "paths",
         "commands",
         "topics",
+        "phrases",
         "tools",
         "files",
         "why",

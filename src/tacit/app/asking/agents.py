@@ -220,8 +220,8 @@ class Agents:
             NotFound: if there is none of this id here.
             RefusedByTrust: if the user said it, and `user_words` are none of theirs that speak of it.
         """
-        memory = self._seen(caller, id_or_prefix)
-        if memory.provenance.tier is TrustTier.USER and not self._wants_gone(caller, memory, user_words):
+        memory = self.seen(caller, id_or_prefix)
+        if memory.provenance.tier is TrustTier.USER and not self.speaks_of(caller, memory, user_words):
             raise RefusedByTrust(
                 f"{memory.id} is the user's own word: only they can end it.",
                 hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
@@ -238,7 +238,7 @@ class Agents:
         Raises:
             NotFound: if there is none of this id here.
         """
-        memory = self._seen(caller, id_or_prefix)
+        memory = self.seen(caller, id_or_prefix)
         word = (caller.client or caller.cwd, memory.id)
         with self._lock:
             counted = self._judged.get(word) is not useful
@@ -255,7 +255,7 @@ class Agents:
         Raises:
             NotFound: if there is no memory of this id here.
         """
-        name = self._seen(caller, memory).id if memory else ""
+        name = self.seen(caller, memory).id if memory else ""
         key = self.asking.newest(caller.cwd)
         if key is None:
             return ()
@@ -303,7 +303,12 @@ class Agents:
         )
         return narrowed(visible, scope, project) if scope else visible
 
-    def _seen(self, caller: Caller, id_or_prefix: str) -> Memory:
+    def seen(self, caller: Caller, id_or_prefix: str) -> Memory:
+        """The memory of this id that the caller may see.
+
+        Raises:
+            InvalidInput, NotFound: if it names none.
+        """
         if not id_or_prefix.strip():
             raise InvalidInput("No memory was named.", hint="memory_list and memory_search show ids.")
         memory = self._store.resolve(id_or_prefix.strip(), scope=self._visible(caller.cwd, ""))
@@ -324,7 +329,7 @@ class Agents:
         clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))
         return tuple(replace(memory, content=clean(memory.content) or "-") for memory in memories)
 
-    def _wants_gone(self, caller: Caller, memory: Memory, user_words: str) -> bool:
+    def speaks_of(self, caller: Caller, memory: Memory, user_words: str) -> bool:
         """Whether a recent prompt holds `user_words`, and they speak of this memory: by its id, or half of its words."""
         from tacit.app.vouching import prompts_of  # noqa: PLC0415 - loads the write side
 

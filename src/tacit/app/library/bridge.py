@@ -31,7 +31,7 @@ class AsyncTacit:
         *,
         kind: str | None = None,
         scope: str | None = None,
-        when: str | None = None,
+        when: str | Sequence[str] | None = None,
         files: Sequence[str] = (),
         pinned: bool = False,
         cwd: str | os.PathLike[str] | None = None,

@@ -109,7 +109,7 @@ class Tacit:
         *,
         kind: str | None = None,
         scope: str | None = None,
-        when: str | None = None,
+        when: str | Sequence[str] | None = None,
         files: Sequence[str] = (),
         pinned: bool = False,
         cwd: str | os.PathLike[str] | None = None,
@@ -125,7 +125,8 @@ class Tacit:
             content: one self-contained statement.
             kind: its kind (`decision`, `preference`, ...); None = read from the words.
             scope: who may see it: `universal`, `language:python`, `project:...`; None = the project of `cwd`, else universal.
-            when: when it applies (`always`, `commit`, `path:src/**`, free words); None = read from the words.
+            when: when it applies (`always`, `commit`, `path:src/**`, free words), or a list of such words and of phrases, any of which
+                is enough; None = read from the words.
             files: files it speaks of.
             pinned: packed first where a preset pins.
             cwd: folder whose project it belongs to.

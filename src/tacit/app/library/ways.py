@@ -6,7 +6,7 @@ In: nothing. Out: a Protocol, and the way within the process.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -32,7 +32,7 @@ class Statement:
     content: str
     kind: str | None = None
     scope: str | None = None
-    when: str | None = None
+    when: str | Sequence[str] | None = None
     cwd: str = ""
     pinned: bool = False
     files: tuple[str, ...] = ()

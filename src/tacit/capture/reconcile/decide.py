@@ -6,14 +6,14 @@ one, and never lets an older statement replace a newer one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_rules
 from tacit.capture.relate import link_entities
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
-from tacit.model.memory import Memory, Sensitivity, TrustTier
+from tacit.model.memory import AGENT_SOURCES, Memory, Sensitivity, TrustTier
 from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.safety.trust import may_supersede, most_sensitive
 
@@ -73,6 +73,56 @@ def reconcile(
         (stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment, kinds)
     ]
     return _conflict(memory, conflicts) if conflicts else Add(memory=memory)
+
+
+def replace_named(memory: Memory, named: Sequence[Memory], *, spoken_of: Collection[str]) -> Change:
+    """Decide what happens to `memory`, which is said to replace the stored memories `named`.
+
+    Those of equal or lower trust end. Of the others, and of the user's own where an agent only quotes the user and `spoken_of` says that the
+    quotation is not about them, the user is asked; both stay.
+
+    Args:
+        memory: the new statement.
+        named: live memories that it is said to replace, at least one.
+        spoken_of: ids of those that the user's quoted words speak of.
+    """
+    ended: list[Memory] = []
+    asked: list[tuple[Memory, str]] = []
+    for stored in named:
+        against = _may_not_replace(memory, stored, spoken_of)
+        if against:
+            asked.append((stored, against))
+        else:
+            ended.append(stored)
+    questions = "; ".join(f"said to replace {stored.id}, but {against}" for stored, against in asked)
+    if ended:
+        told = "said to replace " + ", ".join(stored.id for stored in ended)
+        return Supersede(
+            memory=memory,
+            old_id=ended[0].id,
+            at_ms=memory.validity.valid_from_ms,
+            reason="; ".join(part for part in (told, questions) if part),
+            further=tuple(stored.id for stored in ended[1:]),
+            contested=tuple(stored.id for stored, _ in asked),
+        )
+    (first, _), *more = asked
+    return Contradict(
+        memory=memory, other_id=first.id, reason=questions, further=tuple(stored.id for stored, _ in more)
+    )
+
+
+def _may_not_replace(memory: Memory, stored: Memory, spoken_of: Collection[str]) -> str:
+    """Why `memory` may not end `stored` although somebody says that it replaces it; "" = it may."""
+    ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
+    if not ruling:
+        return ruling.reason
+    if memory.status == "quarantined" and stored.status == "active":
+        return "nobody confirmed it"
+    if memory.provenance.vouched and stored.provenance.tier is TrustTier.USER and stored.id not in spoken_of:
+        return "the user's words do not speak of that"
+    if memory.provenance.source in AGENT_SOURCES and stored.scope != memory.scope:
+        return "that holds elsewhere, too"
+    return ""
 
 
 def _session_of(memory: Memory) -> str:
