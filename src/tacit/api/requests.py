@@ -97,7 +97,8 @@ class Remember(Request):
     kind: str | None = Field(default=None, max_length=100, description="its kind; found out when left out")
     scope: ScopeText | None = Field(default=None, description="`universal`, `language:python`, `project:...`")
     when: Whens | None = Field(
-        default=None, description="when it applies, in words; a list of terms and phrases, any of which is enough"
+        default=None,
+        description="when it applies, in words; a list of terms and phrases, any of which is enough",
     )
     cwd: Folder = Field(default="", description="working folder, for the project")
     user_words: str = Field(

@@ -268,7 +268,9 @@ def _trigger(when: str | Sequence[str] | Trigger | None, maker: TriggerMaker) ->
     return parse_when(when, maker=maker) if said else None
 
 
-def _refuse_secrets(redactor: Redacts, *, when: str | Sequence[str] | Trigger | None, files: Sequence[str] = ()) -> None:
+def _refuse_secrets(
+    redactor: Redacts, *, when: str | Sequence[str] | Trigger | None, files: Sequence[str] = ()
+) -> None:
     """Refuse what is said beside a statement where it holds a secret: left out in silence, nobody would know."""
     words = words_of(when) if isinstance(when, Trigger) else (when,) if isinstance(when, str) else when or ()
     for name, terms in (("when", words), ("files", files)):

@@ -52,6 +52,29 @@ def test_saying_it_again_at_once_is_said_to_be_known_and_changes_nothing(tacit):
     assert version["memory"]["frequency"] == 1
 
 
+def test_when_may_be_repeated_and_a_statement_may_replace_others_by_id(tacit):
+    old = remembered(tacit, "Releases are tagged on Fridays")
+    said = tacit(
+        "remember",
+        "Releases go out from the release branch",
+        "--when",
+        "release",
+        "--when",
+        "before we tag, or publish",
+        "--replaces",
+        old,
+    )
+    assert said.code == 0, said.err
+    assert old in said.out
+    [memory] = tacit("list", "--json").json["memories"]
+    assert memory["trigger"]["phrases"] == ["before we tag, or publish"]
+    assert "phrase:before we tag%2C or publish" in tacit("show", memory["id"]).out
+    assert tacit("show", old, "--json").json["memory"]["status"] == "superseded"
+    unknown = tacit("remember", "Something else", "--replaces", "mem_nowhere")
+    assert unknown.code != 0
+    assert "mem_nowhere" in unknown.err
+
+
 def test_saying_it_again_with_more_keeps_what_is_given(tacit):
     key = remembered(tacit, RULE)
     said = tacit("remember", RULE, "--pin", "--when", "commit", "--file", "Makefile")
