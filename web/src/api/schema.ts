@@ -3266,10 +3266,10 @@ export interface components {
             scope?: string | null;
             /**
              * When
-             * @description when it applies, in words
+             * @description when it applies, in words; a list of terms and phrases, any of which is enough
              * @default null
              */
-            when?: string | null;
+            when?: string | string[] | null;
             /**
              * Cwd
              * @description working folder, for the project
@@ -3311,6 +3311,12 @@ export interface components {
              * @default null
              */
             sensitivity?: ("public" | "project" | "session" | "restricted") | null;
+            /**
+             * Replaces
+             * @description ids of memories that it replaces
+             * @default []
+             */
+            replaces?: string[];
         };
         /**
          * Replace
@@ -4369,7 +4375,8 @@ export interface components {
          *         languages: lower-case language names.
          *         commands: command prefixes (`git commit`, `pytest`).
          *         tools: host-neutral tool names (`edit`, `write`, `read`, `bash`).
-         *         topics: free words.
+         *         topics: free words that the situation must touch.
+         *         phrases: when it applies in somebody's own words, as given; what they mean stands in the other fields.
          *         breadth: in how many sessions of the project it matters: 3 almost every, 2 some, 1 few.
          *         maker: who made it.
          *         blocking: the call it is for is refused once, with the memory as the reason, where the person allows that.
@@ -4418,6 +4425,11 @@ export interface components {
              * @default []
              */
             topics: string[];
+            /**
+             * Phrases
+             * @default []
+             */
+            phrases: string[];
             /**
              * Breadth
              * @default 1
