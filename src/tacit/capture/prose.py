@@ -78,7 +78,7 @@ _ABOUT_IT = late_pattern(
 )
 _CHATTY = late_pattern(
     r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])"
-    r"|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
+    r"|\s+\.\s+(?=[a-z])|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
     r"|(?<=[\w`)\]][.!?])(?<!\b[a-z]\.)(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)\s+(?=(?:please|always|never|from now|going forward|make sure|don'?t|do not|stop|we|i|remember|whenever|also|then"
     r"|every|all|thanks|btw|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
 )

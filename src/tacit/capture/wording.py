@@ -156,16 +156,38 @@ def rule_like(content: str) -> bool:
     )
 
 
+_RELATIVE_THAT = late_pattern(
+    r"\b(?:any|every|each|all|no|the|an?) (?:[\w-]+ ){0,2}?[\w-]+ that(?:['\u2019]s)?(?= (?!(?:you|i|we|was|were|did)\b))",
+    re.IGNORECASE,
+)
+_DEMONSTRATIVE = worded_pattern(r"\b(?:this|that|these|those) \w", "this that these those")
+_LATE_WORDS = 8
+_NAMED_AGAIN = late_pattern(
+    r"\b(?P<noun>[\w-]{3,}?)s?\b(?P<between>.{0,120}?)\b(?:this|that|these|those) (?P=noun)s?\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A thing that the statement named before it points at it: "keep modules small, and name those modules after ..."."""
+
+
 def loose_reference(content: str) -> bool:
     """Whether the statement points at something that only its surroundings name (`it`, `that file`, `the second one`)."""
-    bare = _CONJUNCTION_THAT.sub(" ", content) if "that" in content.lower() else content
-    if _LOOSE.search(bare):
+    bare = content
+    if _DEMONSTRATIVE.search(content):
+        bare = _NAMED_AGAIN.sub(r"\g<noun>\g<between>\g<noun>", bare)
+    if "that" in content.lower():
+        bare = _CONJUNCTION_THAT.sub(" ", _RELATIVE_THAT.sub(" ", bare))
+    if any(not _late_plural(found, bare) for found in _LOOSE.finditer(bare)):
         return True
     pronoun = _PRONOUN.search(content)
     if pronoun is None:
         return False
     needed = _ANTECEDENT_WORDS // 2 if pronoun[0].lower() in ("its", "their") else _ANTECEDENT_WORDS
     return word_count(content[: pronoun.start()]) < needed
+
+
+def _late_plural(found: re.Match[str], content: str) -> bool:
+    """Whether it is a bare "these" or "those" so late that what it stands for has been named."""
+    return found[0].lower() in ("these", "those") and word_count(content[: found.start()]) >= _LATE_WORDS
 
 
 def leading_reference(content: str) -> bool:

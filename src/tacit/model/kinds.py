@@ -35,7 +35,6 @@ class Kind:
         in_profile: part of the profile of the user and the project, as an agent may ask for it.
         always: applies whatever is being done.
         from_tools: tool output may become a memory of this kind.
-        provable: a success after the statement proves it.
         describes_code: says what a file holds, so that a changed file makes it doubtful.
         explains_errors: its first side is a symptom, its second one the cause or the fix.
         is_symptom, is_result: of one exchange of a session, what went wrong, or what came of it.
@@ -59,7 +58,6 @@ class Kind:
     in_profile: bool = False
     always: bool = False
     from_tools: bool = False
-    provable: bool = False
     describes_code: bool = False
     explains_errors: bool = False
     is_symptom: bool = False
@@ -120,29 +118,29 @@ BUILTIN: tuple[Kind, ...] = (
     ),
     Kind(
         name="fact", label="Fact", prefix="FACT", importance=0.5, half_life_days=180, description="how something is",
-        provable=True, describes_code=True, is_symptom=True, action_worth=0.65, breadth=0.1,
+        describes_code=True, is_symptom=True, action_worth=0.65, breadth=0.1,
         actions=(("edit_code", 0.38), ("explain_code", 0.32), ("debug_investigate", 0.25), ("answer_question", 0.15)),
     ),
     Kind(
         name="file_context", label="File", prefix="FILE", importance=0.5, half_life_days=90,
-        description="what a file or folder is for", separate=True, provable=True, describes_code=True, is_result=True,
+        description="what a file or folder is for", separate=True, describes_code=True, is_result=True,
         action_worth=0.5, breadth=0.2,
         actions=(("edit_code", 0.58), ("explain_code", 0.42), ("implement_feature", 0.2)),
     ),
     Kind(
         name="error_pattern", label="Error and fix", prefix="ERR", importance=0.7, half_life_days=180,
-        description="an error with its cause and what fixed it", separate=True, provable=True, from_tools=True,
+        description="an error with its cause and what fixed it", separate=True, from_tools=True,
         explains_errors=True, is_symptom=True, action_worth=0.9, breadth=0.05,
         actions=(("debug_investigate", 0.75), ("fix_bug", 0.6), ("edit_code", 0.25)),
     ),
     Kind(
         name="research", label="Research", prefix="RES", importance=0.5, half_life_days=60,
-        description="what was found out by looking into it", provable=True, action_worth=0.4, breadth=-0.1,
+        description="what was found out by looking into it", action_worth=0.4, breadth=-0.1,
         actions=(("edit_code", 0.4), ("plan_or_spec", 0.35), ("answer_question", 0.35), ("offer_options", 0.25)),
     ),
     Kind(
         name="outcome", label="Outcome", prefix="OUT", importance=0.4, half_life_days=30, episodic=True,
-        provable=True, is_result=True, breadth=-0.1,
+        is_result=True, breadth=-0.1,
         actions=(("edit_code", 0.5), ("explain_code", 0.25), ("answer_question", 0.2)),
     ),
     Kind(

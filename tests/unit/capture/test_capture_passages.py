@@ -16,9 +16,8 @@ from tacit.capture.extract.passages.cues import CUES, Reading
 from tacit.capture.extract.passages.cut import messages_of, passages_of
 from tacit.capture.extract.passages.find import LEAST_CHANCE, Candidate, find_candidates, objects, passing
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
-from tacit.capture.extract.passages.proof import proved
 from tacit.capture.session import Place, learn
-from tacit.capture.turn import ToolUse, Turn
+from tacit.capture.turn import Turn
 from tacit.capture.wording import imperative, leading_reference, loose_reference, negated, rule_like
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
@@ -338,26 +337,3 @@ def test_the_shipped_weights_say_what_they_were_made_of():
     assert set(model.file.matrices) == {
         f"{role}.{part}" for role in ("user", "assistant") for part in ("bias", "cue", "word", "line")
     }
-
-
-def bash(command, *, said="", failed=False, finished=True):
-    return ToolUse(tool="bash", command=command, said=said, failed=failed, finished=finished)
-
-
-@pytest.mark.parametrize(
-    ("tools", "kind", "expected"),
-    [
-        ([bash("pytest", said=CAUSE)], "fact", True),
-        ([bash("pytest", said=CAUSE)], "preference", False),  # a success proves no rule
-        ([bash("ls", said=CAUSE)], "fact", False),  # nor does any command
-        ([bash("./run", failed=True), bash("./run", said=CAUSE)], "error_pattern", True),
-        ([bash("./run", said=CAUSE, failed=True), bash("./run")], "error_pattern", True),
-        ([bash("pytest"), bash("ls", said=CAUSE)], "fact", False),  # the success came first
-        ([bash("pytest", said=CAUSE), bash("make lint", failed=True)], "fact", False),
-        ([bash("pytest", said=CAUSE, finished=False)], "fact", False),
-        ([bash("pytest", said="Let me run it.")], "fact", False),  # the words came last
-        ([], "fact", False),
-    ],
-)
-def test_a_success_that_follows_proves_how_things_are(tools, kind, expected):
-    assert proved(CAUSE, kind, tools) is expected

@@ -19,6 +19,7 @@ from tacit.capture.wording import (
     kind_of,
     leading_reference,
     loose_reference,
+    opens_with_verb,
     word_count,
 )
 from tacit.late_pattern import late_pattern
@@ -135,7 +136,11 @@ _CONDITION = r"(?:(?:in|for|on|when|whenever|if|before|after|with|during|once|at
 _ALWAYS = late_pattern(
     rf"^(?P<when>{_CONDITION})(?:(?P<bare>you|we|i|one)\s+(?:should|must|need to|have to|want (?:you )?to)?\s*"
     r"|(?:please\s+)?(?:make sure|be sure|ensure)(?: that)?(?: you| we| to)*\s+)?"
-    r"(?P<rest>(?:always|never|do not ever|don'?t ever)\s+(?P<verb>[a-z'-]+)\b.*)$",
+    r"(?P<rest>(?:always|never|do not ever|don'?t ever)\s+(?P<verb>[a-z'-]+\b|`[^`]+`).*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_ALWAYS_LAST = late_pattern(
+    r"^(?:please )?(?P<rest>[a-z]+ [^?]{8,120}?),? (?:always|every time|each time|every single time)[\s.!]*$",
     re.IGNORECASE | re.DOTALL,
 )
 _SUBJECT_ALWAYS = late_pattern(
@@ -151,6 +156,11 @@ _USE_INSTEAD = late_pattern(
     r"^(?:please\s+)?(?:only )?use\s+(?P<new>.+?)(?:,?\s+(?:instead of|rather than|in place of|over)\s+|,\s*(?:and )?(?:not|never)\s+)(?P<old>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
+_ASKED_USE = late_pattern(
+    r"^(?:can|could|would|will) you (?:please )?(?P<rest>(?:always |only )?use .+?)\??$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""An order in the form of a question; "can we use X instead of Y" is a question."""
 _PLURAL = r"(?!(?:the|this|that|these|those|it|its|them|my|your|his|her|their|our|a|an|all|me|us|him|any|more|too|so|such|one|two|three|four|five|\d+)\b)(?:[\w-]+ ){0,2}[\w-]{2,}(?<![su])s\b"
 """A plural without an article, which means such things in general: "wildcard imports"."""
 _PREFER = late_pattern(
@@ -306,9 +316,20 @@ _DENIAL = late_pattern(
 )
 
 
+_NOTE_THAT = late_pattern(r"^(?:please )?note that,?\s+", re.IGNORECASE)
+
+
 def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
     said, quotes = hide_quotes(sentence.text)
     body = _LEAD.sub("", said, count=1)
+    noted = _NOTE_THAT.sub("", body)
+    bodies = (body,) if noted == body else (noted, body)
+    return next((found for one in bodies if (found := _stated(one, sentence, quotes, cues))), None)
+
+
+def _stated(
+    body: str, sentence: Sentence, quotes: tuple[str, ...], cues: tuple[_Cue, ...]
+) -> Statement | None:
     if _OF_US.match(body):
         body = _TRAILING_HERE.sub("", body)  # "we use X here": here is this project
     if sentence.doubted or _REPORTED.match(body):
@@ -415,10 +436,14 @@ def _always(body: str) -> _Found | None:
         verb = match["verb"].lower()
         # "we never got", "it always crashed": a report, not a rule. A rule takes the base form.
         if verb in _NO_VERB or (
-            verb not in IMPERATIVES and not (match["bare"] is None and _BASE_FORM.fullmatch(verb))
+            verb not in IMPERATIVES
+            and not verb.startswith("`")
+            and not (match["bare"] is None and _BASE_FORM.fullmatch(verb))
         ):
             return None
         content = f"{match['when']}{match['rest']}"
+    elif _ALWAYS_LAST.match(body) and opens_with_verb(body):
+        content = body
     else:
         subject = _SUBJECT_ALWAYS.match(body)
         if subject is None:
@@ -439,6 +464,9 @@ def _ours(body: str) -> _Found | None:
 
 
 def _instead(body: str) -> _Found | None:
+    asked = _ASKED_USE.match(body)
+    if asked:
+        body = asked["rest"]
     match = _USE_INSTEAD.match(body)
     if match is None or _question(body) or loose_reference(body) or _for_once(body) or _SUPPOSED.search(body):
         return None
@@ -469,7 +497,7 @@ def _standing(body: str) -> _Found | None:
         or word_count(body) < _LEAST_WORDS
     ):
         return None
-    if _WANT.match(body) or _NEED_YOU.match(body):
+    if (_WANT.match(body) and word_count(body) > _LEAST_WORDS) or _NEED_YOU.match(body):
         return body, "preference", 0.85, "I want"
     if _RULE_IS.match(body):
         return body, "preference", 0.85, "our rule"
@@ -565,6 +593,11 @@ _LOOSE_END = late_pattern(
     r"(?:,\s+(?=(?:it|it'?s|that|that'?s|this|they|they'?re|which|would|you|can|could)\b)|\s*(?:\.{2,}|\u2026)(?=\s|$)|\s+[-\u2013\u2014]+\s+|;\s+|,\s+(?:and|but|so)\s+).*$",
     re.IGNORECASE | re.DOTALL,
 )
+_REASON_BEHIND = late_pattern(
+    r"^\s*(?:\.{2,}|\u2026|[-\u2013\u2014]|;|,)\s*(?:since|because|as)?\s*(?:the|this|these|our|we) (?!(?:is|was|are|were|one)\b)[\w-]+ (?:\w+ )?(?:is|are|has|have|will|uses?|needs?|owns?|depends?|does|do|breaks?|comes?)\b",
+    re.IGNORECASE,
+)
+"""Says why, of a thing that it names: it stays with the rule."""
 _OTHER_CLAUSE = late_pattern(
     r"^[^,;]*(?:,\s+(?:and |but |so )?|;\s+)(?P<rest>[^,;]+)$", re.IGNORECASE | re.DOTALL
 )
@@ -593,6 +626,8 @@ def _form(body: str) -> _Found | None:
         if word_count(clause) < _LEAST_FORM or loose_reference(_THIS_PROJECT.sub("", clause)):
             continue
         found = standing_form(clause)
+        if found and _REASON_BEHIND.match(body[len(clause) :]) and body.startswith(clause):
+            found = (body, *found[1:])
         if found and (found[2] == "can we not" or not _question(body)):
             return found[0], found[1], 0.8, found[2]
     return None

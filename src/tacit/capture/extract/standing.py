@@ -78,6 +78,13 @@ _FORMS = tuple(
             "preference",
         ),
         _Form("should not", rf"{_NAME} (?:should|must|may)(?:n'?t| not| only) (?!be able\b)[a-z]{{2,}}\b.*$"),
+        _Form(
+            "must",
+            rf"{_NAME} must (?:only )?(?!have\b|be (?:an?|the|some\w*|because|due|that|in|on|at|why|how|what|related|related to|your|my)\b)[a-z]{{2,}}\b .+$",
+            "preference",
+        ),
+        _Form("belongs", rf"{_NAME} (?:belongs?|does ?n[o']?t belong|do ?n[o']?t belong|does not belong|do not belong) (?:in|on|to|under|into|next to)\b .+$", "fact"),
+        _Form("let us not", r"(?:let'?s|lets) (?:not|never) [a-z]+ .+ (?:if|when|unless|whenever|for|in|on|with) .+$", "anti_pattern", orders=None),
         _Form("one per", r"(?:(?:only|at most|exactly|max(?:imum)?|use|keep|have) )?one [\w/ -]{2,40} per [\w -]{2,30}[\s.!]*$", "preference", orders=None),
         _Form(
             "while doing",
@@ -106,7 +113,7 @@ _FORMS = tuple(
             "anti_pattern", orders=None),
         _Form(
             "not wanted",
-            rf"(?:(?:plus )?(?:i|we)(?: really)? )?(?:do not|don'?t|dont|never) want (?!(?:to|you|us|me|anything|something)\b){_NOT_NAMED}\S+(?: \S+){{1,}}.*$"
+            rf"(?:(?:plus )?(?:i|we)(?: really)? )?(?:do not|don'?t|dont|never) want (?!(?:to|you|us|me|anything|something)\b){_NOT_NAMED}\S+(?: \S+){{2,}}.*$"
             rf"|(?:we )?(?:do not|don'?t|dont) need (?:an?|any|the) \S+(?: \S+)*? {_PLACE} \S.+$",
             "anti_pattern", orders=None),
         _Form(
@@ -118,6 +125,12 @@ _FORMS = tuple(
             r"this is (?:not )?(?:only )?an? (?!(?:great|nice|good|bad|huge|big|known|real|serious|cool|new|simple|small) )[^.?!]*?"
             r"\b(?:project|app|application|repo|repository|library|package|service|monorepo|plugin|extension|website|site|prototype|code ?base|cli)\b.*$",
             "fact",
+        ),
+        _Form(
+            "as elsewhere",
+            rf"{_NAME} (?:is [^,?;]{{3,40}} and )?(?:should|must|needs?|has|have|is|are) [^?;]+?,? (?:just |exactly )?(?:like|as|the way|the same way as) (?:we|the other \w+|all other \w+|every other \w+)"
+            r" (?:always |already )?(?:do|does|did|have|had)\b.*$",
+            "decision",
         ),
         _Form(
             "where it lives",
@@ -181,9 +194,14 @@ _FORMS = tuple(
         _Form("our gate", r"(?:our|the) (?:ci|build|pipeline|linter|pre-commit hook|release|deploy(?:ment)?) (?:fails?|breaks?|rejects?|requires?|blocks?|refuses?) (?:if|when|unless|every|all|any)\b.+$", "fact", True),
         _Form("by default", rf"(?:default to \S+ (?:for|in|when) .+|by default,? {_NAME} (?:runs?|uses?|is|are|goe?s?) .+|the default [\w -]{{2,30}}(?: here)? is \S+.*)$", "fact", orders=None),
         _Form("after each", r"(?:git )?(?!(?:look|check|see|show|tell|explain|fix)\b)[a-z]+\b.{0,80}\bafter (?:each|every) (?!(?:time|one)\b)\S+.*$", "preference", orders=True),
-        _Form("our way", r"our (?:\w+ ){1,3}(?:always|never|only|must|require|prefer|expect|support|do not|don'?t|does not|doesn'?t)\b.+$|(?:it'?s|it is) our (?:convention|policy|standard|practice) (?:to|that)\b.+$|we (?:only |also )?(?:do not|don'?t|dont|never) (?:use|allow|support|test|mock|write|commit|ship|deploy|merge|accept|add|want)\b \S+ ?.*$"),
+        _Form("our way", r"our (?:\w+ ){1,3}(?:always|never|only|must|require|prefer|expect|support|do not|don'?t|does not|doesn'?t)\b.+$|(?:it'?s|it is) our (?:convention|policy|standard|practice) (?:to|that)\b.+$|we (?:do not|don'?t|dont) (?:even |ever )?(?!(?:have|know|see|need|think|understand|want|care|get)\b)[a-z]+ [^?]{3,80}, we [a-z]+ .+$|we (?:only |also )?(?:do not|don'?t|dont|never) (?:use|allow|support|test|mock|write|commit|ship|deploy|merge|accept|add)\b \S+ ?.*$"),
     )
 )  # fmt: skip
+_MADE_RULE = late_pattern(
+    r"^(?:please )?(?:create|make|add|write) (?:an?|another|one more) (?:new )?(?:[\w.-]+ )?rule (?:that |which )?(?:says?|saying|specif(?:y|ies|ying)|states?|stating|requires?|requiring|to (?:say|specify|state))"
+    r" (?:that |to )?(?P<rest>.{15,})$",
+    re.IGNORECASE | re.DOTALL,
+)
 _REST = late_pattern(
     r"^(?:please )?(?:update|change|add|edit|extend|modify|put|adjust|improve)\b.{0,60}?\b(?:rules?|instructions|guidelines?|conventions|claude\.md|agents\.md|[\w-]+\.mdc?)\b"
     r".{0,40}?\b(?:to|that|so)\s+(?P<rest>(?:always|never) [a-z]+ .+)$",
@@ -209,7 +227,7 @@ _Found = tuple[str, str, str]
 
 def rule_to_write(body: str) -> str:
     """The rule that somebody is asked to write into a file of rules, "" = none."""
-    rule = _REST.match(body)
+    rule = _REST.match(body) or _MADE_RULE.match(body)
     return rule["rest"] if rule else ""
 
 
