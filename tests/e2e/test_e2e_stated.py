@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 STATED = {
     "We decided that timeouts are 30 seconds.": "We decided that timeouts are 30 seconds",
     "We agreed that the API is versioned by header, by the way.": "We agreed that the API is versioned by header, by the way",
-    "We now use ruff instead of flake8. Can you fix the imports?": "We now use ruff instead of flake8",
+    "We now use ruff instead of flake8, CLAUDE.md is out of date. Can you fix the imports?": "We now use ruff instead of flake8",
     "The staging database runs on db2.internal:5433, not on localhost.": "The staging database runs on db2.internal:5433, not on localhost",
     "ok. Ask me before you install anything.": "Ask me before you install anything",
     "Leave the vendored parser alone.": "Leave the vendored parser alone",
@@ -42,7 +42,7 @@ def machine() -> Iterator[Machine]:
 
 
 def test_what_was_stated_is_kept_and_nothing_of_the_talk(machine: Machine) -> None:
-    machine.remember("We use flake8.", kind="decision")
+    machine.remember("We use flake8 for linting.", kind="decision")
     said = [*TALK[:3], *((prompt, "Noted.") for prompt in STATED), *TALK[3:]]
     for prompt, _ in said:
         machine.prompt(prompt, session_id="day")
@@ -63,7 +63,8 @@ def test_what_was_stated_is_kept_and_nothing_of_the_talk(machine: Machine) -> No
     machine.hook(machine.payload("SessionEnd", reason="exit", **spoken))
     wait_for(lambda: LAST in machine.contents(), timeout_s=60)
 
-    assert sorted(machine.contents()) == sorted([*STATED.values(), LAST]), (
+    learned = [one["content"] for one in listed(machine) if one["kind"] != "digest"]
+    assert sorted(learned) == sorted([*STATED.values(), LAST]), (
         "ruff replaced flake8, and nothing else was learned"
     )
     assert machine.ask("review")["review"] == [], "candidates are no review entries"
@@ -78,3 +79,8 @@ def test_what_was_stated_is_kept_and_nothing_of_the_talk(machine: Machine) -> No
     ):
         assert not any(scrap in line for line in start.splitlines() if "impl:" not in line), scrap
     assert "timeouts are 30 seconds" in start
+
+
+def listed(machine: Machine) -> list[dict[str, str]]:
+    """Every active memory."""
+    return machine.request("GET", "/v1/memories?limit=500")["memories"]

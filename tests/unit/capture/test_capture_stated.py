@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 from tacit.capture.extract.explicit import find_explicit
+from tacit.capture.reconcile.certain import find_certain
 from tacit.capture.wording import loose_reference
 
 WORDS = {
@@ -190,8 +191,10 @@ def test_a_change_of_tools_is_stated_as_such() -> None:
         "We now use ruff instead of flake8, CLAUDE.md is out of date. Use `ruff check src tests` from now on."
     )
     assert [one.content for one in found] == [
-        "We now use ruff instead of flake8, CLAUDE.md is out of date", "Use `ruff check src tests`",
-    ]  # fmt: skip
+        "We now use ruff instead of flake8",
+        "Use `ruff check src tests`",
+    ]
+    assert find_certain(found[0].content, "We use flake8 for linting") == "replaced"
 
 
 @pytest.mark.parametrize(

@@ -316,12 +316,18 @@ _DENIAL = late_pattern(
 )
 
 
+_OUTDATED = late_pattern(
+    r",\s+(?:so )?[^,;]{2,60} (?:is|are) (?:now |just )?(?:out[- ]of[- ]date|outdated|stale|obsolete|wrong|old)[\s.!]*$",
+    re.IGNORECASE,
+)
+"""Says besides that something written has not followed the change."""
 _NOTE_THAT = late_pattern(r"^(?:please )?note that,?\s+", re.IGNORECASE)
 
 
 def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
     said, quotes = hide_quotes(sentence.text)
     body = _LEAD.sub("", said, count=1)
+    body = _OUTDATED.sub("", body)
     noted = _NOTE_THAT.sub("", body)
     bodies = (body,) if noted == body else (noted, body)
     return next((found for one in bodies if (found := _stated(one, sentence, quotes, cues))), None)

@@ -91,7 +91,7 @@ _HEDGED = late_pattern(
 )
 """Exceptions, conditions, proposals: what is said with them ends nothing."""
 _PLAIN_CHOICE = late_pattern(
-    r"^(?:(?:we|i|you|please|always|must|should|will|to|shall)\s+)*(?P<verb>use|run)\s+(?:[^\s,;:.?!]|\.(?=\w)){1,40}(?:\s+(?:[^\s,;:.?!]|\.(?=\w)){1,40}){0,3}?\s*"
+    r"^(?:(?:we|i|you|please|always|must|should|will|to|shall|now|all)\s+)*(?P<verb>use|run)\s+(?:[^\s,;:.?!]|\.(?=\w)){1,40}(?:\s+(?:[^\s,;:.?!]|\.(?=\w)){1,40}){0,3}?\s*"
     r"(?:,\s*(?:and\s+)?not|instead of|rather than)\s+(?P<gone>[^\s,;:()?!]+(?:\s+[^\s,;:()?!]+){0,3}?)(?:\s*,?\s*(?:from now on|now|please|everywhere|always|any ?more))*[.!]*$",
     re.IGNORECASE,
 )
