@@ -130,6 +130,7 @@ DROPPED = (
     "fix the bug that you mentioned",
     "use the {old} that we talked about",
     "can we use {tool} instead of {old}?",
+    "put the cache into {place}, the tests must stay free of it",
     "make a rule for it",
     # proposals and guesses
     "maybe we should never use {old}",

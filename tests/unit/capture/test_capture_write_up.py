@@ -164,12 +164,12 @@ class Bench:
 
 
 def test_the_users_own_words_are_theirs_and_say_who_found_them():
-    quote = "The billing service must stay free of the rate limiter"
+    quote = "The billing service stays free of the rate limiter"
     bench = Bench(
-        answer(statement(quote, "The billing service must stay free of the rate limiter", confidence=0.7))
+        answer(statement(quote, "The billing service stays free of the rate limiter", confidence=0.7))
     )
     (made,) = bench.say(f"Put it into the gateway. {quote}.", SAID).write()
-    assert made.content == "The billing service must stay free of the rate limiter"
+    assert made.content == "The billing service stays free of the rate limiter"
     assert (made.kind, made.confidence, made.status) == ("decision", 0.7, "active")
     told = made.provenance
     assert (told.extractor, told.tier, told.span, told.turn) == ("fake-writer@1", TrustTier.USER, quote, 1)
@@ -247,7 +247,7 @@ def test_a_dangerous_order_waits_for_the_user_whoever_said_it():
 
 
 def test_what_the_user_rejected_is_not_learned_again_by_the_model():
-    quote = "The billing service must stay free of the rate limiter"
+    quote = "The billing service stays free of the rate limiter"
     bench = Bench(answer(statement(quote)))
     bench.store.put_value(rejected_name(SCOPE), json.dumps([quote]))
     bench.say(f"Put it into the gateway. {quote}.", SAID)

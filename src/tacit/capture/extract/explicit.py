@@ -611,6 +611,7 @@ _CONDITION_FIRST = late_pattern(
     r"^(?:if|when\w*|unless|while|once|after|before|until|although|though|for|in|on|with|as|since|because)\b",
     re.IGNORECASE,
 )
+_PRONOUN = late_pattern(r"\b(?:it|its|it'?s|they|them|their|then|too|also|instead)\b", re.IGNORECASE)
 _THIS_PROJECT = late_pattern(
     r"^(?:(?:please )?note(?: that)?,? )?this is (?=(?:not )?(?:only )?an? )", re.IGNORECASE
 )
@@ -625,7 +626,8 @@ def _form(body: str) -> _Found | None:
     if not _CONDITION_FIRST.match(body):
         clauses.append(_LOOSE_END.sub("", body))
         other = _OTHER_CLAUSE.match(body)
-        clauses += [other["rest"]] if other else []
+        # What a pronoun of the second clause stands for may be in the first one.
+        clauses += [other["rest"]] if other and not _PRONOUN.search(other["rest"]) else []
     if _SUPPOSED.search(body) or _for_once(body):
         return None
     for clause in clauses:
