@@ -17,7 +17,7 @@ from tacit.capture.extract.fixes import Failure
 from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.reconcile.compare import compare
-from tacit.capture.reconcile.judge import PairJudge, word_matches
+from tacit.capture.reconcile.judge import judge_by_words
 from tacit.capture.transcripts.plain import read_messages
 from tacit.capture.turn import Position, Turn
 from tacit.config.settings import CaptureSettings, PrivacySettings
@@ -82,9 +82,8 @@ def test_two_statements_hold_alike_in_whichever_order_they_are_read(one: str, tw
             capture.store_drafts([item])
         results.append([content.casefold() for content in active(store)])
     cosine = float(np.dot(*FakeEmbedder().embed([one, two])))
-    judge = PairJudge(word_matches(FakeEmbedder()))
-    (judgment,) = judge(two, [(one, cosine)], near=0.93, correction=False)
-    verdicts = {compare(a, b, cosine=0.0, near=2.0) for a, b in ((one, two), (two, one))}
+    (judgment,) = judge_by_words(two, [(one, cosine)], near=0.93, correction=False)
+    verdicts = {compare(a, b, cosine=0.0) for a, b in ((one, two), (two, one))}
     verdicts |= {"same"} if judgment.relation == "same" else set()
     # A merge keeps the words that were stored first; "use X instead of Y" read late may not know what replaced it.
     if not verdicts & {"same", "replaced", "slot_changed"}:
@@ -94,7 +93,7 @@ def test_two_statements_hold_alike_in_whichever_order_they_are_read(one: str, tw
 @CALM
 @given(SENTENCES, SENTENCES)
 def test_a_value_change_or_reversal_reads_the_same_from_both_sides(one: str, two: str) -> None:
-    forward, back = (compare(a, b, cosine=0.0, near=0.93) for a, b in ((one, two), (two, one)))
+    forward, back = (compare(a, b, cosine=0.0) for a, b in ((one, two), (two, one)))
     if not {forward, back} & {"replaced"}:
         assert forward == back
 

@@ -31,7 +31,7 @@ from tacit.app.wiring import open_engine
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
 from tacit.model.scope import project_scope
-from tacit.ports.models import Embedder, EmbedderIdentity, TokenCosines, TokenEmbedder, Vectors
+from tacit.ports.models import Embedder, EmbedderIdentity, TokenEmbedder, Vectors
 from tacit.ports.store import ProjectRecord, Recorded
 from tacit.providers.embedding import make_embedder
 from tacit_evals.daemon_under_test import DaemonUnderTest
@@ -66,10 +66,6 @@ class TimedEmbedder:
     def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
         """As the inner embedder."""
         return self._tokens().token_matches(text, others)
-
-    def token_cosines(self, asked: Sequence[str], held: Sequence[str]) -> TokenCosines:
-        """As the inner embedder."""
-        return self._tokens().token_cosines(asked, held)
 
     def _tokens(self) -> TokenEmbedder:
         inner: object = self._inner

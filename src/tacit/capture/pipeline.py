@@ -510,7 +510,7 @@ class CapturePipeline:
         """What the user rejected is not learned again, unless they state it explicitly."""
         if isinstance(item, Skip) or (draft.explicit and not draft.provenance.extractor):
             return item
-        before = self._rejected.match(item.content, rejected)
+        before = self._rejected.match(item.content, rejected, near=self._settings.near_duplicate_cosine)
         return Skip(content=item.content, reason=f"rejected before: {before}") if before else item
 
     def _note(

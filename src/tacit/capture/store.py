@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.reconcile import Neighbour, reconcile
-from tacit.capture.reconcile.judge import Judge, PairJudge, word_matches
+from tacit.capture.reconcile.judge import Judge, judge_by_words
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
@@ -91,7 +91,6 @@ class Keeper:
         self._embedder = embedder
         self._near = near_duplicate_cosine
         self._kinds = kinds
-        self.judge: Judge = PairJudge(word_matches(embedder))
         self._lock = threading.Lock()
 
     def follow(self, *, near_duplicate_cosine: float) -> None:
@@ -115,7 +114,7 @@ class Keeper:
             write: carries out the transaction; may raise, then nothing was stored.
             values: named values to set in the same transaction.
             finish: makes further values once it is known what changes, one change per item.
-            judges: judges of single memories, by id, in place of the keeper's own.
+            judges: judges of single memories, by id, in place of `judge_by_words`.
             beside: stored memories that single memories are compared with besides those near to them, by id.
 
         Raises:
@@ -226,7 +225,7 @@ class Keeper:
                     item,
                     near,
                     near_duplicate_cosine=self._near,
-                    judge=judges.get(item.id, self.judge),
+                    judge=judges.get(item.id, judge_by_words),
                     kinds=self._kinds,
                 )
             else:

@@ -388,7 +388,10 @@ class CaptureSettings(_Section):
         description="what is learned unasked with less confidence waits for `tacit review`",
     )
     near_duplicate_cosine: float = Field(
-        default=0.93, ge=0.0, le=1.0, description="cosine from which two statements of one kind are the same"
+        default=0.93,
+        ge=0.0,
+        le=1.0,
+        description="least cosine of two statements that are one although a few of their words differ",
     )
     extractor: WriterSettings = WriterSettings()
 

@@ -59,29 +59,6 @@ class TokenEmbedder(Protocol):
         """
         ...
 
-    def token_cosines(self, asked: Sequence[str], held: Sequence[str]) -> TokenCosines:
-        """Compare every token of the words `asked` with every token of the words `held`.
-
-        As `token_matches` without the maximum, both ways at once; safe to call from several threads.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenCosines:
-    """Cosines of the tokens of words; equal tokens have 1.
-
-    Attributes:
-        cosines: float32, shape (tokens of the asked words, tokens of the held words).
-        back: the same with asked and held exchanged, transposed; an embedder may round the two differently.
-        asked, held: where the tokens of each word begin; one more than there are words, so that the last one ends there.
-    """
-
-    cosines: Vectors
-    back: Vectors
-    asked: Sequence[int]
-    held: Sequence[int]
-
 
 class Reranker(Protocol):
     """A second-stage model that reads a question and a text together. Optional: without one nothing is missing."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tacit.capture.reconcile import MAX_EVIDENCE, Neighbour, reconcile
 from tacit.capture.reconcile.compare import compare, take_apart
 from tacit.capture.reconcile.decide import A_MOMENT_MS
+from tacit.capture.reconcile.judge import judge_by_words, says_again
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -44,8 +45,8 @@ def decide(new: Memory, *old: Memory, cosine: float = 0.0) -> Change:
 @pytest.mark.parametrize(
     ("new", "old", "cosine", "verdict"),
     [
-        ("Use tabs.", "use  TABS", 0.0, "same"),
-        ("Always run the tests before pushing", "Run tests before you push", 0.95, "same"),
+        ("Use tabs.", "use  TABS", 0.0, "different"),
+        ("Always run the tests before pushing", "Run tests before you push", 0.95, "different"),
         ("Always run the tests before pushing", "Never run the tests before pushing", 0.97, "reversed"),
         ("The port is 9090", "The port is 8080", 0.97, "value_changed"),
         ("Wait 30s for the queue", "Wait 5s for the queue", 0.97, "value_changed"),
@@ -59,7 +60,7 @@ def decide(new: Memory, *old: Memory, cosine: float = 0.0) -> Change:
     ],
 )
 def test_compare(new: str, old: str, cosine: float, verdict: str) -> None:
-    assert compare(new, old, cosine=cosine, near=0.93) == verdict
+    assert compare(new, old, cosine=cosine) == verdict
 
 
 def test_nothing_near_is_added() -> None:
@@ -267,3 +268,27 @@ def test_every_stem_of_a_statement_stands_in_its_words(text: str) -> None:
     # What shares too few of them is left unread.
     parts = take_apart(text)
     assert all(stem in text.lower() for stem in (*parts.order, *parts.words))
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "cosine", "same"),
+    [
+        (
+            "Keep the changelog entries short and always sorted by date.",
+            "Keep the changelog entries short and sorted by date.",
+            0.95,
+            True,
+        ),
+        ("Keep changelog entries short and sorted by release date.", "Keep changelog entries short and sorted by date.", 0.95, True),
+        ("Keep changelog entries short and sorted by release date.", "Keep changelog entries short and sorted by date.", 0.9, False),
+        ("Keep changelog entries short and sorted by name.", "Keep changelog entries short and sorted by date.", 0.97, False),
+        ("The parser depends on the lexer.", "The lexer depends on the parser.", 0.97, False),
+        ("Never keep changelog entries short and sorted by date.", "Keep changelog entries short and sorted by date.", 0.97, False),
+        ("Keep changelog entries short and sorted by date, except drafts.", "Keep changelog entries short and sorted by date.", 0.97, False),
+        ("Workers wait 30 seconds before each retry of a job.", "Workers wait 60 seconds before each retry of a job.", 0.97, False),
+    ],
+)  # fmt: skip
+def test_near_duplicates_add_little_and_change_nothing(new: str, old: str, cosine: float, same: bool) -> None:
+    (judgment,) = judge_by_words(new, [(old, cosine)], near=0.93, correction=False)
+    assert (judgment.relation == "same") is same
+    assert (says_again(new, [(old, cosine)], near=0.93) == 0) is same

@@ -27,7 +27,6 @@ from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.marks import FILE as MARKS_FILE
 from tacit_evals.fit.marks import marks_file
 from tacit_evals.fit.need import written
-from tacit_evals.fit.pairs.learn import fit_pairs
 from tacit_evals.fit.passages import passages_file
 from tacit_evals.suites.running import shipped_settings
 
@@ -43,7 +42,6 @@ FILES = {
 }
 """What is fitted together, below the package or another root."""
 FURTHER = {
-    "pairs": "capture/reconcile/pairs.json",
     "passages": "capture/extract/passages/passages.weights",
     "marks": MARKS_FILE,
 }
@@ -166,8 +164,7 @@ def fit_files(data: Sequence[Path], *, date: str) -> dict[str, bytes]:
         date=date,
         command=COMMAND,
     )
-    pairs = fit_pairs(data, embedder, date=date, command=COMMAND)
-    made = files_of(fitted) | {FURTHER["pairs"]: pairs.encode()}
+    made = files_of(fitted)
     passages = passages_file(data, embedder=embedder, date=date, command=COMMAND)
     if passages is not None:
         made[FURTHER["passages"]] = passages

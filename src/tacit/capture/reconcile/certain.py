@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tacit.capture.reconcile.compare import find_ordinals
+from tacit.capture.reconcile.compare import find_ordinals, is_identifier
 from tacit.capture.reconcile.reversals import ends_order, is_limited, orders_for_a_purpose
-from tacit.capture.reconcile.words import is_identifier
 from tacit.late_pattern import late_pattern
 
 Finding = Literal["same", "denied", "replaced", "value_changed"]
@@ -196,6 +195,11 @@ def find_certain(new: str, old: str, *, correction: bool = False) -> Finding | N
     if _replaces(new, old):
         return "replaced"
     return "value_changed" if _gives_new_value(new, old, correction=correction) else None
+
+
+def is_hedged(text: str) -> bool:
+    """Whether a statement names an exception or a condition, or only proposes something."""
+    return _HEDGED.search(text) is not None
 
 
 @lru_cache(maxsize=512)

@@ -11,24 +11,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tacit.capture.reconcile.packed import packed_cache
 from tacit.capture.reconcile.reversals import ends_order, ends_something
-from tacit.capture.reconcile.words import is_identifier
 from tacit.capture.wording import denials, strip_negation
 from tacit.late_pattern import late_pattern, worded_pattern
 from tacit.model.ids import normalise_text
 
-Verdict = Literal["same", "value_changed", "reversed", "replaced", "slot_changed", "different"]
+Verdict = Literal["value_changed", "reversed", "replaced", "slot_changed", "different"]
 
 SAME_WORDS = 0.8
-"""Least Jaccard overlap of content words at which a high cosine may merge two statements."""
+"""Least share of the longer statement's content words that a near duplicate has."""
 SUBJECT_OVERLAP = 0.6
 """Least Jaccard overlap of the words around values, negations or a slot for two statements to share a subject."""
 
+PARSED = 128
+"""Parsed statements that are kept, about 5 KB each: more than one new statement is compared with."""
 _WORD = late_pattern(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
 _NUMBER = late_pattern(
     r"^[v~<>=]*\d[\d.,:xX%_-]*(?:ms|s|m|h|d|px|kb|mb|gb|k|am|pm|st|nd|rd|th)?$", re.IGNORECASE
 )
+_IDENTIFIER = late_pattern(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
 _STOP_WORDS = (
     "a an the and or but of to in on at for with by from as is are was were be been being it its this that these"
     " those we i you our your my they them their he she his her us me do does did so if then than when while also"
@@ -90,7 +91,7 @@ class Statement:
     rejected: frozenset[str]
 
 
-@packed_cache(Statement)
+@lru_cache(maxsize=PARSED)
 def take_apart(text: str) -> Statement:
     """Read a statement."""
     rejected: set[str] = set()
@@ -112,6 +113,44 @@ def take_apart(text: str) -> Statement:
         negative=negations % 2 == 1,
         rejected=frozenset(rejected),
     )
+
+
+def is_identifier(word: str) -> bool:
+    """Whether a word looks like a path, an option or a name in code."""
+    if word.isalpha() and (word.islower() or word.istitle()):
+        return False  # known without the pattern, as nearly every word is
+    return _IDENTIFIER.search(word) is not None
+
+
+def differing_words(new: str, old: str) -> tuple[list[str], list[str], list[str]]:
+    """Content words, as they are written, that only `new` has, that only `old` has, and that both have."""
+    mine, theirs = _words_by_stem(new), _words_by_stem(old)
+    return (
+        [word for stem, word in mine.items() if stem not in theirs],
+        [word for stem, word in theirs.items() if stem not in mine],
+        [word for stem, word in mine.items() if stem in theirs],
+    )
+
+
+def _words_by_stem(text: str) -> dict[str, str]:
+    words: dict[str, str] = {}
+    for word in (found.rstrip(".:") for found in _WORD.findall(strip_negation(text))):
+        if word.lower() not in _STOP:
+            words.setdefault(_stem(word.lower()), word)
+    return words
+
+
+def adds_little(new: str, old: str) -> bool:
+    """Whether both have the same content words in the same order, but for one in five that only one of them has.
+
+    Values, names in code, and denials are equal.
+    """
+    a, b = take_apart(new), take_apart(old)
+    if (a.negative, a.numbers, a.names, a.rejected) != (b.negative, b.numbers, b.names, b.rejected):
+        return False
+    fewer, more = sorted((a.order, b.order), key=len)
+    rest = iter(more)
+    return len(fewer) >= SAME_WORDS * len(more) and all(word in rest for word in fewer)
 
 
 def marks_change(text: str) -> bool:
@@ -150,17 +189,16 @@ def overlap(left: frozenset[str], right: frozenset[str]) -> float:
     return len(left & right) / len(left | right) if left or right else 0.0
 
 
-def compare(new: str, old: str, *, cosine: float, near: float) -> Verdict:
+def compare(new: str, old: str, *, cosine: float) -> Verdict:
     """Judge how `new` relates to `old`.
 
     Args:
         new: the later statement.
         old: the earlier one.
         cosine: of their vectors, -1 to 1; 0 where unknown.
-        near: least cosine of a near duplicate.
 
     Returns:
-        `same`: they say the same. `value_changed`: same subject, another number or name. `reversed`: same subject,
+        `value_changed`: same subject, another number or name. `reversed`: same subject,
         one denies what the other says. `replaced`: `new` says that what `old` asks for is no longer used.
         `slot_changed`: one word differs, and nothing says which way it is meant. Else `different`.
     """
@@ -168,17 +206,9 @@ def compare(new: str, old: str, *, cosine: float, near: float) -> Verdict:
     if not _may_relate(a, new, old):
         return "different"
     b = take_apart(old)
-    if a.text == b.text:
-        return "same"
-    if a.content.isdisjoint(b.content) and not ends_order(new, old):
+    if a.text == b.text or (a.content.isdisjoint(b.content) and not ends_order(new, old)):
         return "different"  # every other verdict needs a word or value that both have
     common = overlap(a.words, b.words)
-    same_values = a.numbers == b.numbers and a.names == b.names
-    if a.negative == b.negative and same_values and a.rejected == b.rejected:
-        if a.words == b.words and a.words:
-            return "same"
-        if cosine >= near and common >= SAME_WORDS:
-            return "same"
     if _replaces(a, b, cosine) or ends_order(new, old):
         return "replaced"
     if common >= SUBJECT_OVERLAP and a.negative != b.negative and a.numbers == b.numbers:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_rules
+from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_words
 from tacit.capture.relate import link_entities
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
@@ -43,7 +43,7 @@ def reconcile(
     neighbours: Sequence[Neighbour],
     *,
     near_duplicate_cosine: float,
-    judge: Judge = judge_by_rules,
+    judge: Judge = judge_by_words,
     kinds: KindRegistry = BUILTIN_KINDS,
 ) -> Change:
     """Decide what happens to `memory`.
@@ -279,16 +279,13 @@ def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRe
     natures = (kinds.of_stored(memory.kind), kinds.of_stored(stored.kind))
     if judgment.verdict == "value_changed":
         return not any(kind.separate or kind.episodic for kind in natures)
-    if judgment.verdict == "different":  # the model spoke
-        return not any(kind.episodic for kind in natures)
     return True
 
 
 def _told(stored: Memory, judgment: Judgment) -> str:
     """Why, for people and for the history: which memory, how sure, what differs."""
-    chance = f" ({judgment.chance:.2f})" if judgment.verdict == "different" else ""
     detail = f": {judgment.detail}" if judgment.detail else ""
-    return f"{judgment.why} {stored.id}{chance}{detail}"
+    return f"{judgment.why} {stored.id}{detail}"
 
 
 def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> Change:

@@ -1,6 +1,6 @@
 """What the user rejected, so that it is not learned again. In: rejected memories, new statements. Out: named values, a verdict.
 
-Kept by scope, the last `MOST` of each; a statement that repeats one of them, or says the same in other words, is turned away
+Kept by scope, the last `MOST` of each; a statement that repeats one of them, or nearly so, is turned away
 unless the user states it explicitly.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from tacit.capture.reconcile.compare import overlap, take_apart
-from tacit.capture.reconcile.judge import PairJudge, word_matches
+from tacit.capture.reconcile.judge import says_again
 from tacit.errors import ProviderError
 from tacit.model.memory import Memory
 from tacit.model.scope import Scope
@@ -34,7 +34,6 @@ class Rejected:
     def __init__(self, store: Store, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
-        self._judge = PairJudge(word_matches(embedder))
 
     def texts(self, scope: Scope) -> tuple[str, ...]:
         """Rejected statements of `scope`, oldest first."""
@@ -56,8 +55,11 @@ class Rejected:
                 values[rejected_name(scope)] = json.dumps(kept, ensure_ascii=False) if kept else None
         return values
 
-    def match(self, content: str, known: Sequence[str]) -> str:
-        """The statement among `known`, the rejected ones of its scope, that `content` repeats; "" = none."""
+    def match(self, content: str, known: Sequence[str], *, near: float) -> str:
+        """The statement among `known`, the rejected ones of its scope, that `content` repeats; "" = none.
+
+        `near` = least cosine of a near duplicate.
+        """
         if not known:
             return ""
         mine = take_apart(content)
@@ -65,14 +67,14 @@ class Rejected:
             if take_apart(text).text == mine.text:
                 return text
         words = frozenset(mine.order)
-        near = [text for text in known if overlap(words, frozenset(take_apart(text).order)) >= ALIKE]
-        return self._said_again(content, near) if near else ""
+        alike = [text for text in known if overlap(words, frozenset(take_apart(text).order)) >= ALIKE]
+        return self._said_again(content, alike, near) if alike else ""
 
-    def _said_again(self, content: str, near: Sequence[str]) -> str:
+    def _said_again(self, content: str, alike: Sequence[str], near: float) -> str:
         try:
-            first, *rest = self._embedder.embed([content, *near])
+            first, *rest = self._embedder.embed([content, *alike])
         except ProviderError:
             return ""
-        others = [(text, float(first @ vector)) for text, vector in zip(near, rest, strict=True)]
-        place = self._judge.says_again(content, others)
-        return near[place] if place is not None else ""
+        others = [(text, float(first @ vector)) for text, vector in zip(alike, rest, strict=True)]
+        place = says_again(content, others, near=near)
+        return alike[place] if place is not None else ""

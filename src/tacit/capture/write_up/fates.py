@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tacit.capture.reconcile.judge import Judge, Judgment
+from tacit.capture.reconcile.judge import Judgment, judge_by_words
 from tacit.capture.write_up.request import FateOf
 from tacit.model.changes import Skip
 from tacit.model.memory import Memory
@@ -41,18 +41,17 @@ def known_already(memory: Memory, ruled: Sequence[Ruled]) -> Skip | None:
 
 
 class FateJudge:
-    """Judges one statement beside stored ones as the writer did; asks `inner` about those that the writer was not sent."""
+    """Judges one statement beside stored ones as the writer did, and by their words those that the writer was not sent."""
 
-    def __init__(self, content: str, ruled: Sequence[Ruled], inner: Judge) -> None:
+    def __init__(self, content: str, ruled: Sequence[Ruled]) -> None:
         self._content = content
         self._judgments: Mapping[str, Judgment] = {one.memory.content: _judgment(one.fate) for one in ruled}
-        self._inner = inner
 
     def __call__(
         self, new: str, others: Sequence[tuple[str, float]], *, near: float, correction: bool
     ) -> tuple[Judgment, ...]:
         """See `Judge`."""
-        judged = self._inner(new, others, near=near, correction=correction)
+        judged = judge_by_words(new, others, near=near, correction=correction)
         return tuple(
             self._judgments.get(old if new == self._content else new, judgment)
             for (old, _), judgment in zip(others, judged, strict=True)

@@ -385,7 +385,7 @@ class SessionWriter:
             known = known_already(item, ruled)
             items.append(known or item)
             if known is None and ruled:
-                judges[item.id] = FateJudge(item.content, ruled, self._keeper.judge)
+                judges[item.id] = FateJudge(item.content, ruled)
                 beside[item.id] = tuple(one.memory.id for one in ruled)
         return items, judges, beside
 

@@ -9,11 +9,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate, chain
 
 import numpy as np
 
-from tacit.ports.models import EmbedderIdentity, TokenCosines, Vectors
+from tacit.ports.models import EmbedderIdentity, Vectors
 
 _WORD = re.compile(r"\w+")
 
@@ -53,18 +52,3 @@ class FakeEmbedder:
         held = [set(_WORD.findall(other.lower())) for other in others]
         rows = [[float(word in words) for word in asked] for words in held]
         return np.array(rows, dtype=np.float32).reshape(len(others), len(asked))
-
-    def token_cosines(self, asked: Sequence[str], held: Sequence[str]) -> TokenCosines:
-        """1 for equal words, else 0."""
-        mine, theirs = (
-            [_WORD.findall(text.lower()) for text in asked],
-            [_WORD.findall(text.lower()) for text in held],
-        )
-        rows, columns = (np.array([*chain.from_iterable(words)], np.str_) for words in (mine, theirs))
-        cosines = (rows[:, None] == columns).astype(np.float32)
-        return TokenCosines(
-            cosines=cosines,
-            back=cosines.T,
-            asked=[*accumulate(map(len, mine), initial=0)],
-            held=[*accumulate(map(len, theirs), initial=0)],
-        )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ProviderError
-from tacit.ports.models import EmbedderIdentity, TokenCosines, Vectors
+from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.session import open_session
 from tacit.providers.embedding.static_tokens import StaticTokens, map_rows
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
@@ -83,10 +83,6 @@ class MiniLM:
     def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
         """Best cosine of each word piece of `text` in each of `others`, by input embeddings: no forward pass."""
         return self._static().matches(text, others)
-
-    def token_cosines(self, asked: Sequence[str], held: Sequence[str]) -> TokenCosines:
-        """Cosines of all word pieces of two lists of words, by input embeddings: no forward pass."""
-        return self._static().compare(asked, held)
 
     def _static(self) -> StaticTokens:
         if self._tokens is None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ProviderError
-from tacit.ports.models import TokenCosines, Vectors
+from tacit.ports.models import Vectors
 from tacit.providers.embedding.wordpiece import WordPiece
 
 Ids = NDArray[np.int32] | NDArray[np.intp]
@@ -51,17 +51,13 @@ class StaticTokens:
 
     def vectors(self, ids: Ids) -> Vectors:
         """Unit float32 rows, shape (len(ids), dimensions)."""
-        return self._measured(ids)[0]
-
-    def _measured(self, ids: Ids) -> tuple[Vectors, Vectors]:
-        """Unit rows, and the lengths they had."""
         plain = self._rows[ids].astype(np.float32)
         plain *= self._scale
         plain -= self._middle
         plain -= (plain @ self._direction)[:, None] * self._direction
         lengths: Vectors = np.maximum(np.sqrt(np.einsum("ij,ij->i", plain, plain)), _LEAST_LENGTH)
         plain /= lengths[:, None]
-        return plain, lengths
+        return plain
 
     def matches(self, text: str, others: Sequence[str]) -> Vectors:
         """Best cosine (0 to 1) of each token of `text` in each of `others`, shape (len(others), tokens of `text`)."""
@@ -83,25 +79,6 @@ class StaticTokens:
         out[rows] = np.maximum.reduceat(cosines[place_of[every]], starts, axis=0)
         np.maximum(out, 0.0, out=out)
         return np.minimum(out, 1.0, out=out)
-
-    def compare(self, asked: Sequence[str], held: Sequence[str]) -> TokenCosines:
-        """Cosines of all tokens of the words `asked` with all tokens of the words `held`, and back."""
-        mine, theirs = [self._ids(word) for word in asked], [self._ids(word) for word in held]
-        words = [np.empty(0, np.int32), *mine, *theirs]
-        # A token that stands in several words is compared once.
-        ids, places = np.unique(np.concatenate(words), return_inverse=True)
-        units, lengths = self._measured(ids)
-        split = sum(map(len, mine))
-        here, there = places[:split], places[split:]
-        cosines = (units[here] @ units.T)[:, there]
-        # As in `matches`: what is held is measured by its stored length.
-        error = cast(Vectors, lengths / self._lengths[ids])
-        return TokenCosines(
-            cosines=cast(Vectors, cosines * error[there]),
-            back=cast(Vectors, cosines.T * error[here]),
-            asked=[*accumulate(map(len, mine), initial=0)],
-            held=[*accumulate(map(len, theirs), initial=0)],
-        )
 
     def _cosines(self, ids: Ids, asked: Ids) -> Vectors:
         """Of the tokens `ids` with those `asked`, shape (ids, asked)."""
