@@ -26,7 +26,7 @@ from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.steps import Step, no_step
 from tacit.ports.store import MemoryFilter, Store
 
-_CANDIDATES = 16
+_CANDIDATES = 8
 _TRIES = 5
 _RELATED = 8
 

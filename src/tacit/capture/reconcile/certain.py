@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.capture.reconcile.compare import find_ordinals, is_identifier
-from tacit.capture.reconcile.reversals import ends_order, is_limited, orders_for_a_purpose
+from tacit.capture.reconcile.reversals import ends_order, ends_something, is_limited, orders_for_a_purpose
 from tacit.late_pattern import late_pattern
 
 Finding = Literal["same", "denied", "replaced", "value_changed"]
@@ -161,16 +161,25 @@ _STANDS = r"\b(?:lives?|is|are|sits?|stays?|located|stored|kept|called|named|def
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Said:
-    """One statement: all its words in order, the same without denials, and whether it asks."""
+    """One statement: its words in order, and what they make of it.
+
+    Attributes:
+        words: all words.
+        positive: the same without denials.
+        denials: how many there are.
+        content: words that mean something by themselves.
+        frame: all words but links, verbs that anything is worded with, and words that say that something changed.
+        asks: whether it is a question.
+        hedged: whether it names an exception or a condition, or only proposes something.
+    """
 
     words: tuple[str, ...]
     positive: tuple[str, ...]
     denials: int
-
-    @property
-    def content(self) -> frozenset[str]:
-        """Words that mean something by themselves."""
-        return frozenset(self.positive) - _LINKS
+    content: frozenset[str]
+    frame: tuple[str, ...]
+    asks: bool
+    hedged: bool
 
 
 def find_certain(new: str, old: str, *, correction: bool = False) -> Finding | None:
@@ -181,12 +190,15 @@ def find_certain(new: str, old: str, *, correction: bool = False) -> Finding | N
         old: the earlier one.
         correction: whether `new` was said as a correction: another value is a change then, also without a word for it.
     """
-    mine, theirs = _said(new), _said(old)
+    mine = _said(new)
+    if not _may_relate(mine, new, old):
+        return None
+    theirs = _said(old)
     if not mine.words or not theirs.words:
         return "same" if " ".join(new.split()) == " ".join(old.split()) else None
     if mine.words == theirs.words:
         return "same"
-    if mine.content.isdisjoint(theirs.content) or "?" in (*mine.words, *theirs.words) or _HEDGED.search(new):
+    if mine.asks or theirs.asks or mine.hedged or mine.content.isdisjoint(theirs.content):
         return None
     if mine.positive == theirs.positive and {mine.denials, theirs.denials} == {0, 1}:
         return "denied"
@@ -199,17 +211,47 @@ def find_certain(new: str, old: str, *, correction: bool = False) -> Finding | N
 
 def is_hedged(text: str) -> bool:
     """Whether a statement names an exception or a condition, or only proposes something."""
-    return _HEDGED.search(text) is not None
+    return _said(text).hedged
 
 
-@lru_cache(maxsize=512)
+def _may_relate(mine: _Said, new: str, old: str) -> bool:
+    """Whether anything can be found. Most stored statements share too few words, and need not be parsed.
+
+    Every stem is the beginning of its word, so a stem that does not occur in the text `old` belongs to none of its words. Where
+    more than one word of `new` is missing, `new` has to name what it ends or replaces.
+    """
+    if not (new.isascii() and old.isascii()):
+        return True
+    lower = old.lower()
+    missing = 0
+    for word in mine.frame:
+        missing += word.lower() not in lower
+        if missing > 1:
+            return _names_what_ends(new)
+    return True
+
+
+@lru_cache(maxsize=16)
+def _names_what_ends(text: str) -> bool:
+    return bool(_swaps(text)) or ends_something(text) or _NO_MORE.search(text) is not None
+
+
+@lru_cache(maxsize=256)
 def _said(text: str) -> _Said:
     flat = _OPENING.sub("", " ".join(text.split()))
     code = {word for span in _CODE.findall(flat) for word in span.split()}
     marked = _NEGATION.sub(f" {_NOT} ", flat)
     words = tuple(_words(marked, code))
     positive = tuple(word for word in words if word != _NOT)
-    return _Said(words=words, positive=positive, denials=len(words) - len(positive))
+    return _Said(
+        words=words,
+        positive=positive,
+        denials=len(words) - len(positive),
+        content=frozenset(positive) - _LINKS,
+        frame=tuple(word for word in words if word not in _FRAMELESS),
+        asks="?" in words,
+        hedged=_HEDGED.search(text) is not None,
+    )
 
 
 def _words(text: str, code: set[str] | frozenset[str] = frozenset()) -> list[str]:
@@ -244,6 +286,7 @@ def _is_number(word: str) -> bool:
 # Stemmed as the statements are.
 _NEUTRAL = frozenset(_stem(word) for word in _NEUTRAL_FORMS.split())
 _LINKS = frozenset(_stem(word) for word in _LINK_FORMS.split())
+_FRAMELESS = _LINKS | _NEUTRAL | _CHANGE_WORDS
 
 
 def _content(text: str) -> frozenset[str]:
@@ -262,7 +305,7 @@ class _Swap:
     limits: frozenset[str]
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def _swaps(text: str) -> tuple[_Swap, ...]:
     flat = _OPENING.sub("", " ".join(text.split()))
     found: list[_Swap] = []
@@ -362,10 +405,7 @@ def _denies(new: str, old: _Said) -> bool:
 
 def _gives_new_value(new: str, old: str, *, correction: bool) -> bool:
     """Whether both are one sentence but for one value, and `new` says that its value is a new one."""
-    mine, theirs = (
-        [word for word in _said(text).words if word not in _LINKS | _NEUTRAL | _CHANGE_WORDS]
-        for text in (new, old)
-    )
+    mine, theirs = _said(new).frame, _said(old).frame
     if len(mine) != len(theirs) or len(mine) < 2:
         return False
     differing = [at for at, (one, other) in enumerate(zip(mine, theirs, strict=True)) if one != other]

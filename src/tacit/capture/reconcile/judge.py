@@ -67,20 +67,20 @@ def judge_by_words(
 
 def says_again(new: str, others: Sequence[tuple[str, float]], *, near: float) -> int | None:
     """The place of the first (text, cosine) that `new` repeats; None = it repeats none."""
-    places = (place for place, (old, cosine) in enumerate(others) if _is_same(new, old, cosine, near=near))
-    return next(places, None)
+    for place, (old, cosine) in enumerate(others):
+        if find_certain(new, old) == "same" or _adds_nothing(new, old, cosine, near=near):
+            return place
+    return None
 
 
-def _is_same(new: str, old: str, cosine: float, *, near: float) -> bool:
-    if cosine >= near and adds_little(new, old) and is_hedged(new) == is_hedged(old):
-        return True
-    return find_certain(new, old) == "same"
+def _adds_nothing(new: str, old: str, cosine: float, *, near: float) -> bool:
+    return cosine >= near and adds_little(new, old) and is_hedged(new) == is_hedged(old)
 
 
 def _judge_pair(new: str, old: str, cosine: float, *, near: float, correction: bool) -> Judgment:
-    if _is_same(new, old, cosine, near=near):
-        return Judgment(relation="same", verdict="same", why=_WHY["same"])
     found = find_certain(new, old, correction=correction)
+    if found == "same" or _adds_nothing(new, old, cosine, near=near):
+        return Judgment(relation="same", verdict="same", why=_WHY["same"])
     if found:
         return Judgment(relation="conflict", verdict=found, why=_WHY[found], detail=_difference(new, old))
     verdict = compare(new, old, cosine=cosine)
