@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.reconcile import Neighbour, reconcile
+from tacit.capture.reconcile.certain import names_what_ends
 from tacit.capture.reconcile.judge import Judge, judge_by_words
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
@@ -253,23 +254,28 @@ class Keeper:
     ) -> list[Neighbour]:
         scope = ScopeFilter.of(memory.scope, UNIVERSAL)
         vector = vectors.get(memory.content)
-        cosines: dict[str, float] = {}
+        cosines: dict[str, float] | None = None
         search = self._store.search
         if vector is not None:
-            try:
+            # Vectors of another model cannot be compared: words alone must do until `reindex` ran.
+            with suppress(EmbedderMismatch):
                 found = search.semantic(
                     vector, identity=self._embedder.identity, scope=scope, limit=_CANDIDATES
                 )
-                cosines.update({hit.memory_id: hit.score for hit in found.hits})
-            except EmbedderMismatch:
-                cosines.clear()  # vectors of another model: words alone must do until `reindex` ran
-        lexical = search.lexical(memory.content, scope=scope, limit=_CANDIDATES)
+                cosines = {hit.memory_id: hit.score for hit in found.hits}
+        # What repeats, denies or changes a statement has its words and so its vector; what ends one may share only a name with it.
+        by_words = (
+            search.lexical(memory.content, scope=scope, limit=_CANDIDATES).hits
+            if cosines is None or names_what_ends(memory.content)
+            else ()
+        )
+        cosines = cosines or {}
         by_error = (
             search.error(memory.error_signature, scope=scope, limit=_CANDIDATES).hits
             if memory.error_signature
             else ()
         )
-        ids = dict.fromkeys([*cosines, *(hit.memory_id for hit in (*lexical.hits, *by_error)), *beside])
+        ids = dict.fromkeys([*cosines, *(hit.memory_id for hit in (*by_words, *by_error)), *beside])
         stored = self._store.get(list(ids), scope=scope)
         waiting = MemoryFilter(statuses=("quarantined",), begins=memory.content.rstrip(".! "))
         stored = (*stored, *self._store.list_memories(waiting, scope=scope, limit=_CANDIDATES))

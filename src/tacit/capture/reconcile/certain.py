@@ -12,18 +12,18 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.capture.reconcile.compare import find_ordinals, is_identifier
-from tacit.capture.reconcile.reversals import ends_order, ends_something, is_limited, orders_for_a_purpose
-from tacit.late_pattern import late_pattern
+from tacit.capture.reconcile.reversals import ended_thing, ends_order, is_limited, orders_for_a_purpose
+from tacit.late_pattern import late_pattern, worded_pattern
 
 Finding = Literal["same", "denied", "replaced", "value_changed"]
 
 _TOKEN = late_pattern(r"[^\s,;()\"“”„«»]+|\?(?=\s|$)")
 _CODE = late_pattern(r"`([^`\n]+)`")
 _NOT = "not"
-_NEGATION = late_pattern(
+_NEGATION = worded_pattern(
     r"\b(?:(?:do|does|did|is|are|was|were|must|should|can|could|will|would|shall|may|need)(?:\s+not|n['’]t)|cannot|don['’]t|can['’]t|won['’]t|never|not|avoid"
     r"|do\s+not\s+ever|don['’]t\s+ever)\b",
-    re.IGNORECASE,
+    "t not never avoid cannot",
 )
 _LIGHT = frozenset(
     [
@@ -66,13 +66,13 @@ _END = (
 )
 _THING = r"(?P<gone>(?:[^\s,;:()?!]+\s+){0,4}?[^\s,;:()?!]*[^\s,;:()?!.])"
 _REPLACES = (
-    late_pattern(rf"\b(?:instead of|rather than|in place of)\s+(?:using\s+)?{_THING}{_END}", re.IGNORECASE),
-    late_pattern(rf"[,;]\s*(?:and\s+)?not\s+(?:with\s+|in\s+|on\s+|at\s+|by\s+)?{_THING}{_END}", re.IGNORECASE),
-    late_pattern(rf"\breplac(?:e|ed|es|ing)\s+(?!by\b|with\b){_THING}(?=\s+(?:with|by|in|for)\b|[,;:()?!]|\.(?!\w)|$)", re.IGNORECASE),
-    late_pattern(rf"\b(?:switch|mov|migrat|chang|renam)(?:e|ed|es|ing)?\b[^.;:?!]{{0,60}}?\bfrom\s+{_THING}(?=\s+to\b)", re.IGNORECASE),
-    late_pattern(
+    worded_pattern(rf"\b(?:instead of|rather than|in place of)\s+(?:using\s+)?{_THING}{_END}", "instead rather place"),
+    worded_pattern(rf"[,;]\s*(?:and\s+)?not\s+(?:with\s+|in\s+|on\s+|at\s+|by\s+)?{_THING}{_END}", "not"),
+    worded_pattern(rf"\breplac(?:e|ed|es|ing)\s+(?!by\b|with\b){_THING}(?=\s+(?:with|by|in|for)\b|[,;:()?!]|\.(?!\w)|$)", "", parts=("replac",)),
+    worded_pattern(rf"\b(?:switch|mov|migrat|chang|renam)(?:e|ed|es|ing)?\b[^.;:?!]{{0,60}}?\bfrom\s+{_THING}(?=\s+to\b)", "from"),
+    worded_pattern(
         rf"(?:^|[,;:.]\s+)(?:the |our |formerly |previously |originally )*{_THING}\s+(?:was|were|is|are|has been|have been|got)\s+(?:now\s+)?replaced(?=\s+(?:by|with)\b)",
-        re.IGNORECASE,
+        "", parts=("replac",),
     ),
 )  # fmt: skip
 """What names the thing that is replaced."""
@@ -83,10 +83,11 @@ _OPENING = late_pattern(
     re.IGNORECASE,
 )
 _CLAUSE = late_pattern(r"[;:?!]|\.(?!\w)|,\s|\s(?:because|since|--|–|—)\s")
-_HEDGED = late_pattern(
+_HEDGED = worded_pattern(
     r"\b(?:except\w*|unless|until|apart from|other than|but|however|though|although|maybe|perhaps|sometimes|usually|mostly|temporarily|for now|today"
     r"|this (?:time|once|session|week|sprint)|would|could|might|if|consider\w*|propos\w+|suggest\w*|wonder\w*|try|whether|someday)\b",
-    re.IGNORECASE,
+    "unless until apart other but however though although maybe perhaps sometimes usually mostly temporarily now today this would could might if try whether someday",
+    parts=("except", "consider", "propos", "suggest", "wonder"),
 )
 """Exceptions, conditions, proposals: what is said with them ends nothing."""
 _PLAIN_CHOICE = late_pattern(
@@ -95,9 +96,9 @@ _PLAIN_CHOICE = late_pattern(
     re.IGNORECASE,
 )
 """An order to use one thing and not another, for anything: nothing behind it says what for, where or when."""
-_NO_MORE = late_pattern(
+_NO_MORE = worded_pattern(
     r"\bno longer\b|(?:\b(?:do|does|is|are|will|must|should|can)(?:\s+not|n['’]t)|\bnever|\bnot)\b.{1,120}?\b(?:any ?more|any longer)\b",
-    re.IGNORECASE,
+    "longer more anymore",
 )
 _PAST = late_pattern(
     r"\b(?:formerly|previously|originally|used to|back then|in the past|at first|earlier|once was|until|before (?:that|the)|was|were|had)\b",
@@ -227,13 +228,22 @@ def _may_relate(mine: _Said, new: str, old: str) -> bool:
     for word in mine.frame:
         missing += word.lower() not in lower
         if missing > 1:
-            return _names_what_ends(new)
+            return any(all(word in lower for word in thing) for thing in _ended_things(new))
     return True
 
 
+def names_what_ends(text: str) -> bool:
+    """Whether a statement names something that it replaces or that is done no more."""
+    return bool(_ended_things(text))
+
+
 @lru_cache(maxsize=16)
-def _names_what_ends(text: str) -> bool:
-    return bool(_swaps(text)) or ends_something(text) or _NO_MORE.search(text) is not None
+def _ended_things(text: str) -> tuple[frozenset[str], ...]:
+    """Words of each thing that a statement replaces or ends, in lower case; an empty set may be anything."""
+    if _NO_MORE.search(text):
+        return (frozenset(),)
+    swapped = [frozenset(word.lower() for word in swap.gone if word not in _LINKS) for swap in _swaps(text)]
+    return (*swapped, *ended_thing(text))
 
 
 @lru_cache(maxsize=256)

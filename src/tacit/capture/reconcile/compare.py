@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tacit.capture.reconcile.reversals import ends_order, ends_something
+from tacit.capture.reconcile.reversals import ended_thing, ends_order
 from tacit.capture.wording import denials, strip_negation
 from tacit.late_pattern import late_pattern, worded_pattern
 from tacit.model.ids import normalise_text
@@ -220,11 +220,14 @@ def _may_relate(a: Statement, new: str, old: str) -> bool:
     """Whether a verdict other than `different` is possible. Most stored statements share too few words, and need not be parsed.
 
     Every stem is the beginning of its word. A stem that does not occur in the text `old` therefore belongs to none of its words.
-    Statements with too few common words are related only if `new` rejects or ends something, or if a text is not plain ASCII.
+    Statements with too few common words are related only if `new` rejects or ends what `old` names, or if a text is not plain ASCII.
     """
-    if a.rejected or not (new.isascii() and old.isascii()) or ends_something(new):
+    if not (new.isascii() and old.isascii()):
         return True
     lower = old.lower()
+    ended = (*((a.rejected,) if a.rejected else ()), *ended_thing(new))
+    if any(all(word in lower for word in thing) for thing in ended):
+        return True
     missing = {word for word in a.order if word not in lower}
     frame = a.words - a.names
     return (

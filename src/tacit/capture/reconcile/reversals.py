@@ -119,9 +119,10 @@ def is_limited(behind: str) -> bool:
     return _LIMITED.search(behind) is not None
 
 
-def ends_something(text: str) -> bool:
-    """Whether `text` says that something is done no more: only then `ends_order` can be."""
-    return _ended(text) is not None
+def ended_thing(text: str) -> tuple[frozenset[str], ...]:
+    """The words of what `text` says is done no more: only statements with these words can be ended by it; () = it ends nothing."""
+    ended = _ended(text)
+    return (frozenset(ended.thing),) if ended else ()
 
 
 @lru_cache(maxsize=256)
