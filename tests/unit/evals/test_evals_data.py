@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+from shared_data import shared_data
 from tacit.errors import InvalidInput
 from tacit_evals.data.judged import load_action, load_inject, load_pool
 from tacit_evals.data.recognise import folders_of, triggers_for
-from tacit_evals.data.rows import read_rows
+from tacit_evals.data.rows import Row, read_rows
 from tacit_evals.fit.leaks import same_project, session_key, usable
 
 
@@ -136,6 +137,13 @@ def test_a_missing_file_is_named(tmp_path):
         ("league-analyzer", "AmbidextrousCoatie/league_analyzer", True),
         ("League_Analyzer", "league-analyzer", True),
         ("newproject", "owner+newproject", True),
+        ("polychrome", "polychrome.p5", True),
+        ("polychrome", "MichaelPaulukonis/polychrome.p5", True),
+        ("polychrome", "b23-polychrome-p5", True),
+        ("Houdoku-2", "houdoku", True),
+        ("Firedogs2x/Houdoku-2", "b20-houdoku-2", True),
+        ("b06-blastmerge", "ktsu-dev/BlastMerge", True),
+        ("polychrome", "houdoku", False),
         ("minsky", "getspecstory", False),
         ("specstory", "getspecstory", False),
     ],
@@ -175,3 +183,30 @@ def test_no_row_of_the_evaluated_project_is_used(tmp_path):
     every = [*read_rows(path), *read_rows(own)]
     kept = usable(every, exclude_projects=("minsky",), exclude_sessions=("evaluated",))
     assert [row.values["id"] for row in kept] == ["3", "5"]
+
+
+def long_texts(row: Row) -> list[str]:
+    """What a row says, where it is too long to be said twice by chance."""
+    said = (row.maybe(name).strip() for name in ("text", "content"))
+    return [text for text in said if len(text) > 60]
+
+
+@pytest.mark.shared_data
+def test_no_evaluated_prompt_stands_among_the_rows_fitted_on():
+    """Under whatever name of its project: a prompt is told by its words."""
+    data = shared_data()
+    found = [
+        path
+        for folder in ("situation", "need", "inject")
+        for path in sorted((data / folder).rglob("*.jsonl"))
+    ]
+    rows = [row for path in found for row in read_rows(path)]
+    assert len(rows) > 5_000
+    for project in sorted(path for path in (data / "inject").iterdir() if path.is_dir()):
+        asked = {text for row in read_rows(project / "prompts.jsonl") for text in long_texts(row)}
+        kept = usable(rows, exclude_projects=(project.name,))
+        leaked = {
+            str(row.path.relative_to(data)) for row in kept for text in long_texts(row) if text in asked
+        }
+        assert not leaked, project.name
+        assert len(kept) > len(rows) / 2

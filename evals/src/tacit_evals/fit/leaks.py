@@ -1,6 +1,6 @@
 """The one function that keeps the evaluated project out of what is fitted. In: rows. Out: the rows that may be used.
 
-A project has several names in the data (`ALIASES`), and so has a session (`session_key`); a row is dropped when any of
+A project has several names in the data (`same_project`), and so has a session (`session_key`); a row is dropped when any of
 its fields names one of them. Whoever fits reads rows through `usable` and no other way.
 """
 
@@ -11,34 +11,29 @@ from collections.abc import Collection, Iterable
 
 from tacit_evals.data.rows import Row
 
-ALIASES: dict[str, frozenset[str]] = {
-    "getspecstory": frozenset({"specstoryai+getspecstory", "specstoryai/getspecstory"}),
-    "minsky": frozenset({"edobry+minsky", "edobry/minsky"}),
-    "league-analyzer": frozenset(
-        {"AmbidextrousCoatie/league_analyzer", "AmbidextrousCoatie+league_analyzer"}
-    ),
+SPELLINGS: dict[str, str] = {
+    "polychrome.p5": "polychrome",
+    "polychrome-p5": "polychrome",
+    "houdoku-2": "houdoku",
 }
-"""Names of a project in `repo` and `project` besides its folder's own (the data's paragraph on leaks)."""
+"""Names of a project besides its folder's own, in lower case, without the owner."""
 PROJECT_FIELDS = ("project", "repo")
 SESSION_FIELDS = ("session", "session_id")
 
 
 def same_project(name: str, other: str) -> bool:
-    """Whether two names mean one project: equal but for case, `_` and `-`, an owner before `+` or `/`, or by `ALIASES`."""
-    names, others = _names(name), _names(other)
-    return bool(names & others)
+    """Whether two names mean one project.
 
-
-def _names(name: str) -> set[str]:
-    known = {name}
-    for folder, aliases in ALIASES.items():
-        if _plain(name) == _plain(folder) or any(_plain(name) == _plain(alias) for alias in aliases):
-            known |= {folder, *aliases}
-    return {_plain(one) for one in known} | {_plain(re.split(r"[+/]", one)[-1]) for one in known}
+    Case, `_` for `-`, an owner before `+` or `/`, and the number that a folder of `need` begins with (`b07-`) do not matter; what
+    else a project is called stands in `SPELLINGS`.
+    """
+    return _plain(name) == _plain(other)
 
 
 def _plain(name: str) -> str:
-    return name.strip().lower().replace("_", "-")
+    plain = re.split(r"[+/]", name.strip().lower().replace("_", "-"))[-1]
+    plain = re.sub(r"^b\d\d-", "", plain)
+    return SPELLINGS.get(plain, plain)
 
 
 def session_key(name: str) -> str:
