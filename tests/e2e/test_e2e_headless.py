@@ -163,28 +163,72 @@ def test_a_client_without_login_says_so(sandbox, claude):
     assert not sandbox.stub.requests
 
 
-def test_a_finished_session_is_written_up_by_one_headless_run(sandbox, claude):
-    sandbox.configure("capture:\n  extractor:\n    provider: claude\n    least_chars: 0\n")
-    claude.install()
-    said = "Put the limiter into the gateway, the billing service must stay free of it. Go."
-    learning = {
-        "content": "The billing service must stay free of the rate limiter",
-        "kind": "decision",
-        "message": 1,
-        "quote": "the billing service must stay free of it",
-        "when": ["editing the billing service"],
-        "confidence": 0.8,
-        "fates": [],
-    }
-    found = CallTool(name="StructuredOutput", input={"statements": [learning]})
-    sandbox.stub.script.append(Reply(when="Messages:", answers=(found, Say(text="done"))))
-    claude.ask(said, PATH=sandbox.search_path)
-    assert any(
-        "free of the rate limiter" in text for text in sandbox.wait_for_memory("free of the rate limiter")
+OLD = "The rate limiter runs in the billing service"
+NEW = "The rate limiter runs in the gateway"
+STATED = f"Go on with the move. {NEW}, because billing must stay free of it."
+WRITTEN = {
+    "statements": [
+        {
+            "content": NEW,
+            "kind": "decision",
+            "message": 1,
+            "quote": NEW,
+            "when": ["editing the gateway"],
+            "confidence": 0.8,
+            "fates": [{"memory": "m1", "fate": "supersede", "reason": "it moved to the gateway"}],
+        }
+    ]
+}
+
+
+def allow_writing(sandbox, name):
+    """The user lets the client write up sessions; the stub model answers."""
+    model = (
+        f"    model: {opencode_probe.PROVIDER}/{opencode_probe.SMALL_MODEL}\n" if name == "opencode" else ""
     )
-    sandbox.tacit("stop")
+    sandbox.configure(
+        f"capture:\n  extractor:\n    provider: {name}\n{model}    least_chars: 0\n    quiet_minutes: 0\n"
+    )
+    sandbox.remember(OLD, kind="decision")
+    structured = CallTool(name="StructuredOutput", input=WRITTEN)
+    answers = (structured, Say(text="done")) if name == "claude" else (Say(text=json.dumps(WRITTEN)),)
+    sandbox.stub.script.append(Reply(when="Messages:", answers=answers))
+
+
+def wait_until_replaced(sandbox):
+    end = time.monotonic() + 90
+    while OLD in (found := sandbox.contents()) and time.monotonic() < end:
+        time.sleep(0.3)
+    assert NEW in found
+    assert OLD not in found
+
+
+def test_a_finished_session_is_written_up_by_one_headless_run_and_the_next_one_knows(sandbox, claude):
+    allow_writing(sandbox, "claude")
+    claude.install()
+    claude.ask(STATED, PATH=sandbox.search_path)
+    wait_until_replaced(sandbox)
     asked = [sent for sent in sandbox.stub.requests if sent.find("Messages:")]
     assert len(asked) == 1, "asked once, and the headless run is not a session of its own"
+    assert asked[0].find(OLD), "the memory it may concern is sent along"
+    claude.ask("In which service do I look for the rate limiter?", PATH=sandbox.search_path)
+    told = sandbox.stub.agent_requests[-1]
+    assert told.find(NEW)
+    assert not told.find(OLD)
+    sandbox.tacit("stop")
     with closing(sandbox.engine()) as engine:
         told = engine.status()
-    assert (told.extractor.asked, told.extractor.failed, told.store.sessions) == (1, 0, 1)
+    assert (told.extractor.failed, told.store.sessions) == (0, 2)
+
+
+def test_a_quiet_session_of_opencode_is_written_up_by_a_headless_run_of_it(sandbox, opencode):
+    allow_writing(sandbox, "opencode")
+    opencode.install()
+    with opencode.serve(PATH=sandbox.search_path) as server:
+        server.prompt(server.create_session(), STATED)
+        wait_until_replaced(sandbox)
+    asked = [sent for sent in sandbox.stub.requests if sent.find("Messages:")]
+    assert len(asked) == 1
+    assert asked[0].find(OLD)
+    with closing(sandbox.engine()) as engine:
+        assert engine.status().store.sessions == 1

@@ -348,6 +348,11 @@ class WriterSettings(_Section):
         default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
     )
     most_output_tokens: int = Field(default=2000, ge=100, le=32_000, description="most tokens of one answer")
+    quiet_minutes: float = Field(
+        default=30.0,
+        ge=0.0,
+        description="minutes without a word after which a session that did not end is written up",
+    )
     least_chars: int = Field(
         default=2000,
         ge=0,

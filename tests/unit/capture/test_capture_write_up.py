@@ -32,7 +32,7 @@ from tacit.capture.write_up.messages import (
     write_waiting,
 )
 from tacit.capture.write_up.request import INSTRUCTIONS, MOST_ENTRIES, read_answer, schema
-from tacit.capture.write_up.session_writer import QUIET_MS, Model
+from tacit.capture.write_up.session_writer import Model
 from tacit.capture.write_up.spending import (
     MOST_PAUSE_MS,
     NAME,
@@ -391,7 +391,7 @@ def test_words_wait_until_the_session_is_over_or_quiet():
     assert len(bench.asked) == 1, "nothing was said since"
     bench.say("Once more, please.", "Done again.", ended=False).write()
     assert len(bench.asked) == 1
-    bench.clock.advance(QUIET_MS)
+    bench.clock.advance(30 * 60_000)
     bench.write()
     assert bench.asked[1] == ["Once more, please.", "Done again."]
 

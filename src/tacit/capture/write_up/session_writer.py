@@ -56,8 +56,6 @@ from tacit.ports.store import Store
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 
 _LOG = logging.getLogger(__name__)
-QUIET_MS = 30 * 60_000
-"""A session that did not end by itself is written up when nothing was said for so long."""
 LEAST_TOKENS = 2_500
 """With fewer tokens left for a session, nothing is asked of it today."""
 Values = Mapping[str, str | None]
@@ -203,14 +201,6 @@ class SessionWriter:
         found = [one for one in self._all() if one.past == past and self._is_due(one, now_ms)]
         return tuple(sorted(found, key=lambda one: (one.tries, -_newest_ms(one), str(one.key))))
 
-    def next_at_ms(self) -> int | None:
-        """When to look again for a session to write up; None = nothing waits."""
-        due = [
-            one.updated_ms if one.ended else one.updated_ms + QUIET_MS for one in self._all() if not one.past
-        ]
-        spent = read_spending(self._store.get_value(NAME))
-        return max(min(due), spent.paused_until_ms) if due else None
-
     def _all(self) -> Iterator[Waiting]:
         for name in self._store.value_names(PREFIX):
             found = read_waiting(self._store.get_value(name))
@@ -218,7 +208,7 @@ class SessionWriter:
                 yield found
 
     def _is_due(self, waiting: Waiting, now_ms: int) -> bool:
-        over = waiting.ended or now_ms - waiting.updated_ms >= QUIET_MS
+        over = waiting.ended or now_ms - waiting.updated_ms >= self._model.settings.quiet_minutes * 60_000
         telling = (
             any(one.candidate for one in waiting.messages)
             or waiting.chars >= self._model.settings.least_chars
