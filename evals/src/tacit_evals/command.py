@@ -30,6 +30,7 @@ from tacit_evals.suites.update import run_update
 from tacit_evals.suites.writing.fixes import run_fixes
 from tacit_evals.suites.writing.loop import run_loop
 from tacit_evals.suites.writing.redact import run_redact
+from tacit_evals.suites.written import run_written
 
 SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "inject": run_inject,
@@ -77,6 +78,12 @@ def parser() -> argparse.ArgumentParser:
         "--pool", type=Path, metavar="FILE", help="memories.jsonl, or its folder, for the suite action"
     )
     made.add_argument(
+        "--answers",
+        type=Path,
+        metavar="DIR",
+        help="for the suite capture: replay a language model's recorded answers",
+    )
+    made.add_argument(
         "--embedder", choices=("minilm", "fake"), default="minilm", help="who makes the vectors"
     )
     made.add_argument(
@@ -113,10 +120,12 @@ def evaluate(arguments: Sequence[str]) -> int:
     given = parser().parse_args(arguments)
     if given.data is None:
         raise InvalidInput("--data is missing.", hint=f"The suite {given.suite} needs {NEEDS[given.suite]}.")
-    for folder in (*given.fit, *([given.triggers] if given.triggers else [])):
+    for folder in (*given.fit, *filter(None, (given.triggers, given.answers))):
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
     settings = shipped_settings()
+    if given.answers and given.suite != "capture":
+        raise InvalidInput("--answers is for the suite capture.")
     embedder: Embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
     kept = KeptVectors(embedder, given.cache) if given.cache else None
     run = Run(
@@ -127,11 +136,12 @@ def evaluate(arguments: Sequence[str]) -> int:
         as_shipped=given.no_fit,
         triggers=given.triggers,
         pool=given.pool,
+        answers=given.answers,
         trec=given.trec,
         say=lambda line: print(line, file=sys.stderr),
     )
     try:
-        card = SUITES[given.suite](run)
+        card = run_written(run) if given.answers else SUITES[given.suite](run)
     finally:
         if kept is not None:
             kept.save()

@@ -57,6 +57,7 @@ class Run:
         as_shipped: what ships was asked for, even where it was fitted on what is evaluated.
         triggers: folder with labelled triggers; None = the local trigger maker.
         pool: the pool of the suite `action`, where it is not found by itself.
+        answers: folder with a language model's recorded answers, for the suite `capture`; None = it writes without one.
         trec: folder for judgments and rankings as TREC files; None = none are written.
         say: called with one line of progress.
     """
@@ -68,6 +69,7 @@ class Run:
     as_shipped: bool = False
     triggers: Path | None = None
     pool: Path | None = None
+    answers: Path | None = None
     trec: Path | None = None
     say: Callable[[str], None] = field(default=lambda _line: None)
     _fits: dict[tuple[str, ...], Fitted] = field(default_factory=dict[tuple[str, ...], Fitted])

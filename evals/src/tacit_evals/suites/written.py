@@ -1,0 +1,294 @@
+"""What a language model's write-up of real sessions brings, with recorded answers. In: sessions, answers. Out: a scorecard.
+
+Every session goes through the shipped write path with a store of its own: captured, cut, asked, checked, reconciled, stored.
+
+precision, recall_strength2, kind_accuracy: as in the suite `capture`, of the statements that the model wrote
+precision_at_80, recall_strength2_at_80: the same of those with a confidence of .8 and more
+active_share    share of the written statements that are active at once
+checked_share   share of the statements of the answers that passed the checks
+cut_keeps_turns share of the evidence turns of the learnings of strength 2 that are sent at all
+cut_keeps_spans share of those learnings whose words are sent
+tokens_per_session: input tokens of the request, estimated
+
+Intervals: bootstrap over sessions.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tacit.app.vouching import said_by_user
+from tacit.backends.sqlite import open_sqlite_store
+from tacit.capture.backfill import Wanted
+from tacit.capture.discover import TranscriptInfo
+from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.write_up.session_writer import Model, Prepared, SessionWriter
+from tacit.capture.write_up.spending import NAME as SPENDING
+from tacit.capture.write_up.spending import read_spending
+from tacit.config.home import Home
+from tacit.config.reload import SettingsWatcher
+from tacit.config.settings import WriterSettings
+from tacit.errors import InvalidInput
+from tacit.model.kinds import KindRegistry
+from tacit.ports.models import Embedder
+from tacit.ports.store import MemoryFilter, ProjectRecord, Store
+from tacit.ports.writer import Writer
+from tacit.providers.clock import FakeClock
+from tacit.providers.tokens import EstimateCounter
+from tacit.safety.redact import Redactor
+from tacit_evals.data.cassettes import ReplayWriter
+from tacit_evals.data.learnings import NEEDED, LabelledSession, Learning, load_learnings
+from tacit_evals.data.recognise import folders_of
+from tacit_evals.metrics.counts import Array
+from tacit_evals.metrics.resample import percentile_interval, resampled_sums
+from tacit_evals.report.scorecard import POOLED, Figures, Part, Scorecard
+from tacit_evals.suites.capture import Judged, judge
+from tacit_evals.suites.capturing import HOST, Captured, Kept, captured_of
+from tacit_evals.suites.running import Run
+
+SURE = 0.8
+STEPS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85)
+COLUMNS = (
+    "precision", "recall_strength2", "kind_accuracy", "precision_at_80", "recall_strength2_at_80", "active_share", "checked_share",
+    "cut_keeps_turns", "cut_keeps_spans", "tokens_per_session",
+)  # fmt: skip
+_NOW_MS = 1_767_225_600_000
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """The write path over an empty store, after the session was captured."""
+
+    writer: SessionWriter
+    store: Store
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The request for the session; None = it is not worth one."""
+        waiting = next(iter(self.writer.waiting(past=True)), None)
+        return self.writer.prepare(waiting) if waiting is not None else None
+
+
+@contextmanager
+def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) -> Iterator[Bench]:
+    """Capture `session` so that it waits for `writer`.
+
+    Raises:
+        InvalidInput: if the file cannot be captured.
+    """
+    with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:
+        home = Home(Path(folder))
+        home.ensure()
+        settings = SettingsWatcher(home, environ={}).current()
+        redactor = Redactor(settings.privacy)
+        clock = FakeClock(now_ms=_NOW_MS)
+        store = open_sqlite_store(home, clock=clock)
+        root = f"/work/{session.project or 'project'}"
+        model = Model(
+            writer=writer,
+            prepare=lambda text: redactor.redact(text).text,
+            tokens=EstimateCounter(),
+            settings=WriterSettings(provider="fake", least_chars=0),
+            vouches=lambda content, words, prompts, project: said_by_user(
+                content, words, prompts, project=project
+            ),
+        )
+        pipeline = CapturePipeline(
+            store=store, embedder=embedder, tokens=EstimateCounter(), clock=clock, redactor=redactor, kinds=KindRegistry(),
+            settings=settings.capture, identify=lambda cwd: ProjectRecord(id="evaluated", name="evaluated", root=cwd), model=model,
+        )  # fmt: skip
+        info = TranscriptInfo(
+            host=HOST, path=session.path, size_bytes=0, modified_ms=0, sessions=1, session_ids=(session.id,), cwd=root
+        )  # fmt: skip
+        try:
+            if pipeline.backfill([info], wanted=Wanted(write_up=True)).failed or not pipeline.session_writer:
+                raise InvalidInput(f"{session.path} could not be captured.")
+            yield Bench(writer=pipeline.session_writer, store=store)
+        finally:
+            store.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    judged: Judged
+    said: int
+    checked: int
+    tokens: int
+    turns: tuple[int, int]
+    spans: tuple[int, int]
+
+    @property
+    def counts(self) -> list[float]:
+        judged = self.judged
+        active = len(judged.kept) - judged.waiting
+        return [
+            *_of(judged, 0.0), *_of(judged, SURE), active, self.said, self.checked, self.tokens, *self.turns, *self.spans, 1,
+        ]  # fmt: skip
+
+
+def run_written(run: Run) -> Scorecard:
+    """Write up every session below the run's folder with the answers of the run's folder of answers.
+
+    Raises:
+        InvalidInput: for an answer that is missing or made for another request.
+    """
+    if run.answers is None:
+        raise InvalidInput("--answers is missing.")
+    writer = ReplayWriter(run.answers)
+    sessions = [one for folder in folders_of("capture", run.data) for one in load_learnings(folder)]
+    found: list[_Written] = []
+    for session in sessions:
+        run.say(f"{session.id}: {len(session.turns)} turns, {len(session.gold)} learnings")
+        writer.session = session.path.stem
+        found.append(_written(session, writer, run))
+    return _card(found, run, plain=writer.plain)
+
+
+def _written(session: LabelledSession, writer: ReplayWriter, run: Run) -> _Written:
+    with captured(session, writer, embedder=run.embedder) as bench:
+        prepared = bench.prepared
+        if prepared is not None:
+            done = bench.writer.write_up_next(past=True, at_once=True)
+            if done is not None and done.error:
+                raise InvalidInput(f"{session.id}: {done.error}")
+        memories = bench.store.list_memories(
+            MemoryFilter(statuses=None), scope=bench.store.scopes(), limit=10_000
+        )
+        made = [one for one in memories if one.provenance.extractor]
+        kept = Kept(
+            learnings=tuple(captured_of(one, session.turns) for one in made if one.status != "quarantined"),
+            review=tuple(captured_of(one, session.turns) for one in made if one.status == "quarantined"),
+        )
+        spent = read_spending(bench.store.get_value(SPENDING))
+    return _Written(
+        judged=judge(session, kept, embedder=run.embedder),
+        said=spent.kept + spent.dropped,
+        checked=spent.kept,
+        tokens=prepared.tokens if prepared else 0,
+        turns=_turns_kept(session, prepared),
+        spans=_spans_kept(session, prepared),
+    )
+
+
+def _needed(session: LabelledSession) -> list[Learning]:
+    return [one for one in session.gold if one.strength >= NEEDED]
+
+
+def _turns_kept(session: LabelledSession, prepared: Prepared | None) -> tuple[int, int]:
+    """Evidence turns of learnings of strength 2 of which something is sent, and all of them."""
+    sent = [_words(one.text) for one in prepared.sent] if prepared else []
+    texts = {one.i: _words(one.text) for one in session.turns}
+    turns = {i for one in _needed(session) for i in one.turns if texts.get(i, "").strip()}
+    begins = [text[:60] for text in sent]
+    kept = [i for i in turns if any(texts[i].startswith(begin) for begin in begins)]
+    return len(kept), len(turns)
+
+
+def _spans_kept(session: LabelledSession, prepared: Prepared | None) -> tuple[int, int]:
+    """Learnings of strength 2 whose words are sent, of those whose words stand in the session."""
+    sent = [_words(one.text) for one in prepared.sent] if prepared else []
+    texts = [_words(one.text) for one in session.turns]
+    spans = [words for one in _needed(session) if any((words := _words(one.span)) in text for text in texts)]
+    return sum(any(span in text for text in sent) for span in spans), len(spans)
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.lower()))
+
+
+def _of(judged: Judged, least: float) -> list[float]:
+    """Right, kept, found and needed of strength 2, right kinds: of statements with this confidence and more."""
+    pairs = [
+        (one, item) for one, item in zip(judged.kept, judged.matched, strict=True) if one.confidence >= least
+    ]
+    right = [(one, item) for one, item in pairs if item is not None]
+    found = _found(judged.session, [one for one, _ in pairs], judged) if least else judged.found
+    needed = _needed(judged.session)
+    return [
+        len(right), len(pairs), sum(one.id in found for one in needed), len(needed), sum(one.kind == item.kind for one, item in right),
+    ]  # fmt: skip
+
+
+def _found(session: LabelledSession, kept: Sequence[Captured], judged: Judged) -> frozenset[str]:
+    """Ids of the learnings that the kept statements are most like."""
+    del session
+    chosen = {id(one) for one in kept}
+    return frozenset(
+        item.id
+        for one, item in zip(judged.kept, judged.matched, strict=True)
+        if item is not None and id(one) in chosen
+    )
+
+
+def _card(found: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
+    counts = np.array([one.counts for one in found], np.float64)
+    projects = sorted({one.judged.session.project for one in found})
+    curve = [
+        {
+            "confidence": least,
+            **_shares(np.array([_of(one.judged, least) for one in found], np.float64).sum(0)),
+        }
+        for least in STEPS
+    ]
+    total = Part(
+        name=POOLED, metrics=_figures(counts.sum(0)), intervals=_intervals(counts), curves={"by confidence": curve}
+    )  # fmt: skip
+    parts = tuple(
+        Part(name=name, metrics=_figures(own.sum(0)))
+        for name in projects
+        if len(own := counts[[one.judged.session.project == name for one in found]])
+    )
+    return Scorecard(
+        suite="capture",
+        dataset=str(run.data),
+        settings={
+            "embedder": str(run.embedder.identity),
+            "answers": f"{'plain, not made for these requests' if plain else 'recorded'}: {run.answers}",
+        },
+        total=total,
+        parts=parts if len(parts) > 1 else (),
+        columns=COLUMNS,
+    )
+
+
+def _shares(sums: Array) -> dict[str, float | None]:
+    right, kept, found, needed, kinds = map(float, sums)
+    return {
+        "precision": right / kept if kept else None,
+        "recall_strength2": found / needed if needed else None,
+        "kind_accuracy": kinds / right if right else None,
+    }
+
+
+def _figures(sums: Array) -> Figures:
+    whole, sure = _shares(sums[:5]), _shares(sums[5:10])
+    active, said, checked, tokens, turns, all_turns, spans, all_spans, sessions = map(float, sums[10:])
+    kept = float(sums[1])
+    return {
+        **whole,
+        "precision_at_80": sure["precision"],
+        "recall_strength2_at_80": sure["recall_strength2"],
+        "active_share": active / kept if kept else None,
+        "checked_share": checked / said if said else None,
+        "cut_keeps_turns": turns / all_turns if all_turns else None,
+        "cut_keeps_spans": spans / all_spans if all_spans else None,
+        "tokens_per_session": tokens / sessions if sessions else None,
+    }
+
+
+def _intervals(counts: Array) -> dict[str, tuple[float, float]]:
+    drawn = [_figures(sums) for sums in resampled_sums(counts)]
+    found: dict[str, tuple[float, float]] = {}
+    for name in COLUMNS[:5]:
+        values = [value for one in drawn if (value := one[name]) is not None]
+        if values:
+            found[name] = percentile_interval(np.array(values))
+    return found
