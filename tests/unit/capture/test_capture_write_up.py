@@ -179,7 +179,7 @@ def test_the_users_own_words_are_theirs_and_say_who_found_them():
 
 def test_reworded_words_of_the_user_are_the_agents_and_confirmed():
     quote = "the billing service must stay free of it"
-    (made,) = Bench(answer(statement(quote, "Keep the rate limiter in the gateway, billing service stays free"))).say(ASKED, SAID).write()  # fmt: skip
+    (made,) = Bench(answer(statement(quote, "The billing service must stay free of the rate limiter"))).say("We move the limiter. The billing service must stay free of it.", SAID).write()  # fmt: skip
     assert (made.provenance.tier, made.status) == (TrustTier.ASSISTANT, "active")
 
 
@@ -285,8 +285,10 @@ def test_names_are_code_paths_symbols_flags_and_numbers():
 def test_a_quote_is_verbatim_line_breaks_aside():
     text = "We keep\n  the cache in `memory`, never on disk."
     assert span_of("the cache in `memory`, never on disk", text) == "the cache in `memory`, never on disk"
-    assert span_of('"We keep the cache in `memory`."', text) == "We keep\n  the cache in `memory"
-    assert span_of("we keep the cache", text) == ""
+    assert span_of('"We keep the cache in **memory**."', text) == "We keep\n  the cache in `memory"
+    assert span_of("in memory ... never on disk", text) == "never on disk"
+    assert span_of("we keep the cash", text) == ""
+    assert span_of("keep the cache in mem", text) == ""
 
 
 def test_the_models_words_say_when_it_matters():
@@ -398,17 +400,30 @@ def test_words_wait_until_the_session_is_over_or_quiet():
 
 def test_a_short_session_without_a_candidate_is_not_worth_a_request():
     bench = Bench(answer(), least_chars=500)
-    bench.say(ASKED, SAID).write()
+    bench.say("What time is it in Oslo?", "Noon.").write()
     assert bench.asked == []
-    waiting = Waiting(
-        key=KEY,
-        scope=SCOPE,
-        ended=True,
-        messages=(Message(prompt=1, role="user", text=ASKED, candidate=True),),
+    bench.said = []
+    bench.say(
+        "No, never import the billing module from the gateway, it must stay free of it.",
+        "Noted.",
+        session="t",
     )
-    bench.store.put_value(unread_name("plain", "s"), write_waiting(waiting))
     bench.write()
-    assert bench.asked == [[ASKED]]
+    assert len(bench.asked) == 1
+
+
+def test_of_what_would_wait_for_the_user_only_the_surest_does():
+    quotes = [f"the {name} service always owns its own table" for name in ("red", "blue", "green", "black", "white", "brown", "grey")]
+    found = [
+        statement(quote, quote.capitalize(), number=2, confidence=0.5 + at / 20)
+        for at, quote in enumerate(quotes)
+    ]
+    bench = Bench(answer(*found))
+    made = bench.say(
+        "How is it?", f"{'. '.join(quote.capitalize() for quote in quotes)}.", "What else?"
+    ).write()
+    assert sorted(one.confidence for one in made) == [0.6, 0.65, 0.7, 0.75, 0.8]
+    assert {one.status for one in made} == {"quarantined"}
 
 
 def test_what_is_said_while_the_model_writes_waits_for_the_next_request():
@@ -458,7 +473,7 @@ def test_a_session_that_does_not_fit_is_cut_round_candidates_and_the_ends_of_exc
     ]
     messages += [Message(prompt=1, role="assistant", text=f"{n}: {filler}") for n in range(30)]
     messages[15] = Message(
-        prompt=1, role="assistant", text=f"{filler} The cause was a stale cache.", candidate=True
+        prompt=1, role="assistant", text=f"{filler} The cause was a stale cache.", chance=0.6
     )
     messages += [
         Message(prompt=1, role="assistant", text=f"{filler} Shall I keep the old tokens?"),

@@ -120,7 +120,7 @@ def _of_plain(raw: Mapping[str, Any], texts: Mapping[int, str]) -> Sequence[dict
     """The statement with the number of the first message that holds its quote; without any, of message 0."""
     quote = str(raw["quote"])
     number = next((number for number, text in texts.items() if span_of(quote, text)), 0)
-    when = raw.get("when") or {}
+    when = cast("dict[str, list[str]]", raw.get("when") or {})
     return (
         {
             "content": raw["content"],

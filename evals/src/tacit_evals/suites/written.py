@@ -4,7 +4,8 @@ Every session goes through the shipped write path with a store of its own: captu
 
 precision, recall_strength2, kind_accuracy: as in the suite `capture`, of the statements that the model wrote
 precision_at_80, recall_strength2_at_80: the same of those with a confidence of .8 and more
-active_share    share of the written statements that are active at once
+active_precision, active_recall_strength2: of all that became active, also what was learned without the model
+review_per_session: statements that wait for the user
 checked_share   share of the statements of the answers that passed the checks
 cut_keeps_turns share of the evidence turns of the learnings of strength 2 that are sent at all
 cut_keeps_spans share of those learnings whose words are sent
@@ -17,13 +18,14 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from tacit.app.care.writing import REQUEST_MARGIN
 from tacit.app.vouching import said_by_user
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.backfill import Wanted
@@ -50,14 +52,14 @@ from tacit_evals.metrics.counts import Array
 from tacit_evals.metrics.resample import percentile_interval, resampled_sums
 from tacit_evals.report.scorecard import POOLED, Figures, Part, Scorecard
 from tacit_evals.suites.capture import Judged, judge
-from tacit_evals.suites.capturing import HOST, Captured, Kept, captured_of
+from tacit_evals.suites.capturing import HOST, NOTES, TASKS, Kept, captured_of
 from tacit_evals.suites.running import Run
 
 SURE = 0.8
 STEPS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85)
 COLUMNS = (
-    "precision", "recall_strength2", "kind_accuracy", "precision_at_80", "recall_strength2_at_80", "active_share", "checked_share",
-    "cut_keeps_turns", "cut_keeps_spans", "tokens_per_session",
+    "precision", "recall_strength2", "kind_accuracy", "precision_at_80", "recall_strength2_at_80", "active_precision", "active_recall_strength2",
+    "review_per_session", "checked_share", "cut_keeps_turns", "cut_keeps_spans", "tokens_per_session",
 )  # fmt: skip
 _NOW_MS = 1_767_225_600_000
 _WORD = re.compile(r"\w+")
@@ -78,7 +80,7 @@ class Bench:
 
 
 @contextmanager
-def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) -> Iterator[Bench]:
+def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) -> Generator[Bench]:
     """Capture `session` so that it waits for `writer`.
 
     Raises:
@@ -95,7 +97,7 @@ def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) ->
         model = Model(
             writer=writer,
             prepare=lambda text: redactor.redact(text).text,
-            tokens=EstimateCounter(),
+            tokens=EstimateCounter(margin=REQUEST_MARGIN),
             settings=WriterSettings(provider="fake", least_chars=0),
             vouches=lambda content, words, prompts, project: said_by_user(
                 content, words, prompts, project=project
@@ -118,7 +120,11 @@ def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    judged: Judged
+    """What became of one session: `written` = by the model, `active` = all that became active, also without it."""
+
+    written: Judged
+    active: Judged
+    review: int
     said: int
     checked: int
     tokens: int
@@ -127,10 +133,10 @@ class _Written:
 
     @property
     def counts(self) -> list[float]:
-        judged = self.judged
-        active = len(judged.kept) - judged.waiting
+        """In the order that `_figures` reads."""
         return [
-            *_of(judged, 0.0), *_of(judged, SURE), active, self.said, self.checked, self.tokens, *self.turns, *self.spans, 1,
+            *_of(self.written, 0.0), *_of(self.written, SURE), *_of(self.active, 0.0), self.review, self.said, self.checked,
+            self.tokens, *self.turns, *self.spans, 1,
         ]  # fmt: skip
 
 
@@ -162,14 +168,14 @@ def _written(session: LabelledSession, writer: ReplayWriter, run: Run) -> _Writt
         memories = bench.store.list_memories(
             MemoryFilter(statuses=None), scope=bench.store.scopes(), limit=10_000
         )
-        made = [one for one in memories if one.provenance.extractor]
-        kept = Kept(
-            learnings=tuple(captured_of(one, session.turns) for one in made if one.status != "quarantined"),
-            review=tuple(captured_of(one, session.turns) for one in made if one.status == "quarantined"),
-        )
+        learned = [one for one in memories if one.kind not in NOTES and not one.content.startswith(TASKS)]
         spent = read_spending(bench.store.get_value(SPENDING))
+    made = [captured_of(one, session.turns) for one in learned if one.provenance.extractor]
+    active = [captured_of(one, session.turns) for one in learned if one.status == "active"]
     return _Written(
-        judged=judge(session, kept, embedder=run.embedder),
+        written=judge(session, Kept(learnings=tuple(made)), embedder=run.embedder),
+        active=judge(session, Kept(learnings=tuple(active)), embedder=run.embedder),
+        review=sum(one.status == "quarantined" for one in learned),
         said=spent.kept + spent.dropped,
         checked=spent.kept,
         tokens=prepared.tokens if prepared else 0,
@@ -187,8 +193,7 @@ def _turns_kept(session: LabelledSession, prepared: Prepared | None) -> tuple[in
     sent = [_words(one.text) for one in prepared.sent] if prepared else []
     texts = {one.i: _words(one.text) for one in session.turns}
     turns = {i for one in _needed(session) for i in one.turns if texts.get(i, "").strip()}
-    begins = [text[:60] for text in sent]
-    kept = [i for i in turns if any(texts[i].startswith(begin) for begin in begins)]
+    kept = [i for i in turns if _holds_some(texts[i], sent)]
     return len(kept), len(turns)
 
 
@@ -200,6 +205,13 @@ def _spans_kept(session: LabelledSession, prepared: Prepared | None) -> tuple[in
     return sum(any(span in text for text in sent) for span in spans), len(spans)
 
 
+def _holds_some(text: str, sent: Sequence[str]) -> bool:
+    """Whether a run of eight words of a text, or the whole of a shorter one, was sent."""
+    words = text.split()
+    runs = [" ".join(words[at : at + 8]) for at in range(max(1, len(words) - 7))]
+    return any(run in one for run in runs for one in sent)
+
+
 def _words(text: str) -> str:
     return " ".join(_WORD.findall(text.lower()))
 
@@ -207,34 +219,25 @@ def _words(text: str) -> str:
 def _of(judged: Judged, least: float) -> list[float]:
     """Right, kept, found and needed of strength 2, right kinds: of statements with this confidence and more."""
     pairs = [
-        (one, item) for one, item in zip(judged.kept, judged.matched, strict=True) if one.confidence >= least
+        (one, item)
+        for one, item in zip(judged.active, judged.matched, strict=True)
+        if one.confidence >= least
     ]
     right = [(one, item) for one, item in pairs if item is not None]
-    found = _found(judged.session, [one for one, _ in pairs], judged) if least else judged.found
+    found = {item.id for _, item in right} if least else judged.found
     needed = _needed(judged.session)
     return [
         len(right), len(pairs), sum(one.id in found for one in needed), len(needed), sum(one.kind == item.kind for one, item in right),
     ]  # fmt: skip
 
 
-def _found(session: LabelledSession, kept: Sequence[Captured], judged: Judged) -> frozenset[str]:
-    """Ids of the learnings that the kept statements are most like."""
-    del session
-    chosen = {id(one) for one in kept}
-    return frozenset(
-        item.id
-        for one, item in zip(judged.kept, judged.matched, strict=True)
-        if item is not None and id(one) in chosen
-    )
-
-
 def _card(found: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
     counts = np.array([one.counts for one in found], np.float64)
-    projects = sorted({one.judged.session.project for one in found})
+    projects = sorted({one.written.session.project for one in found})
     curve = [
         {
             "confidence": least,
-            **_shares(np.array([_of(one.judged, least) for one in found], np.float64).sum(0)),
+            **_shares(np.array([_of(one.written, least) for one in found], np.float64).sum(0)),
         }
         for least in STEPS
     ]
@@ -244,7 +247,7 @@ def _card(found: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
     parts = tuple(
         Part(name=name, metrics=_figures(own.sum(0)))
         for name in projects
-        if len(own := counts[[one.judged.session.project == name for one in found]])
+        if len(own := counts[[one.written.session.project == name for one in found]])
     )
     return Scorecard(
         suite="capture",
@@ -269,14 +272,15 @@ def _shares(sums: Array) -> dict[str, float | None]:
 
 
 def _figures(sums: Array) -> Figures:
-    whole, sure = _shares(sums[:5]), _shares(sums[5:10])
-    active, said, checked, tokens, turns, all_turns, spans, all_spans, sessions = map(float, sums[10:])
-    kept = float(sums[1])
+    whole, sure, active = _shares(sums[:5]), _shares(sums[5:10]), _shares(sums[10:15])
+    review, said, checked, tokens, turns, all_turns, spans, all_spans, sessions = map(float, sums[15:])
     return {
         **whole,
         "precision_at_80": sure["precision"],
         "recall_strength2_at_80": sure["recall_strength2"],
-        "active_share": active / kept if kept else None,
+        "active_precision": active["precision"],
+        "active_recall_strength2": active["recall_strength2"],
+        "review_per_session": review / sessions if sessions else None,
         "checked_share": checked / said if said else None,
         "cut_keeps_turns": turns / all_turns if all_turns else None,
         "cut_keeps_spans": spans / all_spans if all_spans else None,
@@ -287,7 +291,7 @@ def _figures(sums: Array) -> Figures:
 def _intervals(counts: Array) -> dict[str, tuple[float, float]]:
     drawn = [_figures(sums) for sums in resampled_sums(counts)]
     found: dict[str, tuple[float, float]] = {}
-    for name in COLUMNS[:5]:
+    for name in COLUMNS[:7]:
         values = [value for one in drawn if (value := one[name]) is not None]
         if values:
             found[name] = percentile_interval(np.array(values))

@@ -24,11 +24,15 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.session import SessionKey
 from tacit.ports.store import ProjectRecord
+from tacit.providers.tokens import EstimateCounter
 from tacit.recall.pipeline import RecallPipeline
 
 if TYPE_CHECKING:
     from tacit.app.desk.desk import Desk
     from tacit.app.transfer.transfer import Transfer
+
+REQUEST_MARGIN = 1.0
+"""On 25 real sessions 1.14 times the exact count."""
 
 
 class Writing:
@@ -120,7 +124,8 @@ def _model(parts: Parts) -> Model | None:
     return Model(
         writer=parts.writer,
         prepare=outgoing(parts.settings.current(), parts.redactor),
-        tokens=parts.estimate,
+        # For one text the usual estimate is rather too high; for a whole request that is a quarter of what may be sent.
+        tokens=EstimateCounter(margin=REQUEST_MARGIN),
         settings=parts.settings.current().capture.extractor,
         vouches=vouches,
         may_send=may_send,

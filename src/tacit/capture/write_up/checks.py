@@ -29,15 +29,23 @@ _NAME = re.compile(
     r"|[@$%]\w"
 )
 _PROSE = re.compile(r"(?:e\.g|i\.e|etc|vs|and/or|either/or|w/o|n/a)\.?$", re.IGNORECASE)
+_OMITTED = re.compile(r"\[?(?:\.\.\.|\u2026)\]?")
+_PLAIN = re.compile(r"[^\W_]+")
+_END = re.compile(r"(?:['\u2019]s|\+)$")
 _EDGES = "\"'`\u201c\u201d\u2018\u2019 .,;:!"
 
 
 def span_of(quote: str, text: str) -> str:
-    """The verbatim words of `text` that `quote` repeats, line breaks aside; "" = it does not."""
-    words = quote.strip(_EDGES).split()
+    """The verbatim words of `text` that `quote` repeats, punctuation and line breaks aside; "" = it does not.
+
+    Of a quote with an omission its longest part counts.
+    """
+    part = max(_OMITTED.split(quote), key=len)
+    words = _PLAIN.findall(part)
     if len(words) < LEAST_QUOTED:
         return ""
-    found = re.search(r"\s+".join(map(re.escape, words)), text)
+    sequence = r"[\W_]+".join(map(re.escape, words))
+    found = re.search(rf"(?<!\w){sequence}(?!\w)", text, re.IGNORECASE)
     return found[0] if found else ""
 
 
@@ -49,9 +57,8 @@ def names_in(content: str) -> tuple[str, ...]:
         for word in _WORD.findall(_CODE.sub(" ", content))
         if _NAME.match(word) and not _PROSE.match(word)
     ]
-    return tuple(
-        dict.fromkeys(name for word in found if (name := word.strip(".,:;'\"")) and re.search(r"\w", name))
-    )
+    names = (_END.sub("", word.strip(_EDGES)) for word in found)
+    return tuple(dict.fromkeys(name for name in names if re.search(r"\w", name)))
 
 
 def why_not(content: str, said: Sequence[str], *, known: Sequence[str] = ()) -> str:
@@ -74,17 +81,19 @@ def why_not(content: str, said: Sequence[str], *, known: Sequence[str] = ()) -> 
     return ""
 
 
-def share_held(content: str, text: str) -> float:
-    """Share of the statement's word stems that `text` holds, 0 to 1; 0 where it names something that `text` does not."""
-    whole = text.casefold()
-    if any(not _holds(whole, name.casefold()) for name in names_in(content)):
-        return 0.0
-    own = stems(content)
-    return len(own & stems(text)) / len(own) if own else 0.0
+def share_said(span: str, content: str) -> float:
+    """Share of the word stems of a quote that a statement made of it holds, 0 to 1."""
+    quoted = stems(span)
+    return len(quoted & stems(content)) / len(quoted) if quoted else 0.0
 
 
 def _holds(whole: str, name: str) -> bool:
-    """Whether `name` stands in `whole`, not as the middle of a longer number or word."""
+    """Whether `name`, or every part of a path, stands in `whole`, not as the middle of a longer number or word."""
+    parts = [part for part in name.split("/") if part]
+    return _stands(whole, name) or (len(parts) > 1 and all(_stands(whole, part) for part in parts))
+
+
+def _stands(whole: str, name: str) -> bool:
     start = r"(?<![\w])" if name[0].isalnum() else ""
     end = r"(?![\w])" if name[-1].isdigit() else ""
     return re.search(f"{start}{re.escape(name)}{end}", whole) is not None

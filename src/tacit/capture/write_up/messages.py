@@ -6,7 +6,7 @@ Secrets are taken out before anything waits. A session that is not written up in
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast
 
@@ -19,6 +19,8 @@ LONGEST = 6000
 """Characters of one message that is kept whole; of a longer one the beginning and the end are kept."""
 _HEAD, _TAIL = 4000, 1950
 CUT = "\n[...]\n"
+PART_CHARS = 1200
+"""A longer message of the agent waits in parts of about this length."""
 MOST_CHARS = 600_000
 """Most characters that wait of one session."""
 _TOOL_CHARS = 400
@@ -34,14 +36,14 @@ class Message:
         role: who spoke; `tool` = a command and the end of its error.
         text: redacted.
         at_ms: when, 0 = unknown.
-        candidate: whether something that may be worth keeping was found in it without a model.
+        chance: how likely it holds something worth keeping, as far as that was found without a model; 0 = nothing was found.
     """
 
     prompt: int
     role: Role
     text: str
     at_ms: int = 0
-    candidate: bool = False
+    chance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +115,27 @@ def write_waiting(waiting: Waiting | None) -> str | None:
 
 
 def messages_of(
-    turns: Sequence[Turn], *, redact: Callable[[str], str], candidates: Collection[int] = ()
+    turns: Sequence[Turn],
+    *,
+    redact: Callable[[str], str],
+    chances_of: Callable[[Sequence[Turn]], Mapping[int, float]] | None = None,
 ) -> tuple[Message, ...]:
-    """The messages of `turns`, redacted; `candidates` are the indices of turns in which something was found."""
+    """The messages of `turns`, redacted.
+
+    Args:
+        turns: what was said.
+        redact: takes secrets out of a whole turn, before it is parted.
+        chances_of: how likely turns hold something worth keeping, by their index.
+    """
+    parts = _parted([replace(turn, text=redact(turn.text)) for turn in turns])
+    chances: Mapping[int, float] = chances_of(parts) if chances_of is not None else {}
     found: list[Message] = []
-    for turn in turns:
-        text = shortened(redact(turn.text)).strip()
+    for turn in parts:
+        text = shortened(turn.text).strip()
         if text:
             found.append(
                 Message(
-                    prompt=turn.number, role=turn.role, text=text, at_ms=turn.at_ms, candidate=turn.index in candidates
+                    prompt=turn.number, role=turn.role, text=text, at_ms=turn.at_ms, chance=chances.get(turn.index, 0.0)
                 )
             )  # fmt: skip
         found += [
@@ -130,6 +143,17 @@ def messages_of(
             for use in turn.tools
             if (line := redact(_failure(use)).strip())
         ]
+    return tuple(found)
+
+
+def _parted(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns, long ones of the agent as several, so that a part of them can be sent; tools stay with the last part."""
+    found: list[Turn] = []
+    for turn in turns:
+        texts = _parts(turn.text) if turn.role == "assistant" else [turn.text]
+        for at, text in enumerate(texts, start=1):
+            tools = turn.tools if at == len(texts) else ()
+            found.append(replace(turn, index=len(found), text=text, tools=tools))
     return tuple(found)
 
 
@@ -158,6 +182,19 @@ def shortened(text: str, *, head: int = _HEAD, tail: int = _TAIL) -> str:
     if len(text) <= head + tail + len(CUT):
         return text
     return f"{text[:head]}{CUT}{text[-tail:]}" if tail else f"{text[:head]}{CUT}".rstrip()
+
+
+def _parts(text: str) -> list[str]:
+    """A text in parts of about `PART_CHARS`, cut between paragraphs."""
+    if len(text) <= PART_CHARS:
+        return [text]
+    parts: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if parts and len(parts[-1]) + len(paragraph) < PART_CHARS:
+            parts[-1] += f"\n\n{paragraph}"
+        else:
+            parts.append(paragraph)
+    return [part for part in parts if part.strip()]
 
 
 def _failure(use: ToolUse) -> str:

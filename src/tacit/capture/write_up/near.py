@@ -67,8 +67,8 @@ def _may_leave(memory: Memory) -> bool:
 
 def _telling(messages: Sequence[Numbered]) -> list[Numbered]:
     """The messages to search with: the user's and those with candidates, the newest; then the agent's."""
-    chosen = [one for one in messages if one.message.role == "user" or one.message.candidate]
-    others = [one for one in messages if one.message.role == "assistant" and not one.message.candidate]
+    chosen = [one for one in messages if one.message.role == "user" or one.message.chance]
+    others = [one for one in messages if one.message.role == "assistant" and not one.message.chance]
     return [*chosen[-_MOST_TEXTS:], *others[-max(0, _MOST_TEXTS - len(chosen)) or len(others) :]][
         :_MOST_TEXTS
     ]

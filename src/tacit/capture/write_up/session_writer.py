@@ -8,6 +8,7 @@ After a failure everything goes on waiting; the next request is made later, afte
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from pathlib import PurePath
 from threading import Event, Lock
 
 from tacit.capture.extract.echoes import Echoes
+from tacit.capture.extract.passages.find import find_candidates
 from tacit.capture.store import Item, Keeper
 from tacit.capture.turn import Turn
 from tacit.capture.write_up.cut import Numbered, cut_messages
@@ -43,7 +45,7 @@ from tacit.capture.write_up.spending import (
 from tacit.capture.write_up.trust import Reading, Vouches, draft_of
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
-from tacit.model.changes import Change, Draft
+from tacit.model.changes import Change, Draft, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
@@ -56,6 +58,8 @@ from tacit.ports.store import Store
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 
 _LOG = logging.getLogger(__name__)
+MOST_WAITING = 5
+"""Statements of one request that wait for the user; the others of them are left out."""
 LEAST_TOKENS = 2_500
 """With fewer tokens left for a session, nothing is asked of it today."""
 Values = Mapping[str, str | None]
@@ -163,7 +167,6 @@ class SessionWriter:
         session: Waiting,
         *,
         redact: Callable[[str], str],
-        candidates: Collection[int] = (),
     ) -> Callable[[Sequence[Change]], Values]:
         """What to store so that `turns` wait; called while nobody else writes.
 
@@ -171,9 +174,9 @@ class SessionWriter:
             turns: what is new in the session.
             session: whose, without messages; says whether it ended.
             redact: takes secrets out before anything waits.
-            candidates: indices of turns in which something was found.
         """
-        added = messages_of(turns, redact=redact, candidates=candidates) if self._may_send(session) else ()
+        may_send = self._may_send(session)
+        added = messages_of(turns, redact=redact, chances_of=_chances_of) if may_send else ()
 
         def values(_: Sequence[Change]) -> Values:
             name = unread_name(session.key.host, session.key.session_id)
@@ -210,8 +213,7 @@ class SessionWriter:
     def _is_due(self, waiting: Waiting, now_ms: int) -> bool:
         over = waiting.ended or now_ms - waiting.updated_ms >= self._model.settings.quiet_minutes * 60_000
         telling = (
-            any(one.candidate for one in waiting.messages)
-            or waiting.chars >= self._model.settings.least_chars
+            any(one.chance for one in waiting.messages) or waiting.chars >= self._model.settings.least_chars
         )
         left = self._left_for(waiting.key, now_ms)
         return over and waiting.spoken and telling and left >= LEAST_TOKENS and self._may_send(waiting)
@@ -228,9 +230,15 @@ class SessionWriter:
             self._store, self._embedder, cut_messages(waiting.messages, most_tokens=most, count=self._count), scope=waiting.scope
         )  # fmt: skip
         frame = self._request((), near)
-        sent = cut_messages(waiting.messages, most_tokens=max(most - self._cost(frame), 0), count=self._count)
-        request = self._request(sent, near)
-        return Prepared(waiting=waiting, sent=sent, near=near, request=request, tokens=self._cost(request))
+        limit, rest = most, self._cost(frame)
+        while True:
+            limit -= rest  # at first the frame, then by how much the last cut was still too long
+            sent = cut_messages(waiting.messages, most_tokens=limit, count=self._count)
+            request = self._request(sent, near)
+            tokens = self._cost(request)
+            rest = tokens - most
+            if rest <= 0 or limit <= 0:
+                return Prepared(waiting=waiting, sent=sent, near=near, request=request, tokens=tokens)
 
     def _request(self, sent: Sequence[Numbered], near: Mapping[str, Memory]) -> WriterRequest:
         return make_request(
@@ -242,10 +250,12 @@ class SessionWriter:
         )
 
     def _count(self, text: str) -> int:
-        return self._model.tokens.count(text)
+        """Tokens of a text as it stands in a request."""
+        return self._model.tokens.count(json.dumps(text, ensure_ascii=False))
 
     def _cost(self, request: WriterRequest) -> int:
-        return sum(self._count(text) for text in (request.system, request.user, str(request.schema)))
+        texts = (request.system, request.user, json.dumps(request.schema))
+        return sum(self._model.tokens.count(text) for text in texts)
 
     def _left_for(self, key: SessionKey, now_ms: int) -> int:
         spent = self._spent_on(key).on(now_ms)
@@ -366,7 +376,7 @@ class SessionWriter:
         items: list[Item] = []
         judges: dict[str, FateJudge] = {}
         beside: dict[str, tuple[str, ...]] = {}
-        made = self._prepared([draft for draft, _ in drafts])
+        made = _with_few_waiting(self._prepared([draft for draft, _ in drafts]))
         for item, (_, statement) in zip(made, drafts, strict=True):
             if not isinstance(item, Memory):
                 items.append(item)
@@ -381,6 +391,22 @@ class SessionWriter:
 
     def _keep_spending(self, spending: Spending) -> None:
         self._store.put_value(NAME, write_spending(spending))
+
+
+def _with_few_waiting(items: Sequence[Item]) -> list[Item]:
+    """The items, of those that would wait for the user only the surest: nobody reads a long queue."""
+    waiting = [one for one in items if isinstance(one, Memory) and one.status == "quarantined"]
+    shown = {one.id for one in sorted(waiting, key=lambda one: -one.confidence)[:MOST_WAITING]}
+    return [
+        Skip(content=one.content, reason="others of this session wait for you already")
+        if isinstance(one, Memory) and one.status == "quarantined" and one.id not in shown
+        else one
+        for one in items
+    ]
+
+
+def _chances_of(turns: Sequence[Turn]) -> Mapping[int, float]:
+    return {one.index: one.chance for one in find_candidates(turns)}
 
 
 def _newest_ms(waiting: Waiting) -> int:

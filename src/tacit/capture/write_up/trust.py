@@ -6,6 +6,7 @@ words; else the agent's. What stands in a text that somebody handed over, or in 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ from dataclasses import dataclass
 from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.explicit import tidy
 from tacit.capture.extract.passages.find import objects
-from tacit.capture.prose import in_own_voice
-from tacit.capture.write_up.checks import share_held, span_of, why_not
+from tacit.capture.prose import hide_quotes, in_own_voice
+from tacit.capture.write_up.checks import share_said, span_of, why_not
 from tacit.capture.write_up.cut import Numbered
 from tacit.capture.write_up.messages import Message, Waiting
 from tacit.capture.write_up.request import Statement
@@ -30,8 +31,12 @@ from tacit.safety.danger import danger_of
 MOST_CONFIDENCE = 0.9
 ASKING = 0.4
 """Most confidence in words that ask something."""
-STATED = 0.6
-"""Least share of a statement's words in the user's own message for their words to confirm it."""
+STATED = 0.4
+"""Least share of the user's quoted words that a statement holds, for these words to confirm it."""
+_HANDED_ON = re.compile(
+    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE
+)
+"""What the agent shows or quotes rather than says."""
 Vouches = Callable[[str, str, Sequence[str], str], bool]
 """Whether the words quoted from one of the prompts say the same as a statement, in a project of this name."""
 
@@ -115,20 +120,26 @@ def _settled(statement: Statement, span: str, sent: Numbered, reading: Reading) 
             return doubtful
         if reading.vouches(content, span, [message.text], reading.project):
             return users
-        stated = "?" not in span and share_held(content, message.text) >= STATED
-        return _Settled(tier=TrustTier.ASSISTANT, confirmed=stated)
+        # In other words than the user's it is the agent's, but what they stated confirms it.
+        stated = reading.vouches(span, span, [message.text], reading.project)
+        return _Settled(tier=TrustTier.ASSISTANT, confirmed=stated and share_said(span, content) >= STATED)
     reply, answered = _reply_to(sent.number, reading.waiting.messages)
     if reply is not None and objects(reply.text):
         return None
     if reading.echoes.of_agent(content, span):
         return None
-    if not in_own_voice(span, message.text):
+    if not span_of(span, _shown_apart(message.text)):
         return doubtful
     if reply is None or not read_reply(reply.text).accepts:
         return agents
     if answered and reading.vouches(content, span, [message.text], reading.project):
         return users
     return _Settled(tier=TrustTier.ASSISTANT, confirmed=True)
+
+
+def _shown_apart(text: str) -> str:
+    """What the agent says itself: without blocks of code and quoted lines."""
+    return hide_quotes(_HANDED_ON.sub("\n", text))[0]
 
 
 def _reply_to(number: int, messages: Sequence[Message]) -> tuple[Message | None, bool]:
