@@ -413,7 +413,10 @@ def test_a_short_session_without_a_candidate_is_not_worth_a_request():
 
 
 def test_of_what_would_wait_for_the_user_only_the_surest_does():
-    quotes = [f"the {name} service always owns its own table" for name in ("red", "blue", "green", "black", "white", "brown", "grey")]
+    quotes = [
+        f"the {name} service always owns its own table"
+        for name in ("red", "blue", "green", "black", "white", "brown", "grey")
+    ]
     found = [
         statement(quote, quote.capitalize(), number=2, confidence=0.5 + at / 20)
         for at, quote in enumerate(quotes)
