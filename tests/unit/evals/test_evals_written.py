@@ -10,7 +10,7 @@ from tacit.errors import InvalidInput
 from tacit.ports.writer import WriterRequest
 from tacit_evals.command import evaluate
 from tacit_evals.data.cassettes import ReplayWriter, key_of, to_cassette
-from tacit_evals.recorded import main as recorded
+from tacit_evals.suites.writing.recorded import main as recorded
 
 SAID = "Always run the linter after every change, since CI is slow."
 TURNS = [

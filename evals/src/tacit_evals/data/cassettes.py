@@ -99,7 +99,7 @@ class ReplayWriter:
             if key not in self._recorded:
                 raise InvalidInput(
                     f"No answer was recorded for the request {key} of {self.session}.",
-                    hint="The request has changed since: record it again (python -m tacit_evals.recorded).",
+                    hint="The request has changed since: record it again (python -m tacit_evals.suites.writing.recorded).",
                 )
             found = [_of_cassette(one, texts) for one in self._recorded[key]]
         return WriterAnswer(text=json.dumps({"statements": found}), model=NAME)

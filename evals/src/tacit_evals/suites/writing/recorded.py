@@ -1,10 +1,10 @@
 """Records answers of a language model for `tacit eval capture --answers`: writes the requests out, takes the answers in.
 
-`python -m tacit_evals.recorded requests --data DIR --out DIR` writes one file a session, KEY.json with `system`, `user`, `schema`. Each is
+`python -m tacit_evals.suites.writing.recorded requests --data DIR --out DIR` writes one file a session, KEY.json with `system`, `user`, `schema`. Each is
 to be answered by itself, with nothing else in sight; the answer's JSON goes into KEY.json of another folder. The requests hold the
 sessions' text: keep them outside of the project, and delete them.
 
-`python -m tacit_evals.recorded record --data DIR --answers DIR --out DIR --model NAME` makes the cassettes, which hold none of it.
+`python -m tacit_evals.suites.writing.recorded record --data DIR --answers DIR --out DIR --model NAME` makes the cassettes, which hold none of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def requests_of(data: Path, *, embedder: Embedder) -> Iterator[tuple[str, Writer
 
 def main(arguments: Sequence[str]) -> int:
     """See the top; the exit code is 1 where an answer is missing."""
-    parser = argparse.ArgumentParser(prog="python -m tacit_evals.recorded", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tacit_evals.suites.writing.recorded", description=__doc__
+    )
     parser.add_argument("what", choices=("requests", "record"))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
