@@ -281,13 +281,23 @@ class CapturePipeline:
         def capture(source: TranscriptSource, session: Session) -> tuple[Change, ...]:
             return self._capture_past(source, session, write_up=wanted.write_up)
 
-        run = Backfill(since=self._since, unread=self._unread, capture=capture)
+        since = self._since_unwritten if wanted.write_up else self._since
+        run = Backfill(since=since, unread=self._unread, capture=capture)
         subagents = wanted.subagents or self._settings.subagents
         return run.run(infos, wanted=replace(wanted, subagents=subagents), progress=progress)
 
     def _since(self, source: TranscriptSource) -> Position:
         before = self._checkpoint(source)
         return before.position if before.path == source.path and source.path else Position()
+
+    def _since_unwritten(self, source: TranscriptSource) -> Position:
+        """The same, but the beginning where the session was learned from without the writer."""
+        return self._since(source) if self._is_written(source) else Position()
+
+    def _is_written(self, source: TranscriptSource) -> bool:
+        """Whether the session was written up, or waits for that; True without a writer."""
+        key = SessionKey(host=source.host, session_id=source.session_id)
+        return self.session_writer is None or self.session_writer.knows(key)
 
     def _unread(self, source: TranscriptSource, session: Session) -> int:
         reading = self._reading(session.transcript, self._checkpoint(source))
@@ -297,7 +307,8 @@ class CapturePipeline:
         self, source: TranscriptSource, session: Session, *, write_up: bool
     ) -> tuple[Change, ...]:
         before = self._checkpoint(source)
-        if before.path == source.path and before.position == session.transcript.end:
+        read = before.path == source.path and before.position == session.transcript.end
+        if read and not (write_up and not self._is_written(source)):
             return ()  # as it was when it was read last
         ended = replace(source, ended=True)  # a session of the past
         return self._capture_read(
@@ -371,7 +382,9 @@ class CapturePipeline:
         waits = None
         if self.session_writer is not None and write_up:
             session = Waiting(key=key, scope=scope, root=place.root, ended=source.ended, past=past)
-            waits = self.session_writer.collect(reading.turns, session, redact=redact)
+            # What was learned from without the writer waits for it as a whole.
+            turns = reading.turns if not past or self.session_writer.knows(key) else transcript.turns
+            waits = self.session_writer.collect(turns, session, redact=redact)
         self._step("session learned")
         items = self._prepared(self._wanted(learned.drafts))
         notes = reading.before

@@ -55,6 +55,7 @@ def transcripts(
     as_json: AsJson = False,
 ) -> None:
     """Learn from past sessions of coding agents; files are known by their content. A second run adds nothing."""
+    from tacit.cli.care.learn import offer_write_up
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
@@ -80,27 +81,9 @@ def transcripts(
         _tell(report, dry_run=dry_run)
     failed = bool(report["failed"])
     if write_up and not dry_run:
-        failed |= not _write_up(yes=yes, quiet=as_json)
+        failed |= not offer_write_up(yes=yes, quiet=as_json)
     if failed:
         raise typer.Exit(SOME_PROBLEM)
-
-
-def _write_up(*, yes: bool, quiet: bool) -> bool:
-    """Have what was imported written up once the user knows what that costs; whether nothing failed."""
-    from tacit.cli.care.learn import estimate, write_up
-    from tacit.cli.terminal.asking import agreed
-    from tacit.cli.terminal.output import print_line
-
-    told = estimate(past=True)
-    if not quiet:
-        print_line(told["said"])
-    if not told["waiting"]:
-        return bool(told["provider"])
-    if not agreed("Send them now?", yes=yes, unattended=False, default=False):
-        if not quiet:
-            print_line("Nothing was sent. `tacit learn --past` asks again.")
-        return True
-    return not any(one["error"] for one in write_up(past=True, quiet=quiet))
 
 
 def _moment(day: str) -> int:

@@ -36,10 +36,18 @@ def install(
     project: InProject = False,
     yes: Yes = False,
     dry_run: DryRun = False,
+    writer: Annotated[
+        str,
+        typer.Option(
+            "--writer",
+            help="Who writes up finished sessions: claude, codex, gemini, or off; asks when left out.",
+        ),
+    ] = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Connect the coding agents on this machine. Shows what it writes and asks once."""
+    from tacit.cli.settings.writer import settle_writer
     from tacit.cli.surroundings import current
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.errors import NotFound
@@ -67,6 +75,9 @@ def install(
     written = False
     if not dry_run:
         written = _carry_out(plans, question="Write these files?", yes=yes, launcher=True)
+    settled = "" if dry_run or project or (as_json and not writer) else settle_writer(names, named=writer)
+    if settled and not as_json:
+        print_line(settled)
     if as_json:
         print_json(_report(plans, versions=versions, written=written))
     elif written:
@@ -211,6 +222,7 @@ def init(
 
     Shows what its rule files hold and asks once whether they are your own rules; all else waits in `tacit review`.
     """
+    from tacit.cli.care.learn import offer_write_up
     from tacit.cli.connection import ask
     from tacit.cli.surroundings import current
     from tacit.cli.terminal.output import counted, print_json, print_line, print_rows, size
@@ -252,7 +264,10 @@ def init(
             "They stay on this machine, and secrets are taken out."
         )
         if _wanted(question, backfill=backfill, yes=yes):
-            report = _backfill(folder, past, quiet=as_json)
+            write_up = bool(ask("GET", "/v1/status")["extractor"])
+            report = _backfill(folder, past, write_up=write_up, quiet=as_json)
+            if write_up:
+                offer_write_up(yes=False, quiet=as_json)
     if as_json:
         print_json({**imported, "transcripts": past, "backfill": report, "notice": notice})
         return
@@ -341,7 +356,7 @@ def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:
     return agreed(question, yes=yes or bool(backfill), unattended=False)
 
 
-def _backfill(folder: str, past: list[dict[str, Any]], *, quiet: bool) -> dict[str, int]:
+def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet: bool) -> dict[str, int]:
     """One transcript a request, so that the bar moves and an interruption loses at most one."""
     from collections import Counter
 
@@ -352,6 +367,7 @@ def _backfill(folder: str, past: list[dict[str, Any]], *, quiet: bool) -> dict[s
     with Progress("learning from transcripts", quiet=quiet) as progress:
         for done, each in enumerate(past):
             progress.update(done, len(past))
-            report = ask("POST", "/v1/backfill", {"cwd": folder, "paths": [each["path"]]})
+            asked = {"cwd": folder, "paths": [each["path"]], "write_up": write_up}
+            report = ask("POST", "/v1/backfill", asked)
             whole.update({name: value for name, value in report.items() if isinstance(value, int)})
     return dict(whole)

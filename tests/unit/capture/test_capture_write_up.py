@@ -686,3 +686,20 @@ def test_an_import_of_the_past_is_written_up_only_when_the_user_says_so(engine, 
     assert engine.write_up_next(past=True).changes
     assert engine.write_up_next(past=True) is None
     assert engine.status().extractor.asked == 1
+
+
+def test_a_session_that_was_learned_from_before_can_be_written_up_later_and_only_once(engine, tmp_path):
+    said = [{"role": "user", "content": "Note well: pages are cached for an hour by the proxy."}]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"session_id": "o", "messages": said}))
+
+    def backfill(**wanted):
+        engine.backfill(engine.transcripts(cwd="", paths=[path]), wanted=Wanted(**wanted))
+        return len(engine.write_up_requests(past=True))
+
+    assert backfill() == 0
+    assert backfill(write_up=True) == 1
+    assert backfill(write_up=True) == 1
+    assert engine.write_up_next(past=True).changes
+    assert backfill(write_up=True) == 0
+    assert engine.status().extractor.asked == 1

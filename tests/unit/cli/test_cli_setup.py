@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from importlib.resources import files
@@ -155,3 +156,28 @@ def test_a_backfill_learns_once(tacit):
 def test_no_backfill_means_none(tacit):
     past_session(tacit)
     assert tacit("init", "--no-backfill", "--yes", "--json").json["backfill"] is None
+
+
+def writer_of(machine):
+    return machine("config", "get", "capture.extractor.provider").out.strip()
+
+
+@pytest.mark.parametrize(("answer", "provider"), [("y\n", "claude"), ("n\n", "off"), ("\n", "off")])
+def test_install_asks_once_whether_the_client_may_write_up_sessions(machine, monkeypatch, answer, provider):
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    asking = replace(machine.place, interactive=True)
+    said = machine("install", "--yes", place=asking)
+    assert "May Claude Code write up finished sessions" in said.err
+    assert "12,000" in said.err
+    assert writer_of(machine) == provider
+    again = machine("install", "--yes", place=asking)
+    assert "May Claude Code" not in again.err
+
+
+def test_without_a_terminal_install_sets_no_writer_unless_one_is_named(machine):
+    assert "May Claude" not in machine("install", "--yes").err
+    assert writer_of(machine) == "off"
+    assert "tacit learn --dry-run" in machine("install", "--yes", "--writer", "codex").out
+    assert writer_of(machine) == "codex"
+    assert machine("install", "--yes", "--writer", "nobody").code != 0
+    assert writer_of(machine) == "codex"

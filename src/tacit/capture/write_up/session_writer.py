@@ -198,6 +198,11 @@ class SessionWriter:
 
         return values
 
+    def knows(self, key: SessionKey) -> bool:
+        """Whether something of the session was written up, or waits for that."""
+        names = (unread_name(key.host, key.session_id), session_spending_name(key.host, key.session_id))
+        return any(self._store.get_value(name) is not None for name in names)
+
     def waiting(self, *, past: bool) -> tuple[Waiting, ...]:
         """Sessions that can be written up now: those that failed least first, then the newest."""
         now_ms = self._clock.now_ms()

@@ -82,6 +82,23 @@ def estimate(*, past: bool) -> dict[str, Any]:
     return {**told, "said": said}
 
 
+def offer_write_up(*, yes: bool, quiet: bool) -> bool:
+    """Have what was imported written up once the user knows what that costs; whether nothing failed."""
+    from tacit.cli.terminal.asking import agreed
+    from tacit.cli.terminal.output import print_line
+
+    told = estimate(past=True)
+    if not quiet:
+        print_line(told["said"])
+    if not told["waiting"]:
+        return bool(told["provider"])
+    if not agreed("Send them now?", yes=yes, unattended=False, default=False):
+        if not quiet:
+            print_line("Nothing was sent. `tacit learn --past` asks again.")
+        return True
+    return not any(one["error"] for one in write_up(past=True, quiet=quiet))
+
+
 def line_of(answer: dict[str, Any]) -> str:
     """What one request brought, in one line."""
     from tacit.cli.terminal.output import counted
