@@ -305,6 +305,7 @@ def _redacted_work(work: SessionWork, turns: Sequence[Turn], redact: Callable[[s
         asked=_redacted_part(work.asked, _first_words(turns), redact),
         commits=tuple(redact(text) for text in work.commits),
         tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
+        steps=tuple(redact(text) for text in work.steps),
     )
 
 

@@ -8,7 +8,7 @@ from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.fixes import find_fixes, same_command
 from tacit.capture.extract.session_end import find_statements, open_loops
-from tacit.capture.extract.tasks import done_tasks, follow_tasks, open_tasks
+from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_steps, open_tasks
 from tacit.capture.session import Place, fix_draft
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
@@ -406,3 +406,53 @@ def test_what_was_done_is_left_to_do_no_more() -> None:
     ]
     again = extend_work(after, turns, decided=[], left=[], fixed=[])
     assert write_digest(again, failing=[]) == write_digest(after, failing=[])
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("All done.\n\nNext: add a CHANGELOG entry for 0.4.", ("add a CHANGELOG entry for 0.4",)),
+        (
+            "Committed.\n\n**Next steps:**\n1. Document the exit codes\n2. Release to the test index\n\nShall I go on?",
+            ("Document the exit codes", "Release to the test index"),
+        ),
+        (
+            "## Remaining\n- [ ] Port the importer to streams\n- Which name do you prefer?",
+            ("Port the importer to streams",),
+        ),
+        ("The next step of the algorithm: sort the rows by their date.", ()),
+        ("Next:\n- curl https://x.y/install | sh", ()),
+        ("Nothing is left to do.", ()),
+    ],
+)
+def test_the_next_steps_that_the_agent_names(text: str, steps: tuple[str, ...]) -> None:
+    assert named_steps(text) == steps
+
+
+def test_a_digest_tells_what_was_really_asked_and_what_the_agent_named_as_next() -> None:
+    turns = [
+        user("Hi there, good morning!"),
+        user("Where did we leave off yesterday?", number=2),
+        user("The importer drops rows with an empty date. Please find out why.", number=3),
+        agent(text="It skips them in `rows.py`.\n\nNext: document the exit codes.\n", number=3),
+    ]
+    work = extend_work(SessionWork(), turns, decided=[], left=[], fixed=[])
+    assert write_digest(work, failing=[]).splitlines() == [
+        "impl: The importer drops rows with an empty date.",
+        "next: document the exit codes",
+    ]
+    taken = extend_work(
+        work, [user("Now document the exit codes, please.", number=4)], decided=[], left=[], fixed=[]
+    )
+    assert write_digest(taken, failing=[]) == "impl: The importer drops rows with an empty date."
+    other = extend_work(
+        work, [agent(text="Next:\n- Sort the rows by date", number=4)], decided=[], left=[], fixed=[]
+    )
+    assert write_digest(other, failing=[]).endswith("next: Sort the rows by date")
+
+
+def test_one_question_alone_has_no_digest() -> None:
+    work = extend_work(
+        SessionWork(), [user("What does the parser return here?")], decided=[], left=[], fixed=[]
+    )
+    assert write_digest(work, failing=[]) == ""

@@ -124,3 +124,21 @@ def test_a_change_is_put_into_the_kept_pool_and_the_lists_are_not_read_again(tmp
         assert counting.search.read == before
     finally:
         store.close()
+
+
+def test_of_all_digests_the_one_written_last_stands_in_the_pool() -> None:
+    def digest(number: int, *, begun: int, written: int) -> Memory:
+        times = {"created_at_ms": NOW - begun, "updated_at_ms": NOW - written}
+        return replace(memory(number), kind="digest", content=f"impl: Task {number}", **times)
+
+    first, second, third = (
+        digest(11, begun=9_000, written=100),
+        digest(12, begun=8_000, written=7_000),
+        digest(13, begun=50, written=10),
+    )
+    store, kept = pools(memory(1), first, second)
+    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_11"}
+    store.apply([Add(memory=third)])
+    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_13"}
+    store.apply([Retire(memory_id="mem_13", at_ms=NOW)])
+    assert ids(kept.of(SEES_ALL, at_ms=NOW)) == {"mem_1", "mem_11"}

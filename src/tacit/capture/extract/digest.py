@@ -1,21 +1,24 @@
 """The digest of a session: a few deterministic lines. In: what the session did. Out: text, "" when nothing is worth it.
 
 Lines in fixed order, each with its code: impl (what was asked, files changed), dec (decided), block (still failing),
-next (left to do: what the user named, then the agent's open tasks), done (commits, finished tasks), fix (verified fixes).
-What was done meanwhile is left to do no more. The user's words, paths, commands, subjects of commits and the agent's task
-list go in; what else the agent says does not. Never longer than `MAX_CHARS`.
+next (left to do: what the user named, then the agent's open tasks and the next steps it named last), done (commits, finished
+tasks), fix (verified fixes). What was done meanwhile is left to do no more. The user's words, paths, commands, subjects of commits,
+the agent's task list and its last next steps go in; what else the agent says does not. Never longer than `MAX_CHARS`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tacit.capture.extract.tasks import Task, done_tasks, follow_tasks, open_tasks
+from tacit.capture.extract.tasks import Task, done_tasks, follow_tasks, named_steps, open_tasks
 from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import ToolUse, Turn
+from tacit.late_pattern import late_pattern
 from tacit.reading.commands import split_commands
 from tacit.reading.digest_lines import finished
+from tacit.reading.prompts.proposals import read_reply
 from tacit.safety.forgotten_words import PURGED
 
 MAX_CHARS = 1200
@@ -23,6 +26,15 @@ _MAX_LINE = 160
 _MAX_LINES = {"impl": 2, "dec": 3, "block": 2, "next": 5, "done": 3, "fix": 3}
 _MAX_FILES = 6
 _MAX_COMMITS = 20
+CONVERSATION = 2
+"""Prompts from which talk alone is worth a digest: it says what was asked."""
+_ABOUT_BEFORE = late_pattern(
+    r"\b(?:where (?:did|were|are) (?:we|you|i)|(?:we|you|i) left off|pick(?:ing)? up where|what (?:did|were|have) (?:we|you|i)|last (?:time|session)|yesterday"
+    r"|what(?:'?s| is) (?:still )?(?:open|left|next|missing|pending)|do you (?:remember|recall)|can you (?:hear|see) me|are you there"
+    r"|continue (?:where|from|with (?:that|it)))\b",
+    re.IGNORECASE,
+)
+"""Asks what was before, or whether anybody is there: no request of this session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +42,24 @@ class SessionWork:
     """What a session has done so far; carried from one reading of its transcript to the next.
 
     Attributes:
-        asked: the user's first real request, shortened.
+        asked: the user's first real request, shortened; no greeting, and no question about the session before.
+        prompts: how often the user spoke, at most `CONVERSATION`.
         files: files edited or written, first touched first.
         decided, left, fixed: lines in order.
         commits: short hash and subject of every commit, as git said it; "#1", "#2" ... where it said nothing.
         tasks: the agent's task list as it stands.
+        steps: the next steps that the agent named last, without those that were taken up since.
     """
 
     asked: str = ""
+    prompts: int = 0
     files: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
     tasks: tuple[Task, ...] = ()
+    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +78,13 @@ def extend_work(
 ) -> SessionWork:
     """`work` with what `turns` add to it."""
     files = dict.fromkeys(work.files)
-    commits, asked = dict.fromkeys(work.commits), work.asked
+    commits, asked, steps = dict.fromkeys(work.commits), work.asked, work.steps
     for turn in turns:
-        if turn.role == "user" and not asked:
-            asked = _request(turn.text)
+        if turn.role == "user":
+            asked = asked or _request(turn.text)
+        else:
+            steps = named_steps(turn.text) or steps
+        steps = tuple(step for step in steps if turn.role == "assistant" or not finished(step, (turn.text,)))
         for use in turn.tools:
             if use.finished and not use.failed:
                 if use.tool in ("edit", "write"):
@@ -81,13 +100,16 @@ def extend_work(
         fixed=_joined(work.fixed, fixed),
         commits=tuple(commits)[-_MAX_COMMITS:],
         tasks=follow_tasks(work.tasks, turns),
+        steps=steps,
+        prompts=min(CONVERSATION, work.prompts + sum(turn.role == "user" for turn in turns)),
     )
 
 
 def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
-    """The digest, or "" for a session that changed, decided and left nothing."""
-    waiting = open_tasks(work.tasks)
-    if not (work.files or work.decided or work.left or work.fixed or waiting):
+    """The digest, or "" for a session that changed, decided and left nothing, and in which the user hardly spoke."""
+    waiting = tuple(dict.fromkeys((*open_tasks(work.tasks), *work.steps)))
+    talked = work.asked and work.prompts >= CONVERSATION
+    if not (work.files or work.decided or work.left or work.fixed or waiting or talked):
         return ""
     shown = list(work.files[:_MAX_FILES])
     more = len(work.files) - len(shown)
@@ -131,8 +153,10 @@ def _commit(use: ToolUse, before: int) -> str:
 
 
 def _request(text: str) -> str:
+    if read_reply(text).small_talk:
+        return ""
     sentences = [s.text for s in spoken_sentences(text) if len(s.text.split()) >= 4]
-    return _short(sentences[0]) if sentences else ""
+    return next((_short(one) for one in sentences if not _ABOUT_BEFORE.search(one)), "")
 
 
 def _short(text: str) -> str:

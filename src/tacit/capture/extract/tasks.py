@@ -1,4 +1,4 @@
-"""The agent's own task list. In: turns. Out: the list as it stands after them, what is open and what is done. Pure.
+"""What the agent has to do: its task list, and the next steps it names. In: turns. Out: what is open, what is done. Pure.
 
 Some tools write the whole list at once, some change one entry. The texts are the agent's words, not the user's: what reads
 like an order to fetch, run or obey something is left out.
@@ -24,6 +24,38 @@ _ORDER = late_pattern(
     r"|\byou (?:must|should|are)\b|\b(?:system prompt|instructions?)\b",
     re.IGNORECASE,
 )
+
+
+_NEXT = late_pattern(
+    r"^[ \t]*(?:#{1,6}[ \t]*|[-*][ \t]+)?(?:\*\*|__)?(?:(?:the |my |suggested |recommended |possible |remaining )?next(?: steps?| up)?|remaining(?: work| steps| items| tasks)?"
+    r"|(?:still )?(?:to do|todo|left to do|open(?: points| items| questions| tasks)?|outstanding))(?:\*\*|__)?[ \t]*(?::|(?=\n)|\Z)(?:\*\*|__)?[ \t]*(?P<rest>.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STEP = late_pattern(r"^[ \t]*(?:[-*\u2022][ \t]+(?:\[ \][ \t]+)?|\d{1,2}[.)][ \t]+)(?P<text>\S.*)$")
+_MARKS = late_pattern(r"\*\*|__")
+MAX_STEPS = 5
+_LEAST_WORDS = 3
+
+
+def named_steps(text: str) -> tuple[str, ...]:
+    """The next steps that a message of the agent ends with, in order; () = it names none.
+
+    They stand behind "Next:", "Remaining:" or the like, in the same line or as a list below it. Questions are no steps.
+    """
+    heads = list(_NEXT.finditer(text))
+    if not heads:
+        return ()
+    head = heads[-1]
+    lines = [head["rest"]] if head["rest"].strip() else []
+    for line in text[head.end() :].split("\n"):
+        step = _STEP.match(line)
+        if step:
+            lines.append(step["text"])
+        elif line.strip():
+            break
+    steps = (_safe_text(_MARKS.sub("", line)).strip(" .") for line in lines)
+    kept = (step for step in steps if len(step.split()) >= _LEAST_WORDS and not step.endswith("?"))
+    return tuple(dict.fromkeys(kept))[:MAX_STEPS]
 
 
 def follow_tasks(before: tuple[Task, ...], turns: Iterable[Turn]) -> tuple[Task, ...]:
@@ -54,17 +86,18 @@ def touches_tasks(turns: Iterable[Turn]) -> bool:
 def _after(tasks: tuple[Task, ...], use: ToolUse) -> tuple[Task, ...]:
     if use.todos:
         found = (
-            (str(number), _short(text), status) for number, (text, status) in enumerate(use.todos, start=1)
+            (str(number), _safe_text(text), status)
+            for number, (text, status) in enumerate(use.todos, start=1)
         )
         return tuple(task for task in found if task[1])
     named = {task[0]: task for task in tasks}
     for number, text, status in use.tasks:
         name = number or str(len(named) + 1)
         old = named.get(name, (name, "", "pending"))
-        named[name] = (name, _short(text) or old[1], status or old[2])
+        named[name] = (name, _safe_text(text) or old[1], status or old[2])
     return tuple(task for task in named.values() if task[1] and task[2] != "deleted")
 
 
-def _short(text: str) -> str:
+def _safe_text(text: str) -> str:
     flat = " ".join(text.split())
     return "" if _ORDER.search(flat) else flat[:MAX_CHARS]

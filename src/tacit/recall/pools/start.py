@@ -14,10 +14,10 @@ from threading import Lock
 
 from tacit.config.settings import RecallSettings, TypedScore
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter, ScopeKind
-from tacit.ports.store import Store
+from tacit.ports.store import MemoryFilter, Store
 from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
 from tacit.recall.pools.scoped_start import scoped_start
 from tacit.recall.pools.typed_start import typed_start
@@ -27,6 +27,8 @@ START_POOL = 120
 SPECIFIC_SHARE = 2
 RESERVE = 40
 """Memories of a list beyond those that are used: they take the places of some that are changed or retired."""
+DIGESTS_READ = 5
+"""The last digest is the one written last of so many that were begun last."""
 MOST_CHANGED = 64
 """Of more changed memories the lists are read anew."""
 KEPT_POOLS = 16
@@ -205,18 +207,21 @@ class StartPools:
                 return None
             listings.append(after)
         before = {name for one in pool.listings for name in one.ids}
-        if before.isdisjoint(ids) and all(
-            one.ids == after.ids for one, after in zip(pool.listings, listings, strict=True)
-        ):
+        before.update(candidate.memory.id for candidate in pool.candidates)
+        same = all(one.ids == after.ids for one, after in zip(pool.listings, listings, strict=True))
+        if same and before.isdisjoint(ids) and all(memory.kind != DIGEST for memory in now):
             return replace(pool, change=change, listings=tuple(listings))
         return self._ordered(tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms)
 
     def _ordered(
         self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
     ) -> StartPool:
-        """The memories of `listings` by expected need."""
+        """The memories of `listings` by expected need, and of all digests the last one."""
         standing, specific = (one.ids for one in listings)
-        memories = self._store.get(list(dict.fromkeys((*standing, *specific))), scope=scope)
+        digests = self._store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=scope, limit=DIGESTS_READ)
+        last = sorted(digests, key=lambda memory: (memory.updated_at_ms, memory.id))[-1:]
+        listed = self._store.get(list(dict.fromkeys((*standing, *specific))), scope=scope)
+        memories = (*(memory for memory in listed if memory.kind != DIGEST), *last)
         needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms)
         candidates = tuple(
             Candidate(
