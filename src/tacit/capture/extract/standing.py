@@ -184,6 +184,11 @@ _FORMS = tuple(
             "ask before",
             r"(?:always )?(?:ask|check with|tell|warn|ping|consult|confirm with) (?:me|us)(?: first)? before (?:you )?(?!(?:start|begin|finish|proceed|continue|going|moving|doing (?:it|that|this))\w*\b)[a-z]+ .+$",
             "preference", orders=None),
+        _Form(
+            "no more",
+            r"we (?:do not|don'?t|dont) (?!(?:have|know|see|need|think|understand|get|care)\b)[a-z]+ [^?]+? (?:any ?more|any longer)\b.*$|we no longer [a-z]+ \S+.*$",
+            troubled=True,
+        ),
         _Form("you should not", r"you (?:should|must)(?:n'?t| not) (?!have\b|need\b)[a-z]+ .+$", "anti_pattern"),
         _Form(
             "each time",
@@ -213,7 +218,8 @@ _POLITE = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _NOTE = late_pattern(
-    r"^(?:please )?(?:note|be aware|fyi|heads[- ]up|for context|just so you know)(?: that\b|[:,]|\s+[-\u2013\u2014])?\s+(?P<rest>(?!(?:how|the way|i|we|you|it|that)\b).+)$",
+    r"^(?:please )?(?:note|be aware|fyi|heads[- ]up|for context|just so you know)(?:(?: that\b|[:,]|\s+[-\u2013\u2014])\s+|\s+(?=(?:the|this|our|all|every|each)\b))"
+    r"(?P<rest>(?!(?:how|the way|i|we|you|it|that)\b).+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _STATES = late_pattern(
