@@ -38,11 +38,11 @@ def client(sandbox, claude):
     made = WithTools(sandbox, claude.executable)
     made.install()
     sandbox.wake_daemon()
-    _load_tools(sandbox)
+    load_tools(sandbox)
     return made
 
 
-def _load_tools(sandbox) -> None:
+def load_tools(sandbox) -> None:
     """Have the daemon load its MCP server, as a first session does: the client waits for no list of tools."""
     hello = {
         "protocolVersion": "2025-06-18",

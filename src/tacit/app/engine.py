@@ -21,6 +21,7 @@ from tacit.app.asking.answers import Answer
 from tacit.app.care.later import LaterWriting, MadeOf
 from tacit.app.desk.recalls import with_words
 from tacit.app.learning import Learning
+from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
 from tacit.app.prerender import StartBlocks
 from tacit.app.projects import Projects
@@ -97,15 +98,16 @@ class Engine:
             parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline, writing=self._writing,
             settings_at=self._settings_at, changed=self._starts.drop,
         )  # fmt: skip
+        self.nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.estimate)
         self._learning = Learning(
             parts=parts, projects=self._projects, sessions=self._sessions, writing=self._writing,
-            changed=self._starts.drop,
+            changed=self._starts.drop, nudges=self.nudges,
         )  # fmt: skip
         self.trial = self._learning.trial
         self._signals = SignalHandler(
             store=parts.store, sessions=self._sessions, projects=self._projects, pipeline=self._pipeline,
             redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
-            salvaged=parts.salvaged,
+            salvaged=parts.salvaged, nudges=self.nudges,
         )  # fmt: skip
         # Asking a value whether it fits a protocol takes longer than most hooks have to say.
         hosts = parts.hosts.items()

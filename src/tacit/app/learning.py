@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tacit.app.care.later import LaterWriting
+from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import BEHIND_S, LiveSessions
@@ -25,7 +26,7 @@ from tacit.config.settings import CaptureSettings
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.memory import TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
-from tacit.model.session import SessionKey
+from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
 from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
@@ -53,7 +54,9 @@ class Learning:
         sessions: LiveSessions,
         writing: LaterWriting,
         changed: Callable[[], None],
+        nudges: Nudges,
     ) -> None:
+        self._nudges = nudges
         self._parts = parts
         self._projects = projects
         self._sessions = sessions
@@ -93,8 +96,11 @@ class Learning:
             case SessionStarted():
                 if project is not None:
                     self._submit(lambda: self._meet(project, settings.capture))
-            case PromptSubmitted() if not signal.machine and settings.capture.explicit:
-                self._submit(lambda: self._explicit(signal, handled), on=self._statements)
+            case PromptSubmitted() if not signal.machine:
+                if settings.capture.explicit:
+                    self._submit(lambda: self._explicit(signal, handled), on=self._statements)
+                if self._nudges.offers(settings.recall.nudge, signal.session.host):
+                    self._submit(lambda: self._heard(signal, handled.state), on=self._statements)
             case MessageEnded(messages=said) if said and settings.capture.at_session_end:
                 self._submit(lambda: self._log_capture(self.capture_said(signal, handled)))
             case MessageEnded() | SessionEnded() if settings.capture.at_session_end and not signal.agent_id:
@@ -145,6 +151,13 @@ class Learning:
             at_ms=signal.at_ms,
         )
         self._expose(state.key, changes)
+
+    def _heard(self, signal: PromptSubmitted, state: SessionState) -> None:
+        """Look whether the message may hold something that it does not state in so many words."""
+        from tacit.capture.extract.session_end import may_teach  # noqa: PLC0415 - loads the write side
+
+        before = state.last_message_end
+        self._nudges.heard(state.key, turn=state.turn, text=signal.text, before=before, teaches=may_teach)
 
     def _obey(self, signal: PromptSubmitted, handled: Handled, *, hidden: bool) -> None:
         """Do what the user typed as a command to Tacit, on their word.

@@ -25,6 +25,7 @@ from tacit.app.extras import (
     within_budget,
 )
 from tacit.app.notices import Notices
+from tacit.app.nudges import NUDGE, Nudges
 from tacit.app.projects import Projects
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
@@ -108,8 +109,10 @@ class SignalHandler:
         kinds: KindRegistry,
         clock: Clock,
         after: Callable[[Signal, Handled], None],
+        nudges: Nudges,
         salvaged: Salvage | None = None,
     ) -> None:
+        self._nudges = nudges
         self._store = store
         self._sessions = sessions
         self._projects = projects
@@ -332,6 +335,10 @@ class SignalHandler:
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         rebuilt = settings.recall.placement == "system_every_call"
         again = 0 if rebuilt else settings.recall.reinject_after
+        sentence = self._nudges.sentence(surface, state.key, turn=state.turn, settings=settings.recall)
+        if sentence:  # within the budget, like all that a block says
+            left = max(0, asked.kept.budget_tokens - self._nudges.cost(sentence))
+            asked = replace(asked, kept=replace(asked.kept, budget_tokens=left))
         context = Context(
             in_context=lambda memory: (
                 ""
@@ -357,9 +364,20 @@ class SignalHandler:
         )
         trace = replace(trace, asked=asked_with(signal, state))
         chosen = [item.candidate.memory for item in delivered.pack.items]
-        refused = blocking.refusing(delivered.block, chosen, signal, state, may_refuse=may_refuse)
+        if isinstance(signal, PromptSubmitted) and not sentence and not delivered.block.empty:
+            room = asked.kept.budget_tokens - delivered.block.tokens
+            if room >= self._nudges.cost(NUDGE):
+                sentence = self._nudges.at_once(
+                    state.key, turn=state.turn, text=signal.text, before=state.last_message_end, settings=settings.recall
+                )  # fmt: skip
+        carried = self._nudges.carried(
+            sentence, delivered.block, state.key, turn=state.turn, cap_chars=capabilities.cap_chars
+        )
+        if carried is not delivered.block:
+            trace = replace(trace, block=carried.text, tokens=carried.tokens)
+        refused = blocking.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
         state = ledger.record(
-            state, items=delivered.pack.items, block=delivered.block, message_id=message_id, at_ms=asked.kept.at_ms
+            state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=asked.kept.at_ms
         )  # fmt: skip
         state = _told(signal, state, before, surface, asked.kept)
         block, state = announced(refused, trace, state, settings.recall)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-_PLACES = ("init:", "languages:", "copies", "damaged_store")
-"""Beginnings of the names of values that hold folders and names of languages, no text."""
+_PLACES = ("init:", "languages:", "copies", "damaged_store", "tools/")
+"""Beginnings of the names of values that hold folders, names of languages or times, no text."""
 
 
 def holds_text(name: str) -> bool:

@@ -169,6 +169,9 @@ class SparseSettings(_Section):
     model: str = Field(default="", description="folder of a sparse encoder that was exported to ONNX")
 
 
+Offer = Literal["auto", "on", "off"]
+
+
 class RecallSettings(_Section):
     """The read path. `preset` names the complete configuration these values came from."""
 
@@ -248,6 +251,14 @@ class RecallSettings(_Section):
         default=None,
         ge=0,
         description="newest blocks that stay in the history; 0 = only the current one; null = all",
+    )
+    tell_memory_add: Offer = Field(
+        default="auto",
+        description="a line in the start block says that the agent may store things with memory_add; auto: where its host listed our tools",
+    )
+    nudge: Offer = Field(
+        default="auto",
+        description="after a message that may hold something for later, the next block reminds the agent of memory_add; auto: as above",
     )
     blocking: bool = Field(
         default=False,

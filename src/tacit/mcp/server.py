@@ -8,6 +8,7 @@ heavy.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -106,7 +107,10 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
         who = caller_of(asked) or caller or Caller()
         return await run_sync(_in_turn, do, who, limiter=limiter[0])
 
-    async def list_tools(_: Asked, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(asked: Asked, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        host = _host_of(asked)
+        if host:
+            await work(asked, lambda _: engine.nudges.tools_listed(host))
         return types.ListToolsResult(tools=listed_tools())
 
     async def call_tool(asked: Asked, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -190,6 +194,13 @@ def caller_of(asked: Asked) -> Caller | None:
         cwd=unquote(request.headers.get("x-tacit-cwd", "")),
         client=request.headers.get("x-tacit-client", "")[:80],
     )
+
+
+def _host_of(asked: Asked) -> str:
+    """The host whose agent asks, as the pipe says; "" = unknown."""
+    request = asked.request
+    host = request.headers.get("x-tacit-host", "") if isinstance(request, Request) else ""
+    return host if re.fullmatch(r"[a-z0-9-]{1,40}", host) else ""
 
 
 def _result(text: str, *, failed: bool = False) -> types.CallToolResult:

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tacit.capture.extract.explicit import Statement, find_explicit, tidy
+from tacit.capture.extract.passages.find import find_candidates
 from tacit.capture.prose import pasted_document, spoken_sentences
+from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.turn import Turn
 from tacit.capture.wording import word_count
 from tacit.late_pattern import late_pattern
@@ -43,6 +45,22 @@ def find_statements(turns: Iterable[Turn]) -> tuple[Found, ...]:
             for statement in find_explicit(turn.text):
                 found.setdefault(statement.content.lower(), Found(statement=statement, turn=turn))
     return tuple(found.values())
+
+
+def may_teach(text: str, before: str = "") -> bool:
+    """Whether a prompt may hold something for later sessions that it does not state in so many words.
+
+    Args:
+        text: the prompt as the host sent it.
+        before: end of what the agent said before it.
+    """
+    words = clean_prompt(text)
+    if not words:
+        return False
+    spoken = Turn(index=0, number=1, role="user", text=words)
+    passages = [one.text for one in find_candidates([spoken], before=before)]
+    stated = [statement.span for statement in find_explicit(words)] if passages else []
+    return any(not any(span in passage or passage in span for span in stated) for passage in passages)
 
 
 def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
