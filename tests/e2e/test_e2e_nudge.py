@@ -69,7 +69,12 @@ def test_claude_code_is_nudged_once_and_what_it_stores_comes_at_the_action(sandb
     commit = CallTool(name="Bash", input={"command": "git commit --allow-empty -m one"})
     add = CallTool(name=f"{PREFIX}memory_add", input=ADDED)
     sandbox.stub.script.append(Reply(when="second approval", answers=(commit, add, commit, Say(text="done"))))
-    sandbox.stub.script.append(Reply(when="Tag the release", answers=(CallTool(name="Bash", input={"command": RELEASE}), Say(text="done"))))
+    sandbox.stub.script.append(
+        Reply(
+            when="Tag the release",
+            answers=(CallTool(name="Bash", input={"command": RELEASE}), Say(text="done")),
+        )
+    )
 
     sandbox.stub.clear()
     with client.session() as session:
@@ -86,7 +91,9 @@ def test_claude_code_is_nudged_once_and_what_it_stores_comes_at_the_action(sandb
     assert memory["content"] == ADDED["content"]
     assert memory["provenance"]["tier"] == "user", "the user's words say the same"
     assert memory["trigger"]["phrases"] == ["before the exporter is published, or deployed"]
-    assert not any(NUDGE[:30] in one["content"] for one in sandbox.ask_daemon("/v1/memories?limit=100")["memories"])
+    assert not any(
+        NUDGE[:30] in one["content"] for one in sandbox.ask_daemon("/v1/memories?limit=100")["memories"]
+    )
 
     sandbox.configure("recall:\n  budgets:\n    start: 0\n    prompt: 0\n")
     time.sleep(1.1)  # the settings' files are looked at once a second
@@ -102,7 +109,9 @@ def test_opencode_is_nudged_once_and_what_it_stores_comes_at_the_action(sandbox,
     opencode.install()
     sandbox.wake_daemon()
     sandbox.remember(KNOWN, kind="guideline", when="always")
-    commit = CallTool(name="bash", input={"command": "git commit --allow-empty -m one", "description": "commit"})
+    commit = CallTool(
+        name="bash", input={"command": "git commit --allow-empty -m one", "description": "commit"}
+    )
     add = CallTool(name="tacit_memory_add", input=ADDED)
     release = CallTool(name="bash", input={"command": RELEASE, "description": "release"})
     sandbox.stub.script.append(Reply(when="second approval", answers=(commit, add, commit, Say(text="done"))))

@@ -25,7 +25,9 @@ class Day:
     def __init__(self, tmp_path, *, preset="focused", **recall):
         self.clock = FakeClock()
         overrides = {"preset": preset, "recall": recall}
-        self.engine = open_engine(tmp_path / "h", embedder=FakeEmbedder(), clock=self.clock, overrides=overrides)
+        self.engine = open_engine(
+            tmp_path / "h", embedder=FakeEmbedder(), clock=self.clock, overrides=overrides
+        )
         self.project = tmp_path / "shop"
         (self.project / ".git").mkdir(parents=True, exist_ok=True)
         self.calls = 0
@@ -34,7 +36,13 @@ class Day:
         self.engine.remember(RULE, kind="guideline", when="commit", cwd=str(self.project))
 
     def hook(self, event, host="claude-code", **fields):
-        given = {"hook_event_name": event, "session_id": "s1", "cwd": str(self.project), "transcript_path": "", **fields}
+        given = {
+            "hook_event_name": event,
+            "session_id": "s1",
+            "cwd": str(self.project),
+            "transcript_path": "",
+            **fields,
+        }
         out = self.engine.hook(host, given, deadline_ms=5000)
         self.engine.flush()
         return json.loads(out).get("hookSpecificOutput", {}).get("additionalContext", "") if out else ""
@@ -47,7 +55,11 @@ class Day:
 
     def commits(self):
         self.calls += 1
-        call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": f"c{self.calls}"}
+        call = {
+            "tool_name": "Bash",
+            "tool_input": {"command": "git commit -m x"},
+            "tool_use_id": f"c{self.calls}",
+        }
         return self.hook("PreToolUse", **call)
 
 
@@ -80,12 +92,20 @@ def test_a_silent_prompt_stays_silent(day):
 
 
 def test_never_twice_for_the_same_stretch_and_once_a_turn(day):
-    day.engine.remember("Commit messages are in English", kind="guideline", when="commit", cwd=str(day.project))
+    day.engine.remember(
+        "Commit messages are in English", kind="guideline", when="commit", cwd=str(day.project)
+    )
     day.start()
     day.prompt(TEACHES)
     first = day.commits()
     assert NUDGE in first
-    again = day.hook("PreToolUse", session_id="s1", tool_name="Bash", tool_input={"command": "git commit --amend"}, tool_use_id="x")
+    again = day.hook(
+        "PreToolUse",
+        session_id="s1",
+        tool_name="Bash",
+        tool_input={"command": "git commit --amend"},
+        tool_use_id="x",
+    )
     assert NUDGE not in again
     day.prompt(TEACHES)
     assert NUDGE not in day.commits()
@@ -99,7 +119,10 @@ def test_an_old_message_is_not_spoken_of(day):
     assert NUDGE not in day.commits()
 
 
-@pytest.mark.parametrize("text", ["yup", "run the tests", "Remember that we always deploy from the release branch.", "why does it fail?"])
+@pytest.mark.parametrize(
+    "text",
+    ["yup", "run the tests", "Remember that we always deploy from the release branch.", "why does it fail?"],
+)
 def test_what_teaches_nothing_or_is_stored_already_nudges_nobody(day, text):
     assert not may_teach(text)
     day.start()
@@ -116,7 +139,9 @@ def test_only_where_the_agent_has_our_tools(tmp_path):
     day.prompt(TEACHES)
     assert NUDGE not in day.commits(), "no agent of this host listed our tools"
     day.engine.nudges.tools_listed("claude-code")
-    day.engine.remember("Commit messages are in English", kind="guideline", when="commit", cwd=str(day.project))
+    day.engine.remember(
+        "Commit messages are in English", kind="guideline", when="commit", cwd=str(day.project)
+    )
     day.prompt(OTHER)
     assert NUDGE in day.commits()
     day.clock.advance(KNOWN_FOR_MS + 1)
