@@ -15,10 +15,12 @@ from dataclasses import dataclass, field, replace
 from tacit.config.settings import Offer, RecallSettings
 from tacit.model.ids import content_hash
 from tacit.model.pack import Block, Surface
-from tacit.model.session import SessionKey
+from tacit.model.query import Query
+from tacit.model.session import SessionKey, SessionState
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.ports.store import Store
+from tacit.recall.outcome import Outcome
 
 Teaches = Callable[[str, str], bool]
 START_LINE = "What is settled here can be kept for later sessions with memory_add."
@@ -85,21 +87,6 @@ class Nudges:
             session = self._of(key)
             session.turn, session.waiting = turn, stretch if found else ""
 
-    def at_once(self, key: SessionKey, *, turn: int, text: str, before: str, settings: RecallSettings) -> str:
-        """The sentence for the block of this very prompt, which is about to be sent; "" = none."""
-        with self._lock:
-            session = self._of(key)
-            said = session.nudged_turn == turn or content_hash(text) in session.told
-        if (
-            said
-            or self._teaches is None
-            or len(text) > AT_ONCE_CHARS
-            or not self.offers(settings.nudge, key.host)
-        ):
-            return ""
-        self.heard(key, turn=turn, text=text, before=before, teaches=self._teaches)
-        return self.sentence(Surface.PROMPT, key, turn=turn, settings=settings)
-
     def sentence(self, surface: Surface, key: SessionKey, *, turn: int, settings: RecallSettings) -> str:
         """The sentence for a block of `surface` if one is sent now; "" = none."""
         if surface is Surface.START:
@@ -116,18 +103,68 @@ class Nudges:
         """Tokens of a sentence with its line break."""
         return self._tokens.count(sentence) + 1 if sentence else 0
 
-    def carried(self, sentence: str, block: Block, key: SessionKey, *, turn: int, cap_chars: int) -> Block:
-        """`block` with the sentence as its last line; the same block where it is empty, a refusal, or at the host's cap."""
+    def room(
+        self, asked: Outcome[Query], state: SessionState, settings: RecallSettings
+    ) -> tuple[str, Outcome[Query]]:
+        """The sentence for a block, and the query with room for it in its budget, like for all that a block says."""
+        sentence = self.sentence(asked.kept.surface, state.key, turn=state.turn, settings=settings)
+        if not sentence:
+            return "", asked
+        left = max(0, asked.kept.budget_tokens - self.cost(sentence))
+        return sentence, replace(asked, kept=replace(asked.kept, budget_tokens=left))
+
+    def carried(
+        self,
+        sentence: str,
+        block: Block,
+        state: SessionState,
+        *,
+        prompt: str,
+        budget_tokens: int,
+        cap_chars: int,
+        settings: RecallSettings,
+    ) -> Block:
+        """`block` with a sentence as its last line; the same block where it is empty or at the host's cap.
+
+        Args:
+            sentence: what room was kept for; "" = nothing.
+            block: what is about to be sent.
+            state: the session's record.
+            prompt: the prompt that the block is for, or "": where nothing else is to be said, it is looked into now.
+            budget_tokens: most tokens of the block without the sentence.
+            cap_chars: the host's cap; 0 = none.
+            settings: of recall.
+        """
+        if block.empty:
+            return block
+        if not sentence and prompt and block.tokens + self.cost(NUDGE) <= budget_tokens:
+            sentence = self._at_once(state, prompt, settings)
         head, line, foot = block.text.rpartition("\n")
         fits = not cap_chars or len(block.text) + len(sentence) + 1 <= cap_chars
-        if not sentence or not line or block.refuses or not fits:
+        if not sentence or not line or not fits:
             return block
-        if sentence is NUDGE:
+        if sentence == NUDGE:
             with self._lock:
-                session = self._of(key)
+                session = self._of(state.key)
                 session.told.add(session.waiting)
-                session.waiting, session.nudged_turn = "", turn
+                session.waiting, session.nudged_turn = "", state.turn
         return replace(block, text=f"{head}\n{sentence}\n{foot}", tokens=block.tokens + self.cost(sentence))
+
+    def _at_once(self, state: SessionState, text: str, settings: RecallSettings) -> str:
+        """The sentence for the block of this very prompt; "" = none."""
+        key, turn = state.key, state.turn
+        with self._lock:
+            session = self._of(key)
+            said = session.nudged_turn == turn or content_hash(text) in session.told
+        if (
+            said
+            or self._teaches is None
+            or len(text) > AT_ONCE_CHARS
+            or not self.offers(settings.nudge, key.host)
+        ):
+            return ""
+        self.heard(key, turn=turn, text=text, before=state.last_message_end, teaches=self._teaches)
+        return self.sentence(Surface.PROMPT, key, turn=turn, settings=settings)
 
     def offers(self, offer: Offer, host: str) -> bool:
         """Whether a setting lets an agent of `host` be told; `auto` = where it listed our tools lately."""

@@ -25,7 +25,7 @@ from tacit.app.extras import (
     within_budget,
 )
 from tacit.app.notices import Notices
-from tacit.app.nudges import NUDGE, Nudges
+from tacit.app.nudges import Nudges
 from tacit.app.projects import Projects
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
@@ -335,10 +335,7 @@ class SignalHandler:
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         rebuilt = settings.recall.placement == "system_every_call"
         again = 0 if rebuilt else settings.recall.reinject_after
-        sentence = self._nudges.sentence(surface, state.key, turn=state.turn, settings=settings.recall)
-        if sentence:  # within the budget, like all that a block says
-            left = max(0, asked.kept.budget_tokens - self._nudges.cost(sentence))
-            asked = replace(asked, kept=replace(asked.kept, budget_tokens=left))
+        sentence, asked = self._nudges.room(asked, state, settings.recall)
         context = Context(
             in_context=lambda memory: (
                 ""
@@ -364,31 +361,47 @@ class SignalHandler:
         )
         trace = replace(trace, asked=asked_with(signal, state))
         chosen = [item.candidate.memory for item in delivered.pack.items]
-        if isinstance(signal, PromptSubmitted) and not sentence and not delivered.block.empty:
-            room = asked.kept.budget_tokens - delivered.block.tokens
-            if room >= self._nudges.cost(NUDGE):
-                sentence = self._nudges.at_once(
-                    state.key, turn=state.turn, text=signal.text, before=state.last_message_end, settings=settings.recall
-                )  # fmt: skip
-        carried = self._nudges.carried(
-            sentence, delivered.block, state.key, turn=state.turn, cap_chars=capabilities.cap_chars
+        carried, trace = self._carried(
+            sentence, delivered.block, trace, signal, state, asked.kept, capabilities, settings
         )
-        if carried is not delivered.block:
-            trace = replace(trace, block=carried.text, tokens=carried.tokens)
         refused = blocking.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
         state = ledger.record(
             state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=asked.kept.at_ms
         )  # fmt: skip
         state = _told(signal, state, before, surface, asked.kept)
         block, state = announced(refused, trace, state, settings.recall)
-        notice = self._notices.line(signal, block, project, settings)
         return Delivery(
             block=block,
-            notice=notice,
+            notice=self._notices.line(signal, block, project, settings),
             trace=trace if _worth_keeping(trace) else None,
             pack=delivered.pack,
             failure=failure_of_trace(trace, settings.recall),
         ), state
+
+    def _carried(  # noqa: PLR0917 - what a sentence depends on
+        self,
+        sentence: str,
+        block: Block,
+        trace: Trace,
+        signal: Signal,
+        state: SessionState,
+        query: Query,
+        capabilities: HostCapabilities,
+        settings: Settings,
+    ) -> tuple[Block, Trace]:
+        """The block with what it tells the agent besides its memories, and the trace of that."""
+        carried = self._nudges.carried(
+            sentence,
+            block,
+            state,
+            prompt=signal.text if isinstance(signal, PromptSubmitted) else "",
+            budget_tokens=query.budget_tokens,
+            cap_chars=capabilities.cap_chars,
+            settings=settings.recall,
+        )
+        return carried, trace if carried is block else replace(
+            trace, block=carried.text, tokens=carried.tokens
+        )
 
     def _versions_of(self, scope: ScopeFilter, memory: Memory) -> tuple[Recorded, ...]:
         return self._store.recorded(scope=scope, limit=MAX_VERSIONS, memory_id=memory.id)
