@@ -20,5 +20,6 @@ export type ChangeEntry = Schemas["ChangeEntry"];
 export type SettingRow = Schemas["SettingRow"];
 export type SettingsView = Schemas["SettingsView"];
 export type Job = Schemas["Job"];
+export type ExtractorStatus = Schemas["ExtractorStatus"];
 export type Surface = Schemas["RecallRow"]["surface"];
 export type Status = Memory["status"];

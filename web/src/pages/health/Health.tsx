@@ -3,6 +3,7 @@ import { Code } from "@mantine/core";
 import { IconCircleCheck, IconCircleX } from "@tabler/icons-react";
 import { useState } from "react";
 import { useHealth, useSeries, useStatus } from "../../api/queries";
+import type { ExtractorStatus } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Head } from "../../ui/Head";
 import { Panel } from "../../ui/Panel";
@@ -80,12 +81,29 @@ export function Component() {
                   ))}
                 </dl>
               </Panel>
+              {status.data?.extractor && <Writer told={status.data.extractor} />}
             </div>
             </div>
           </>
         )}
       </Answer>
     </>
+  );
+}
+
+function Writer({ told }: { told: ExtractorStatus }) {
+  return (
+    <Panel title="Writer" sub="the language model that writes up sessions">
+      <dl className="facts">
+        <Fact name="model" value={told.name} />
+        <Fact name="input tokens today" value={`${countOf(told.tokens)} of ${countOf(told.tokens_per_day)}`} />
+        <Fact name="output tokens today" value={countOf(told.tokens_out)} />
+        <Fact name="requests" value={`${countOf(told.asked)}, ${countOf(told.failed)} without an answer`} />
+        <Fact name="statements" value={`${countOf(told.kept)} kept, ${countOf(told.dropped)} not found in the session`} />
+        <Fact name="sessions that wait" value={countOf(told.waiting)} />
+      </dl>
+      {told.error !== "" && <p className="sub">{told.error}</p>}
+    </Panel>
   );
 }
 
