@@ -136,7 +136,8 @@ def _judged(
     """Every neighbour with its judgment; of two statements the later one is judged beside the earlier one."""
     later = [one for one in neighbours if _age(memory, one.memory) >= 0]
     texts = [(one.memory.content, one.cosine) for one in later]
-    correction = memory.kind == "correction"
+    # What an agent quotes the user for is looked at as closely as a correction: it must not stand beside what they said otherwise.
+    correction = memory.kind == "correction" or memory.provenance.vouched
     found = dict(
         zip(
             (one.memory.id for one in later),
