@@ -89,7 +89,7 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
         ("memory_why", {}),
         (
             "memory_add",
-            {"content": "Prices are rounded half to even in the invoice code.", "user_words": words},
+            {"content": "We round prices half to even in the invoice code.", "user_words": words},
         ),
         ("memory_list", {}),
     ]
