@@ -113,6 +113,7 @@ def learn(
         decided=[redact(text) for text in _decided(statements)],
         left=[redact(text) for text in open_loops(turns)],
         fixed=[redact(_fix_line(fix, place)) for fix in fixes],
+        stated=[found.statement.span for found in heard],
     )
     work = _redacted_work(work, turns, redact)
     left = tuple(_redacted(failure, redact) for failure in failures)

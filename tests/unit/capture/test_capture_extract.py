@@ -456,3 +456,14 @@ def test_one_question_alone_has_no_digest() -> None:
         SessionWork(), [user("What does the parser return here?")], decided=[], left=[], fixed=[]
     )
     assert write_digest(work, failing=[]) == ""
+
+
+def test_what_is_a_memory_of_its_own_is_no_request() -> None:
+    turns = [
+        user("Remember that the queue runs on Redis."),
+        user("Add a retry to the queue worker.", number=2),
+    ]
+    work = extend_work(
+        SessionWork(), turns, decided=[], left=[], fixed=[], stated=["Remember that the queue runs on Redis."]
+    )
+    assert work.asked == "Add a retry to the queue worker."

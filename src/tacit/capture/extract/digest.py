@@ -75,13 +75,14 @@ def extend_work(
     decided: Sequence[str],
     left: Sequence[str],
     fixed: Sequence[str],
+    stated: Sequence[str] = (),
 ) -> SessionWork:
-    """`work` with what `turns` add to it."""
+    """`work` with what `turns` add to it. `stated`: sentences that are memories of their own, and no request."""
     files = dict.fromkeys(work.files)
     commits, asked, steps = dict.fromkeys(work.commits), work.asked, work.steps
     for turn in turns:
         if turn.role == "user":
-            asked = asked or _request(turn.text)
+            asked = asked or _request(turn.text, stated)
         else:
             steps = named_steps(turn.text) or steps
         steps = tuple(step for step in steps if turn.role == "assistant" or not finished(step, (turn.text,)))
@@ -152,11 +153,12 @@ def _commit(use: ToolUse, before: int) -> str:
     return use.commit or f"#{before + 1}"
 
 
-def _request(text: str) -> str:
+def _request(text: str, stated: Sequence[str]) -> str:
     if read_reply(text).small_talk:
         return ""
     sentences = [s.text for s in spoken_sentences(text) if len(s.text.split()) >= 4]
-    return next((_short(one) for one in sentences if not _ABOUT_BEFORE.search(one)), "")
+    asking = (one for one in sentences if not any(span in one or one in span for span in stated))
+    return next((_short(one) for one in asking if not _ABOUT_BEFORE.search(one)), "")
 
 
 def _short(text: str) -> str:
