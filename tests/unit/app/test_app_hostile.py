@@ -12,7 +12,7 @@ from samples import NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.backends.sqlite import suspicion
 from tacit.config.home import Home
-from tacit.errors import InvalidPayload, UnknownKind
+from tacit.errors import InvalidPayload, RefusedByRedaction, UnknownKind
 from tacit.model.pack import Surface
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
@@ -147,12 +147,15 @@ def test_no_memory_closes_or_opens_a_block(make_engine, place, preset):
         number=st.integers(0),
     )
     def check(parts, number):
-        changes = engine.remember(
-            f"Rule {number} about quoting {' '.join(parts)} in the parser",
-            kind="preference",
-            when="always",
-            cwd=str(place),
-        )
+        try:
+            changes = engine.remember(
+                f"Rule {number} about quoting {' '.join(parts)} in the parser",
+                kind="preference",
+                when="always",
+                cwd=str(place),
+            )
+        except RefusedByRedaction:
+            return  # the generated text looks like a secret
         assert changes
         for surface in (Surface.START, Surface.PROMPT, Surface.FAILURE, Surface.SUBAGENT, Surface.ON_DEMAND):
             block = engine.recall(

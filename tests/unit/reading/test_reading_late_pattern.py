@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tacit
 from tacit.capture import wording
-from tacit.capture.reconcile import compare, words
+from tacit.capture.reconcile import certain, compare
 from tacit.late_pattern import WordedPattern, compile_waiting, late_pattern, worded_pattern
 
 
@@ -52,9 +52,10 @@ def test_every_late_pattern_of_the_program_compiles() -> None:
 
 
 WORDED = {
-    f"{module.__name__}.{name}": one
-    for module in (wording, compare, words)
-    for name, one in vars(module).items()
+    f"{module.__name__}.{name}.{place}": one
+    for module in (wording, compare, certain)
+    for name, value in vars(module).items()
+    for place, one in enumerate(value if isinstance(value, tuple) else (value,))
     if isinstance(one, WordedPattern)
 }
 
