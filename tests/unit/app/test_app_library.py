@@ -295,3 +295,18 @@ def test_connecting_loads_no_model() -> None:
         "sys.exit(any(n in sys.modules for n in ('numpy', 'onnxruntime', 'pydantic')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_restricted_statement_of_a_program_is_not_put_beside_messages(tmp_path: Path) -> None:
+    with Tacit.open(tmp_path / "home", cwd=tmp_path, settings=LOUD) as memory:
+        memory.remember("The vault is opened with the blue key.", when="commit", sensitivity="restricted")
+        memory.remember(RULE, when="commit")
+        (secret,) = memory.engine.list_memories(MemoryFilter(text="vault"))
+        assert secret.sensitivity.name == "RESTRICTED"
+        injected = memory.inject(f"{ASK} Is the vault open?")
+    assert isinstance(injected, InjectionResult)
+    text = str(injected)
+    assert RULE in text
+    assert "blue key" not in text
+    with Tacit.open(tmp_path / "home", cwd=tmp_path, settings=LOUD) as memory, pytest.raises(InvalidInput):
+        memory.remember("The vault is closed at night.", sensitivity="hidden")

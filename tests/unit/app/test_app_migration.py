@@ -50,3 +50,36 @@ def test_a_new_store_needs_no_backup(tmp_path: Path) -> None:
     with opened(home):
         pass
     assert home.automatic_backups() == ()
+
+
+def test_one_backup_a_day_is_written_and_the_oldest_beyond_the_limit_go(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    clock = FakeClock(now_ms=NOW_MS)
+    settings = {"backup": {"keep": 2}}
+    with contextlib.closing(
+        open_engine(home.root, clock=clock, embedder=FakeEmbedder(), overrides=settings)
+    ) as engine:
+        written: list[list[str]] = []
+        for _ in range(3):
+            engine.upkeep()
+            engine.upkeep()  # the same day
+            written.append([path.name for path in home.automatic_backups()])
+            clock.advance(25 * 3_600_000)
+    assert [len(names) for names in written] == [1, 2, 2]
+    assert written[2][1] == written[1][0]
+    assert written[1][1] == written[0][0]
+    assert written[0][0] not in written[2]
+
+
+def test_no_backup_is_written_where_none_is_to_be_kept(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    with contextlib.closing(
+        open_engine(
+            home.root,
+            clock=FakeClock(now_ms=NOW_MS),
+            embedder=FakeEmbedder(),
+            overrides={"backup": {"keep": 0}},
+        )
+    ) as engine:
+        engine.upkeep()
+    assert home.automatic_backups() == ()

@@ -320,3 +320,32 @@ def test_a_list_with_words_finds_what_is_meant(tacit, how):
         found = tacit("list", asked(contents[number], how, chance), "-n", "10", "--json").json["memories"]
         hits += f"mem_{number:010d}" in [one["id"] for one in found]
     assert hits >= 95
+
+
+def test_an_accepted_proposal_is_recalled_by_what_the_agent_proposed(tacit):
+    tacit("remember", "Database migrations run with alembic upgrade head.")
+
+    def found(*options):
+        return tacit("recall", "yes, go ahead", "--surface", "prompt", "--json", *options).json
+
+    alone = found()
+    proposed = found("--previous", "Shall I run the database migrations with alembic now?")
+    assert alone["memories"] == []
+    assert [one["text"] for one in proposed["memories"]] == [
+        "Database migrations run with alembic upgrade head."
+    ]
+
+
+def test_a_call_is_tried_with_its_tool_command_and_path(tacit):
+    tacit("remember", "Run make lint.", "--when", "cmd:git commit")
+    tacit("remember", "Keep the billing module free of floats.", "--when", "path:src/billing/*")
+
+    def found(*options):
+        answer = tacit("recall", "--surface", "action", "--json", *options).json
+        return [one["text"] for one in answer["memories"]]
+
+    assert found("--tool", "bash", "--command", "git commit -m x") == ["Run make lint."]
+    assert found("--tool", "edit", "--path", "src/billing/sums.py") == [
+        "Keep the billing module free of floats."
+    ]
+    assert found("--tool", "bash", "--command", "ls") == []
