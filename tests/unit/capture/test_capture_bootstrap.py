@@ -475,6 +475,23 @@ def test_one_more_commit_changes_nothing_and_another_habit_does(tmp_path: Path) 
     assert held(store) == {"Commit subjects here begin with a capital and end without a full stop"}
 
 
+def test_commits_and_decision_records_wait_until_they_are_accepted(tmp_path: Path) -> None:
+    capture, store = world()
+    revert = (
+        'Revert "feat: cache"\n\nThis reverts commit abc.\n\nIt broke the login because tokens were kept.\n'
+    )
+    repository(tmp_path, [*(f"fix: repair number {n}" for n in range(30)), revert])
+    (tmp_path / "docs" / "adr").mkdir(parents=True)
+    (tmp_path / "docs" / "adr" / "0001-use-redis.md").write_text(
+        "# 1. Use Redis\n\n## Status\nAccepted\n\n## Decision\nWe use Redis for the queue because it is simple.\n"
+    )
+    capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True)
+    every = MemoryFilter(statuses=("active", "quarantined"))
+    found = store.list_memories(every, scope=store.scopes(), limit=20)
+    assert len(found) == 3
+    assert {(one.provenance.tier, one.status) for one in found} == {(TrustTier.IMPORT, "quarantined")}
+
+
 def pack(folder: Path, entries: list[tuple[str, bytes]]) -> None:
     """A pack and its index of version 2; an entry = (name, bytes as they stand in the pack)."""
     folder.mkdir(parents=True)
