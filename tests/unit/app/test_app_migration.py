@@ -1,4 +1,4 @@
-"""Opening a store of an older schema: a backup is made before the migration."""
+"""Opening a store: of an older schema, of another day, with damage inside."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, migrate_one, schema_version
 from tacit.config.home import Home
+from tacit.errors import StoreCorrupt
+from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
@@ -83,3 +87,22 @@ def test_no_backup_is_written_where_none_is_to_be_kept(tmp_path: Path) -> None:
     ) as engine:
         engine.upkeep()
     assert home.automatic_backups() == ()
+
+
+def test_text_that_is_no_utf8_is_repaired_at_the_next_start(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    with opened(home) as engine:
+        for text in ("Run make lint before every commit.", "The importer reads rows as a stream."):
+            engine.remember(text, kind="preference", cwd=str(tmp_path))
+    with contextlib.closing(sqlite3.connect(home.database)) as raw:
+        (body,) = raw.execute("SELECT CAST(body AS BLOB) FROM memories WHERE number = 1").fetchone()
+        # The name of a field that has a default: a decoder takes it for an unknown field and skips it.
+        raw.execute(
+            "UPDATE memories SET body = CAST(? AS TEXT) WHERE number = 1",
+            (body.replace(b'"pinned"', b'"pin\xffed"'),),
+        )
+        raw.commit()
+    with opened(home) as engine, pytest.raises(StoreCorrupt):
+        engine.list_memories(MemoryFilter(), limit=10)
+    with opened(home) as engine:
+        assert len(engine.list_memories(MemoryFilter(), limit=10)) == 2

@@ -106,6 +106,7 @@ def _unreadable(connection: sqlite3.Connection) -> list[str]:
         for (body,) in connection.execute(f"SELECT CAST(body AS BLOB) FROM {table}"):
             try:
                 msgspec.json.decode(body, type=kind)
+                str(body, "utf-8")  # of fields that it does not know the decoder reads no text
             except (msgspec.MsgspecError, TacitError, ValueError, TypeError):  # TypeError: NULL
                 count += 1
         if count:
