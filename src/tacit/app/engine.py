@@ -19,7 +19,6 @@ from tacit.app.asking.again import SURFACES, signal_and_state
 from tacit.app.asking.agents import Agents
 from tacit.app.asking.answers import Answer
 from tacit.app.care.later import LaterWriting, MadeOf
-from tacit.app.desk.recalls import with_words
 from tacit.app.learning import Learning
 from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
@@ -330,6 +329,8 @@ class Engine:
         speaker: Speaker = Speaker.USER,
     ) -> tuple[Trace, ...]:  # fmt: skip
         """The newest traces: what was injected and what was not, and why, without what `speaker` may not see."""
+        from tacit.app.desk.recalls import with_words  # noqa: PLC0415 - the owner asks for traces, no hook does
+
         self._sessions.flush()
         found = with_words(
             self._store, self._store.list_traces(session=session, surface=surface, limit=limit)

@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from tacit import __version__
 from tacit.app.parts import Parts
 from tacit.app.values import EngineStatus, ExtractorStatus, SilenceCount
-from tacit.capture.write_up.messages import PREFIX
-from tacit.capture.write_up.spending import NAME, read_spending
 from tacit.config.settings import Settings
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter, Salvage
@@ -147,6 +145,9 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
 def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
     if parts.writer is None:
         return None
+    from tacit.capture.write_up.messages import PREFIX  # noqa: PLC0415 - most installs have no writer
+    from tacit.capture.write_up.spending import NAME, read_spending  # noqa: PLC0415
+
     spent = read_spending(parts.store.get_value(NAME)).on(parts.clock.now_ms())
     return ExtractorStatus(
         name=parts.writer.name,

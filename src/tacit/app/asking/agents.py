@@ -16,7 +16,6 @@ from threading import Lock
 from tacit.app.asking.answers import Answer, Asking, allowed_tokens, narrowed
 from tacit.app.asking.search import MemorySearch
 from tacit.app.care.later import LaterWriting
-from tacit.app.desk.recalls import with_words
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
@@ -256,6 +255,8 @@ class Agents:
             NotFound: if there is no memory of this id here.
         """
         name = self.seen(caller, memory).id if memory else ""
+        from tacit.app.desk.recalls import with_words  # noqa: PLC0415 - the owner asks for traces, no hook does
+
         key = self.asking.newest(caller.cwd)
         if key is None:
             return ()
