@@ -39,6 +39,9 @@ def test_a_program_asks_the_daemon_and_goes_on_without_it(home: Path) -> None:
         memory.feedback(stored.id, useful=True)
         with pytest.raises(NotFound):
             memory.forget("mem_none")
+        (old,) = memory.remember("Releases are cut on Fridays.")
+        (new,) = memory.remember("The release train leaves every second Tuesday.", replaces=[old.id])
+        assert new.change == "supersede"
         session = memory.session("chat", deadline_ms=10_000)
         talk = [{"role": "user", "content": ASK}]
         ready = session.prepare(talk)

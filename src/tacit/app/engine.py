@@ -584,7 +584,17 @@ class Engine:
 
     def prerender(self) -> int:
         """Write the start block of every project seen lately, for a session that starts without a daemon."""
-        return self._starts.write(self._projects.recent_folders(), self.context, wanted=self._starts_at)
+        return self._starts.write(self._projects.recent_folders(), self._start_block, wanted=self._starts_at)
+
+    def _start_block(self, cwd: str, host: str) -> Block:
+        """The start pack that a session of `host` in `cwd` would get now, with the line that a live one has."""
+        settings = self._settings_at(cwd).recall
+        line = self.nudges.start_line(host, settings)
+        budget = budget_for(settings.budgets, Surface.START) - self.nudges.cost(line)
+        found = self.recall(
+            "", cwd=cwd, surface=Surface.START, store_trace=False, budget_tokens=max(0, budget)
+        )
+        return self.nudges.with_line(found.block, line)
 
     @property
     def starts_stale(self) -> bool:

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tacit.app.care.later import LaterWriting
-from tacit.app.nudges import Nudges
+from tacit.app.nudges import Nudges, with_due
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sessions import BEHIND_S, LiveSessions
@@ -156,8 +156,14 @@ class Learning:
         """Look whether the message may hold something that it does not state in so many words."""
         from tacit.capture.extract.session_end import may_teach  # noqa: PLC0415 - loads the write side
 
-        before = state.last_message_end
-        self._nudges.heard(state.key, turn=state.turn, text=signal.text, before=before, teaches=may_teach)
+        before, turn, text = state.last_message_end, state.turn, signal.text
+        due = self._nudges.heard(state, text=text, before=before, teaches=may_teach)
+        with self._sessions.turn(state.key, timeout_s=5.0) as mine:
+            newest = self._sessions.load(state.key) if mine else None
+            if newest is not None and newest.turn - turn <= 1:
+                heard = with_due(newest, turn=turn, text=text, due=due)
+                if heard is not newest:
+                    self._sessions.save(heard)
 
     def _obey(self, signal: PromptSubmitted, handled: Handled, *, hidden: bool) -> None:
         """Do what the user typed as a command to Tacit, on their word.

@@ -3,20 +3,19 @@
 In: prompts, after they were answered; blocks, before they are sent. Out: the sentence that a block carries besides its memories. A
 sentence quotes nothing, costs no request, and never makes a block of its own. What a message may hold is looked for behind the answer; the next
 block of that turn or of the following one carries the nudge. Only where a prompt of few words gets a block anyway is it looked into at once.
+What is due and what was given stands in the session's record.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tacit.config.settings import Offer, RecallSettings
 from tacit.model.ids import content_hash
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
-from tacit.model.session import SessionKey, SessionState
+from tacit.model.session import Nudge, SessionState
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.ports.store import Store
@@ -32,34 +31,22 @@ KNOWN_FOR_MS = 30 * 86_400_000
 _RENEWED_MS = 86_400_000
 AT_ONCE_CHARS = 400
 """Longer prompts are looked into behind the answer alone: it takes a millisecond per hundred characters."""
-_SESSIONS = 200
-"""Sessions that are kept in mind; of an older one a nudge is forgotten."""
-
-
-@dataclass(slots=True)
-class _Session:
-    """What is to be said to one session: the turn and the hash of a message that may teach something, and what was said."""
-
-    turn: int = 0
-    waiting: str = ""
-    nudged_turn: int = 0
-    told: set[str] = field(default_factory=set[str])
+_KEPT = 50
+"""Nudges that a session's record keeps."""
 
 
 class Nudges:
-    """Decides which sentence a block carries. Safe to use from several threads; forgets with the process."""
+    """Decides which sentence a block carries. Safe to use from several threads."""
 
     def __init__(self, *, store: Store, clock: Clock, tokens: TokenCounter) -> None:
         """Work over one open store, which remembers the hosts that have our tools."""
         self._store = store
         self._clock = clock
         self._tokens = tokens
-        self._sessions: OrderedDict[SessionKey, _Session] = OrderedDict()
         self._known: dict[str, int] = {}
         self._teaches: Teaches | None = (
             None  # from the first message that was looked into: loading it takes long
         )
-        self._lock = threading.Lock()
 
     def tools_listed(self, host: str) -> None:
         """Note that an agent of `host` was told our tools; the store is written at most once a day."""
@@ -68,36 +55,33 @@ class Nudges:
             self._store.apply((), values={_name(host): str(now)})
             self._known[host] = now
 
-    def heard(self, key: SessionKey, *, turn: int, text: str, before: str, teaches: Teaches) -> None:
-        """Look into a message of the user, behind its answer.
+    def heard(self, state: SessionState, *, text: str, before: str, teaches: Teaches) -> bool:
+        """Whether a nudge is due for a message of the user; see `with_due`.
 
         Args:
-            key: the session.
-            turn: its turn.
+            state: the session's record.
             text: the message.
             before: end of what the agent said before it.
             teaches: says whether a message may hold something, of the message and of `before`.
         """
         self._teaches = teaches
-        stretch = content_hash(text)
-        with self._lock:
-            known = stretch in self._of(key).told
-        found = not known and teaches(text, before)
-        with self._lock:
-            session = self._of(key)
-            session.turn, session.waiting = turn, stretch if found else ""
+        return not _was_given(state, content_hash(text)) and teaches(text, before)
 
-    def sentence(self, surface: Surface, key: SessionKey, *, turn: int, settings: RecallSettings) -> str:
+    def sentence(self, surface: Surface, state: SessionState, settings: RecallSettings) -> str:
         """The sentence for a block of `surface` if one is sent now; "" = none."""
+        host = state.key.host
         if surface is Surface.START:
-            return START_LINE if self.offers(settings.tell_memory_add, key.host) else ""
-        if surface not in NUDGED or not self.offers(settings.nudge, key.host):
+            return self.start_line(host, settings)
+        if surface not in NUDGED or not self.offers(settings.nudge, host):
             return ""
-        with self._lock:
-            session = self._sessions.get(key)
-        if session is None or not session.waiting or session.nudged_turn == turn or turn - session.turn > 1:
+        due = _due(state)
+        if due is None or _given_in_turn(state) or state.turn - due.turn > 1:
             return ""
         return NUDGE
+
+    def start_line(self, host: str, settings: RecallSettings) -> str:
+        """The line for a start block of `host`; "" = none."""
+        return START_LINE if self.offers(settings.tell_memory_add, host) else ""
 
     def cost(self, sentence: str) -> int:
         """Tokens of a sentence with its line break."""
@@ -107,7 +91,7 @@ class Nudges:
         self, asked: Outcome[Query], state: SessionState, settings: RecallSettings
     ) -> tuple[str, Outcome[Query]]:
         """The sentence for a block, and the query with room for it in its budget, like for all that a block says."""
-        sentence = self.sentence(asked.kept.surface, state.key, turn=state.turn, settings=settings)
+        sentence = self.sentence(asked.kept.surface, state, settings)
         if not sentence:
             return "", asked
         left = max(0, asked.kept.budget_tokens - self.cost(sentence))
@@ -123,8 +107,10 @@ class Nudges:
         budget_tokens: int,
         cap_chars: int,
         settings: RecallSettings,
-    ) -> Block:
-        """`block` with a sentence as its last line; the same block where it is empty or at the host's cap.
+    ) -> tuple[Block, SessionState]:
+        """`block` with a sentence as its last line, and the record of that; both as they are where nothing is to be said.
+
+        Nothing is added to an empty block, nor to one at the host's cap.
 
         Args:
             sentence: what room was kept for; "" = nothing.
@@ -136,35 +122,35 @@ class Nudges:
             settings: of recall.
         """
         if block.empty:
-            return block
+            return block, state
         if not sentence and prompt and block.tokens + self.cost(NUDGE) <= budget_tokens:
-            sentence = self._at_once(state, prompt, settings)
-        head, line, foot = block.text.rpartition("\n")
+            state = self._with_due_at_once(state, prompt, settings)
+            sentence = self.sentence(Surface.PROMPT, state, settings) if _due(state) else ""
         fits = not cap_chars or len(block.text) + len(sentence) + 1 <= cap_chars
-        if not sentence or not line or not fits:
+        carried = self.with_line(block, sentence) if fits else block
+        if sentence == NUDGE and carried is not block:
+            state = _with_given(state, at_ms=self._clock.now_ms())
+        return carried, state
+
+    def with_line(self, block: Block, sentence: str) -> Block:
+        """`block` with `sentence` as its last line; the same block where it or the sentence is empty."""
+        head, line, foot = block.text.rpartition("\n")
+        if not sentence or not line:
             return block
-        if sentence == NUDGE:
-            with self._lock:
-                session = self._of(state.key)
-                session.told.add(session.waiting)
-                session.waiting, session.nudged_turn = "", state.turn
         return replace(block, text=f"{head}\n{sentence}\n{foot}", tokens=block.tokens + self.cost(sentence))
 
-    def _at_once(self, state: SessionState, text: str, settings: RecallSettings) -> str:
-        """The sentence for the block of this very prompt; "" = none."""
-        key, turn = state.key, state.turn
-        with self._lock:
-            session = self._of(key)
-            said = session.nudged_turn == turn or content_hash(text) in session.told
+    def _with_due_at_once(self, state: SessionState, text: str, settings: RecallSettings) -> SessionState:
+        """The record with a nudge due for this very prompt, where one is."""
         if (
-            said
-            or self._teaches is None
+            self._teaches is None
             or len(text) > AT_ONCE_CHARS
-            or not self.offers(settings.nudge, key.host)
+            or _given_in_turn(state)
+            or not self.offers(settings.nudge, state.key.host)
         ):
-            return ""
-        self.heard(key, turn=turn, text=text, before=state.last_message_end, teaches=self._teaches)
-        return self.sentence(Surface.PROMPT, key, turn=turn, settings=settings)
+            return state
+        before = state.last_message_end
+        due = self.heard(state, text=text, before=before, teaches=self._teaches)
+        return with_due(state, turn=state.turn, text=text, due=due)
 
     def offers(self, offer: Offer, host: str) -> bool:
         """Whether a setting lets an agent of `host` be told; `auto` = where it listed our tools lately."""
@@ -178,12 +164,33 @@ class Nudges:
             self._known[host] = int(text) if text.isdigit() else -KNOWN_FOR_MS * 2
         return self._known[host]
 
-    def _of(self, key: SessionKey) -> _Session:
-        found = self._sessions.setdefault(key, _Session())
-        self._sessions.move_to_end(key)
-        while len(self._sessions) > _SESSIONS:
-            self._sessions.popitem(last=False)
-        return found
+
+def with_due(state: SessionState, *, turn: int, text: str, due: bool) -> SessionState:
+    """The record once a message was looked into: its nudge is due or not, and none of an earlier message any more."""
+    stretch = content_hash(text)
+    given = tuple(one for one in state.nudges if one.at_ms)
+    due = due and not _was_given(state, stretch)
+    nudges = (*given, Nudge(turn=turn, stretch=stretch)) if due else given
+    return state if nudges == state.nudges else replace(state, nudges=nudges)
+
+
+def _due(state: SessionState) -> Nudge | None:
+    return next((one for one in state.nudges if not one.at_ms), None)
+
+
+def _was_given(state: SessionState, stretch: str) -> bool:
+    return any(one.at_ms and one.stretch == stretch for one in state.nudges)
+
+
+def _given_in_turn(state: SessionState) -> bool:
+    return any(one.at_ms and one.given_turn == state.turn for one in state.nudges)
+
+
+def _with_given(state: SessionState, *, at_ms: int) -> SessionState:
+    given = tuple(
+        one if one.at_ms else replace(one, given_turn=state.turn, at_ms=at_ms) for one in state.nudges
+    )
+    return replace(state, nudges=given[-_KEPT:])
 
 
 def _name(host: str) -> str:

@@ -53,22 +53,25 @@ class StartBlocks:
     def write(
         self,
         folders: Iterable[str],
-        context: Callable[[str], Block],
+        context: Callable[[str, str], Block],
         *,
         wanted: Callable[[str], bool] = lambda _: True,
     ) -> int:
-        """Write the block of every folder for which `wanted` holds and remove all others; returns how many there are."""
+        """Write the block of every folder for which `wanted` holds and remove all others; returns how many there are.
+
+        `context` makes the block of a folder and a host.
+        """
         self._stale = False  # a change from here on is one that these blocks may not hold
         written: set[Path] = set()
         self._home.start_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         for cwd in folders:
             if not wanted(cwd):
                 continue
-            block = context(cwd)
+            blocks = {name: context(cwd, name) for name in START_PAYLOADS if name in self._hosts}
             replies = {
-                name: self._hosts[name].encode(payload, block)
-                for name, payload in START_PAYLOADS.items()
-                if name in self._hosts and len(block.text) <= self._hosts[name].capabilities.cap_chars
+                name: self._hosts[name].encode(START_PAYLOADS[name], block)
+                for name, block in blocks.items()
+                if len(block.text) <= self._hosts[name].capabilities.cap_chars
             }
             path = start_file(self._home, cwd)
             text = json.dumps({"cwd": cwd, "at_ms": self._clock.now_ms(), "replies": replies})

@@ -361,7 +361,7 @@ class SignalHandler:
         )
         trace = replace(trace, asked=asked_with(signal, state))
         chosen = [item.candidate.memory for item in delivered.pack.items]
-        carried, trace = self._carried(
+        carried, trace, state = self._carried(
             sentence, delivered.block, trace, signal, state, asked.kept, capabilities, settings
         )
         refused = blocking.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
@@ -388,9 +388,9 @@ class SignalHandler:
         query: Query,
         capabilities: HostCapabilities,
         settings: Settings,
-    ) -> tuple[Block, Trace]:
-        """The block with what it tells the agent besides its memories, and the trace of that."""
-        carried = self._nudges.carried(
+    ) -> tuple[Block, Trace, SessionState]:
+        """The block with what it tells the agent besides its memories, and the trace and the record of that."""
+        carried, state = self._nudges.carried(
             sentence,
             block,
             state,
@@ -399,9 +399,9 @@ class SignalHandler:
             cap_chars=capabilities.cap_chars,
             settings=settings.recall,
         )
-        return carried, trace if carried is block else replace(
-            trace, block=carried.text, tokens=carried.tokens
-        )
+        if carried is not block:
+            trace = replace(trace, block=carried.text, tokens=carried.tokens)
+        return carried, trace, state
 
     def _versions_of(self, scope: ScopeFilter, memory: Memory) -> tuple[Recorded, ...]:
         return self._store.recorded(scope=scope, limit=MAX_VERSIONS, memory_id=memory.id)

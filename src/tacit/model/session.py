@@ -80,6 +80,23 @@ class StartPack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Nudge:
+    """The agent is to be told once that a message of the user may hold something for later sessions.
+
+    Attributes:
+        turn: the message's turn.
+        stretch: hash of the message.
+        given_turn: the turn in which the agent was told; 0 = not yet.
+        at_ms: when; 0 = not yet.
+    """
+
+    turn: int
+    stretch: str
+    given_turn: int = 0
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
@@ -112,3 +129,4 @@ class SessionState:
     announced_empty: bool = False
     start_pack: StartPack | None = None
     answers: tuple[int, ...] = ()
+    nudges: tuple[Nudge, ...] = ()

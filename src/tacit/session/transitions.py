@@ -47,6 +47,7 @@ def opened(signal: Signal, *, parent: SessionState | None = None) -> SessionStat
         recent_tools=parent.recent_tools,
         recent_files=parent.recent_files,
         recent_prompts=parent.recent_prompts,
+        nudges=parent.nudges,
     )
 
 

@@ -18,7 +18,7 @@ from tacit.app.library.conversation import Conversation, slots_of
 from tacit.app.library.over_socket import OverSocket
 from tacit.app.library.shapes import ROLE_CONTENT
 from tacit.config.home import Home
-from tacit.errors import DaemonUnavailable, InvalidInput
+from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
 from tacit.ports.store import MemoryFilter
 
 RULE = "Run make lint before every commit."
@@ -310,3 +310,14 @@ def test_a_restricted_statement_of_a_program_is_not_put_beside_messages(tmp_path
     assert "blue key" not in text
     with Tacit.open(tmp_path / "home", cwd=tmp_path, settings=LOUD) as memory, pytest.raises(InvalidInput):
         memory.remember("The vault is closed at night.", sensitivity="hidden")
+
+
+def test_a_statement_replaces_the_memories_it_names(tmp_path: Path) -> None:
+    old = "Releases are cut on Fridays."
+    with Tacit.open(tmp_path / "home", cwd=tmp_path, settings=LOUD) as memory:
+        (first,) = memory.remember(old)
+        (second,) = memory.remember("The release train leaves every second Tuesday.", replaces=[first.id])
+        assert second.change == "supersede"
+        assert memory.engine.show(first.id).status == "superseded"
+        with pytest.raises(NotFound):
+            memory.remember("Trains leave on time.", replaces=["mem_none"])

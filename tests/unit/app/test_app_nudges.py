@@ -178,3 +178,41 @@ def test_the_seeds_presets_say_neither(tmp_path, preset):
     settings = day.engine._settings_at(str(day.project)).recall
     assert (settings.tell_memory_add, settings.nudge) == ("off", "off")
     day.engine.close()
+
+
+def test_a_nudge_that_is_due_outlives_a_restart_and_is_said_once(tmp_path):
+    day = Day(tmp_path, budgets={"start": 0})
+    day.remember()
+    day.engine.nudges.tools_listed("claude-code")
+    day.start()
+    day.prompt(TEACHES)
+    day.engine.close()
+    later = Day(tmp_path, budgets={"start": 0})
+    later.clock.advance(60_000)
+    later.engine.remember(
+        "Commit messages are in English", kind="guideline", when="commit", cwd=str(day.project)
+    )
+    assert later.commits().count(NUDGE) == 1
+    later.engine.close()
+    last = Day(tmp_path, budgets={"start": 0})
+    last.clock.advance(120_000)
+    last.engine.remember("Commits name a ticket", kind="guideline", when="commit", cwd=str(day.project))
+    last.calls = 5
+    last.prompt(TEACHES)
+    block = last.commits()
+    assert "name a ticket" in block
+    assert NUDGE not in block, "the stretch was spoken of before the restart"
+    last.engine.close()
+
+
+def test_a_fork_is_not_told_again(day):
+    day.start()
+    day.prompt(TEACHES)
+    assert NUDGE in day.commits()
+    day.engine.remember("Commits name a ticket", kind="guideline", when="commit", cwd=str(day.project))
+    (state,) = day.engine.sessions()
+    from tacit.model.signal import SessionStarted
+    from tacit.session.transitions import opened
+
+    fork = SessionStarted(session=state.key, key="", at_ms=0, cwd="", source="fork")
+    assert opened(fork, parent=state).nudges == state.nudges != ()

@@ -8,6 +8,7 @@ import stat
 import pytest
 
 from samples import NOW_MS
+from tacit.app.nudges import START_LINE
 from tacit.app.prerender import start_file
 from tacit.app.wiring import open_engine, restore_store
 from tacit.config.home import Home
@@ -154,3 +155,24 @@ def test_only_the_folder_that_was_set_up_is_followed(make_engine, tmp_path):
     (mine / "CLAUDE.md").write_text("- Always run `make check` before a commit.\n")
     start(engine, mine, "c")
     assert "make check" in " ".join(m.content for m in engine.list_memories(MemoryFilter()))
+
+
+def test_the_block_says_of_memory_add_what_a_live_one_says(make_engine, place):
+    engine = make_engine(recall={"budgets": {"start": 120}})
+    engine.remember(RULE, cwd=str(place), when="always")
+    for number in range(12):
+        engine.remember(f"Service number {number} is owned by team {number}.", cwd=str(place), when="always")
+    engine.prerender()
+    assert START_LINE not in blocks(engine), "no agent has our tools"
+    engine.nudges.tools_listed("claude-code")
+    engine.prerender()
+    replies = json.loads(start_file(engine.home, str(place)).read_text())["replies"]
+    text = json.loads(replies["claude-code"])["hookSpecificOutput"]["additionalContext"]
+    assert text.count(START_LINE) == 1
+    assert START_LINE not in replies["opencode"], "that agent has not listed our tools"
+    live = engine.hook(
+        "claude-code",
+        {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(place), "source": "startup"},
+        deadline_ms=5000,
+    )
+    assert json.loads(live)["hookSpecificOutput"]["additionalContext"] == text

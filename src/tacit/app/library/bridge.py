@@ -38,11 +38,12 @@ class AsyncTacit:
         session: str = "",
         sensitivity: str = "",
         user_words: str = "",
+        replaces: Sequence[str] = (),
     ) -> tuple[Stored, ...]:
         """See `Tacit.remember`."""
         return await asyncio.to_thread(
             self._memory.remember, content, kind=kind, scope=scope, when=when, files=files, pinned=pinned, cwd=cwd,
-            session=session, sensitivity=sensitivity, user_words=user_words,
+            session=session, sensitivity=sensitivity, user_words=user_words, replaces=replaces,
         )  # fmt: skip
 
     async def recall(

@@ -88,7 +88,7 @@ class OverSocket:
         body: dict[str, object] = {
             "content": statement.content, "kind": statement.kind, "scope": statement.scope, "when": statement.when,
             "cwd": statement.cwd, "pinned": statement.pinned, "files": list(statement.files), "source": HOST,
-            "user_words": statement.user_words,
+            "user_words": statement.user_words, "replaces": list(statement.replaces),
         }  # fmt: skip
         if statement.sensitivity:
             body["sensitivity"] = statement.sensitivity

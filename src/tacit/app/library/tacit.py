@@ -116,6 +116,7 @@ class Tacit:
         session: str = "",
         sensitivity: str = "",
         user_words: str = "",
+        replaces: Sequence[str] = (),
     ) -> tuple[Stored, ...]:
         """Store one statement; secrets are taken out first.
 
@@ -134,18 +135,21 @@ class Tacit:
             sensitivity: where it may appear: `public`, `project`, `session` (this conversation only) or `restricted`
                 (never put before a prompt); "" = `project`.
             user_words: what the user said of it, verbatim from one prompt: a program without a token is believed with it.
+            replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
 
         Returns:
             What became of it: added, merged with what is known, in place of what it contradicts, or skipped.
 
         Raises:
             InvalidInput: for an empty or too long text, or an unknown kind, scope or sensitivity.
+            NotFound: if an id of `replaces` is none of a memory that this program may see.
             RefusedByRedaction: if it holds a secret that cannot be taken out.
             DaemonUnavailable: without a daemon, where it is needed.
         """
         statement = Statement(
             content=content, kind=kind, scope=scope, when=when, cwd=self._at(cwd), pinned=pinned,
             files=tuple(files), session=session, sensitivity=sensitivity, user_words=user_words,
+            replaces=tuple(replaces),
         )  # fmt: skip
         return self._way.remember(statement)
 

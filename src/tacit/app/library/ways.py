@@ -39,6 +39,7 @@ class Statement:
     session: str = ""
     sensitivity: str = ""
     user_words: str = ""
+    replaces: tuple[str, ...] = ()
 
 
 class Way(Protocol):
@@ -124,6 +125,7 @@ class InProcess:
             source="library",
             speaker=self._speaker,
             user_words=statement.user_words,
+            replaces=statement.replaces,
         )
         return tuple(_stored(change) for change in changes)
 

@@ -16,6 +16,9 @@ export function About({ memory, open }: { memory: Memory; open: (id: string) => 
       <dt>applies</dt>
       <dd>
         {trigger.always && "always"}
+        {trigger.phrases.map((one) => (
+          <p key={one}>{one}</p>
+        ))}
         <span className="chips">
           {trigger.actions.map(([name, weight]) => (
             <span className="chip" key={String(name)}>
