@@ -62,7 +62,7 @@ _THEIRS = late_pattern(
 )
 _MINE = late_pattern(
     r"\b(?:remember|memory|from now on|going forward|rules?|conventions?|guidelines?|preferences?|please|always|never|make sure"
-    r"|mind|notes?|reminder|requirements?|must|should|my|our|we|i|you|todo|tasks?|steps?|project|repo|code)\b",
+    r"|habits?|every|each|whenever|mind|notes?|reminder|requirements?|must|should|my|our|we|i|you|todo|tasks?|steps?|project|repo|code)\b",
     re.IGNORECASE,
 )
 _DOCUMENT = late_pattern(

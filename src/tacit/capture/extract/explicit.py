@@ -11,8 +11,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tacit.capture.extract.listed import HabitList, ends_row, find_lists, has_enough_peers, inherit
 from tacit.capture.extract.standing import rule_to_write, standing_form
-from tacit.capture.prose import Sentence, hide_quotes, pasted_document, show_quotes, spoken_sentences
+from tacit.capture.prose import (
+    Sentence,
+    hide_quotes,
+    in_own_voice,
+    pasted_document,
+    show_quotes,
+    spoken_sentences,
+)
 from tacit.capture.wording import (
     IMPERATIVES,
     has_path,
@@ -307,7 +315,66 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
         wrong_before = position < 4 and bool(_DENIAL.fullmatch(sentence.text))
         if statement and all(statement.content != other.content for other in found):
             found.append(statement)
-    return tuple(found)
+    return tuple(found) if pasted else _with_listed(found, text)
+
+
+def _with_listed(found: list[Statement], text: str) -> tuple[Statement, ...]:
+    """The statements found, and those of listed habits, in the order of the text."""
+    pairs = [_plain(one.span) for one in found if one.cue == _TWO_SENTENCES]
+    listed = [
+        one
+        for habits in find_lists(text)
+        for one in _listed(habits, text)
+        if not any(_plain(one.span) in pair for pair in pairs)
+    ]
+    if not listed:
+        return tuple(found)
+    spans = [_plain(one.span) for one in listed]
+    # A sentence of several items is replaced by them.
+    whole = [one for one in found if not any(span in _plain(one.span) for span in spans)]
+    plain = _plain(text)
+    merged = {
+        one.content: one for one in sorted([*whole, *listed], key=lambda one: plain.find(_plain(one.span)))
+    }
+    return tuple(merged.values())
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _listed(habits: HabitList, text: str) -> list[Statement]:
+    """What the items of one list state: by their own words, else by what they inherit."""
+    items = [(item, _first(Sentence(text=item, item=True), _CUES)) for item in habits.items]
+    own = sum(statement is not None for _, statement in items)
+    if habits.lead is None and not has_enough_peers(own, len(items)):
+        return []
+    stated: list[Statement] = []
+    for item, statement in items:
+        if not in_own_voice(item, text):
+            continue
+        heir = statement or _inherited(item, habits)
+        if heir is not None:
+            everywhere = heir.everywhere or (habits.lead is not None and habits.lead.everywhere)
+            stated.append(replace(heir, everywhere=everywhere))
+        elif not habits.marked and habits.lead is not None and ends_row(item):
+            break
+    return stated
+
+
+def _inherited(item: str, habits: HabitList) -> Statement | None:
+    said, quotes = hide_quotes(item)
+    everywhere = bool(_EVERYWHERE.search(said))
+    body = _EVERYWHERE.sub(" ", said) if everywhere else said
+    heir = inherit(body, habits)
+    if heir is None or _question(body) or loose_reference(body) or _for_once(body) or _SUPPOSED.search(body):
+        return None
+    content = show_quotes(tidy(heir[0]), quotes)
+    if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
+        return None
+    return Statement(
+        content=content, span=item, kind=heir[1], confidence=0.85, cue="listed", everywhere=everywhere
+    )
 
 
 _DENIAL = late_pattern(
@@ -425,7 +492,7 @@ def _from_now_on(body: str) -> _Found | None:
     if match is None or _question(body):
         return None
     rest = match["rest"] or match["front"]
-    if loose_reference(rest) or _SUPPOSED.search(rest):
+    if rest.rstrip().endswith(":") or loose_reference(rest) or _SUPPOSED.search(rest):
         return None
     kind = kind_of(rest)
     return rest, "preference" if kind == "fact" else kind, 0.9, "from now on"
@@ -641,6 +708,7 @@ def _form(body: str) -> _Found | None:
     return None
 
 
+_TWO_SENTENCES = "two sentences"
 _REPLACED_BY = late_pattern(
     r"^(?:(?:so|please|just|then)\s+)*use \S.* instead\b(?! of\b).*$", re.IGNORECASE | re.DOTALL
 )
@@ -674,9 +742,7 @@ def _with_previous(before: Sentence, sentence: Sentence) -> Statement | None:
     if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
         return None
     kind = "preference" if instead or _IS_OUR_WAY.match(second) else "correction"
-    return Statement(
-        content=content, span=f"{first} {second}", kind=kind, confidence=0.8, cue="two sentences"
-    )
+    return Statement(content=content, span=f"{first} {second}", kind=kind, confidence=0.8, cue=_TWO_SENTENCES)
 
 
 _REMEMBER_ONLY: tuple[_Cue, ...] = (_remember,)

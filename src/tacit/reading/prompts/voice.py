@@ -79,7 +79,8 @@ _OWN_LABELS_WORDS = (
 _OWN_LABELS = frozenset(_OWN_LABELS_WORDS.split())
 _OWN_LEAD = late_pattern(
     r"\b(?:remember|memory|memori[sz]e|from now on|going forward|in (?:the )?future|(?:keep|bear) in mind|note(?:s)? (?:to self|for)"
-    r"|reminders?|please note|^\W*note|^\W*for (?:this|our|my) (?:project|repo\w*|team|code ?base)|(?:my|our|some|project|team|house|ground|coding|the|these|following|new|standing) rules?|conventions?|guidelines"
+    r"|reminders?|please note|^\W*note|^\W*for (?:this|our|my) (?:project|repo\w*|team|code ?base)|(?:my|our|some|project|team|house|ground|coding|the|these|following|new|standing) rules?|(?<!# )rules for (?:this|our|my)|conventions?|guidelines|habits"
+    r"|(?:before|after|on|with|for) (?:every|each|any) (?:commit|push|pull request|pr|merge|release|deploy(?:ment)?|bug ?fix|migration|session)\b|(?:whenever|every time|each time|any ?time) (?:you|we)\b"
     r"|preferences?|requirements?|we (?:decided|agreed|use|prefer|always|never)|i (?:prefer|want|like|always)|always|never)\b",
     re.IGNORECASE,
 )
@@ -93,7 +94,8 @@ _COLON = late_pattern(r"[:\uff1a]\s*$")
 _BULLET = late_pattern(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
 _ORDER = late_pattern(
-    r"^\W*(?:from now on|going forward|in future|always|never|remember|we (?:decided|agreed))\b",
+    r"^\W*(?:from now on|going forward|in future|always|never|remember|we (?:decided|agreed))\b"
+    r"|^\W*(?:before|after|on|with|for) (?:every|each|any) (?:\w+ )?(?:commit|pull request|pr|bug ?fix|release|session):?\s*$",
     re.IGNORECASE,
 )
 _DEICTIC = r"(?:this|that|these|those|the following|following|the below|the above|the attached|the pasted|the quoted|the next)"
@@ -284,7 +286,8 @@ def _announced(lines: list[str]) -> set[int]:
             continue
         if blank:
             continue
-        before, said = said, line
+        goes_on = _BULLET.match(said) is not None and line[:2].isspace() and not bullet
+        before, said = said, said if goes_on else line
         if (
             bullet
             and before
