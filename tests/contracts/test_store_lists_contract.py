@@ -81,6 +81,16 @@ def test_memories_are_ordered_filtered_and_counted(filled):
     assert listed(filled, text="STATEMENT mem_3") == ["mem_3"]
 
 
+def test_memories_are_listed_by_the_session_they_were_stated_in(store):
+    def stated(name: str, host: str, session: str) -> Add:
+        told = Provenance(tier=TrustTier.USER, host=host, session_id=session)
+        return Add(memory=memory(name, 1, provenance=told))
+
+    store.apply([stated("mem_1", "h", "s"), stated("mem_2", "h", "t"), stated("mem_3", "g", "s")])
+    assert listed(store, session=KEY) == ["mem_1"]
+    assert listed(store, session=SessionKey(host="h", session_id="none")) == []
+
+
 def test_a_list_goes_on_after_a_memory_even_when_others_were_added_before_it(filled):
     assert listed(filled, after=(NOW + 2, "mem_2")) == ["mem_3", "mem_1"]
     filled.apply([Add(memory=memory("mem_9", 50))])

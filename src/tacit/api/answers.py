@@ -16,6 +16,7 @@ from tacit.app.care.jobs import Job
 from tacit.app.care.queue import ReviewCause
 from tacit.app.desk.digests import Digests
 from tacit.app.desk.graph import Graph
+from tacit.app.desk.learned import DroppedCount, Evidence, StillWaiting
 from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
 from tacit.app.desk.purging import Purged
 from tacit.app.desk.recalls import Handed, RecallRow, SessionRow, SessionView
@@ -27,9 +28,12 @@ from tacit.app.tuning import TuneReport
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.following import RuleFile
 from tacit.capture.discover import TranscriptInfo
+from tacit.capture.outcomes import Fate
 from tacit.capture.report import CaptureReport
+from tacit.capture.write_up.spending import RequestRecord
 from tacit.model.memory import Memory, Provenance, Relation
 from tacit.model.pack import Block
+from tacit.model.session import Nudge
 from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
@@ -328,6 +332,37 @@ class OneSession(_Answer):
     """One session turn by turn."""
 
     session: SessionView
+
+
+class LearnedStatement(_Answer):
+    """One statement of a session and what became of it. `believed` says whose word it is, `waits` whether the user has to decide."""
+
+    memory: MemoryView
+    fate: Fate
+    believed: str
+    waits: bool
+    evidence: list[Evidence]
+    replaced: list[MemoryView]
+    questions: list[MemoryView]
+
+
+class LearnedView(_Answer):
+    """What one session taught."""
+
+    session: str
+    at_ms: int
+    running: bool
+    statements: list[LearnedStatement]
+    dropped: list[DroppedCount]
+    nudges: list[Nudge]
+    requests: list[RequestRecord]
+    waiting: StillWaiting
+
+
+class SessionLearned(_Answer):
+    """What a session taught; null where there was no session yet."""
+
+    learned: LearnedView | None
 
 
 class GraphView(_Answer):

@@ -178,6 +178,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/sessions", asked.ListSessions, desk.sessions, "SessionPage"),
         _get(_SESSION, ask.NoBody, desk.session, "OneSession"),
         _get("/v1/digests", asked.ListDigests, digests.digests, "Digests"),
+        _get("/v1/learned", asked.AskLearned, digests.learned, "SessionLearned"),
         _send("POST", f"{_SESSION}/mute", ask.Mute, handlers.mute, "Muted"),
         _get("/v1/exposures", asked.ListExposures, desk.exposures, "ExposurePage"),
     ),

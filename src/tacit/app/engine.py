@@ -423,6 +423,9 @@ class Engine:
             scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
             when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
             spoken_of = tuple(one.id for one in named if self.agents.speaks_of(caller, one, user_words))
+        if speaker is Speaker.AGENT and session is None:
+            # Only now: words of an earlier session may be quoted, too.
+            session = self.agents.asking.only_session(cwd)
         made = self._writing().memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
             pinned=pinned, files=files, sensitivity=sensitivity, replaces=named, spoken_of=spoken_of,

@@ -125,6 +125,7 @@ class CapturePipeline:
             store=store,
             embedder=embedder,
             near_duplicate_cosine=settings.near_duplicate_cosine,
+            clock=clock,
             kinds=kinds,
             step=step,
         )
@@ -152,7 +153,10 @@ class CapturePipeline:
             UnknownKind: if a draft's kind is not registered; nothing is stored.
             StoreError: see its subclasses; nothing is stored.
         """
-        return self._keeper.keep(self._prepared(drafts), write=self._keeper.apply, values=values)
+        session = _session_of(drafts)
+        return self._keeper.keep(
+            self._prepared(drafts), write=self._keeper.apply, values=values, session=session
+        )
 
     def store_in_place(
         self, draft: Draft, named: Sequence[Memory], *, spoken_of: Collection[str]
@@ -161,7 +165,7 @@ class CapturePipeline:
         (item,) = self._prepared([draft])
         if isinstance(item, Memory):
             item = replace_named(item, named, spoken_of=spoken_of)
-        return self._keeper.keep([item], write=self._keeper.apply)
+        return self._keeper.keep([item], write=self._keeper.apply, session=_session_of([draft]))
 
     def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
         """What `store_drafts` would do now, without doing it. Raises as it does."""
@@ -411,7 +415,9 @@ class CapturePipeline:
             values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
         values |= self._requests(key, reading)
         used = self._usage(key, scope, reading.turns, values)
-        changes = self._keeper.keep([*items, *digest, *tasks], write=write, values=values, finish=waits)
+        changes = self._keeper.keep(
+            [*items, *digest, *tasks], write=write, values=values, finish=waits, session=key
+        )
         self._store.add_use(used)
         return changes
 
@@ -564,3 +570,10 @@ class CapturePipeline:
 
 
 _FAILED = ("transcript not readable", "Handover ")
+
+
+def _session_of(drafts: Sequence[Draft]) -> SessionKey | None:
+    """The session that the drafts come from; None where they come from none, or from several."""
+    found = {SessionKey(host=one.provenance.host, session_id=one.provenance.session_id) for one in drafts}
+    session = next(iter(found), None)
+    return session if len(found) == 1 and session is not None and session.session_id else None

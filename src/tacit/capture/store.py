@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.capture.amend import with_amended_digests
+from tacit.capture.outcomes import add_outcomes, outcomes_name, outcomes_of
 from tacit.capture.reconcile import Neighbour, reconcile
 from tacit.capture.reconcile.certain import names_what_ends
 from tacit.capture.reconcile.judge import Judge, judge_by_words
@@ -23,6 +24,8 @@ from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Sk
 from tacit.model.kinds import BUILTIN_KINDS, SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter
+from tacit.model.session import SessionKey
+from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.steps import Step, no_step
 from tacit.ports.store import MemoryFilter, Store
@@ -84,10 +87,12 @@ class Keeper:
         store: Store,
         embedder: Embedder,
         near_duplicate_cosine: float,
+        clock: Clock,
         kinds: KindRegistry = BUILTIN_KINDS,
         step: Step = no_step,
     ) -> None:
         self._store = store
+        self._clock = clock
         self._step = step
         self._embedder = embedder
         self._near = near_duplicate_cosine
@@ -107,6 +112,7 @@ class Keeper:
         finish: Callable[[Sequence[Change]], Mapping[str, str | None]] | None = None,
         judges: Mapping[str, Judge] | None = None,
         beside: Mapping[str, Sequence[str]] | None = None,
+        session: SessionKey | None = None,
     ) -> tuple[Change, ...]:
         """Decide on `items` in order and hand one `Write` to `write`.
 
@@ -117,6 +123,7 @@ class Keeper:
             finish: makes further values once it is known what changes, one change per item.
             judges: judges of single memories, by id, in place of `judge_by_words`.
             beside: stored memories that single memories are compared with besides those near to them, by id.
+            session: whose statements they are; what becomes of each is kept for it.
 
         Raises:
             StoreError: as the store; nothing is changed.
@@ -141,6 +148,8 @@ class Keeper:
                     named: dict[str, str | None] = dict(values or {})
                     if finish:
                         named.update(finish(decided))
+                    if session is not None:
+                        named.update(self._outcomes(session, items, decided))
                     outcome = Write(
                         changes=changes,
                         vectors=rows,
@@ -155,6 +164,13 @@ class Keeper:
             # An amended digest needs a vector: make it without the lock, then look again.
             vectors.fill(texts)
         raise AssertionError("the last attempt always writes")
+
+    def _outcomes(
+        self, session: SessionKey, items: Sequence[Item], changes: Sequence[Change]
+    ) -> Mapping[str, str]:
+        new = outcomes_of(items, changes, at_ms=self._clock.now_ms())
+        name = outcomes_name(session.host, session.session_id)
+        return {name: add_outcomes(self._store.get_value(name), new)} if new else {}
 
     def apply(self, write: Write) -> None:
         """Write to the store; nothing is sent when nothing changes."""

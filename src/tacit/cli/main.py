@@ -16,7 +16,7 @@ import typer
 
 from tacit import __version__
 from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
-from tacit.cli.care import digest, learn, purge, review, token
+from tacit.cli.care import digest, learn, learned, purge, review, token
 from tacit.cli.numbers import stats
 from tacit.cli.page import ui
 from tacit.cli.settings import config
@@ -88,6 +88,7 @@ for _panel, _commands in (
             "why": traces.why,
             "digest": digest.digest,
             "learn": learn.learn,
+            "learned": learned.learned,
             "tune": tuning.tune,
             "export": exporting.export,
         },

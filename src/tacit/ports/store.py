@@ -34,6 +34,8 @@ class MemoryFilter:
     tiers: tuple[TrustTier, ...] | None = None
     sensitivities: tuple[Sensitivity, ...] | None = None
     pinned: bool | None = None
+    session: SessionKey | None = None
+    """The session that it was stated in."""
     begins: str | None = None
     """How the statement begins, whatever the case of its letters; quick for what is quarantined."""
     after: tuple[int, str] | None = None
@@ -52,6 +54,7 @@ class MemoryFilter:
             and (self.tiers is None or memory.provenance.tier in self.tiers)
             and (self.sensitivities is None or memory.sensitivity in self.sensitivities)
             and (self.pinned is None or memory.pinned == self.pinned)
+            and (self.session is None or memory.session == str(self.session))
         )
 
 

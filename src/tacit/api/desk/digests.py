@@ -1,11 +1,12 @@
-"""What sessions did: checked request in, the desk asked, plain values out. See `tacit.api.handlers`."""
+"""What sessions did and taught: checked request in, the desk asked, plain values out. See `tacit.api.handlers`."""
 
 from __future__ import annotations
 
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.desk import requests as ask
-from tacit.api.encoding import encode
+from tacit.api.encoding import Json, encode, memory_json
 from tacit.app.desk.digests import Digests
+from tacit.app.desk.learned import Learned, LearnedStatement
 
 
 def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer:
@@ -20,3 +21,40 @@ def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer
     project = engine.project(request.cwd) if request.cwd else None
     found = reader.newest(project, limit=request.limit, visibility=visibility)
     return Answer(body=encode(found))
+
+
+def learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer:
+    """What a session taught: its statements with evidence and fate, reminders, requests to a language model, what waits.
+
+    A program that is not the user's gets neither the requests nor the counts of what was dropped.
+    """
+    reader, visibility = engine.desk.learned, engine.visibility(at.speaker)
+    if request.session is not None:
+        found = reader.of_session(request.session, visibility=visibility)
+    else:
+        project = engine.project(request.cwd) if request.cwd else None
+        found = reader.newest(project, visibility=visibility)
+    return Answer(body={"learned": _learned_json(found) if found is not None else None})
+
+
+def _learned_json(found: Learned) -> Json:
+    parts = ("dropped", "nudges", "requests", "waiting")
+    return {
+        "session": found.session,
+        "at_ms": found.at_ms,
+        "running": found.running,
+        "statements": [_statement_json(one) for one in found.statements],
+        **{name: encode(getattr(found, name)) for name in parts},
+    }
+
+
+def _statement_json(one: LearnedStatement) -> Json:
+    return {
+        "memory": memory_json(one.memory),
+        "fate": one.fate,
+        "believed": one.believed,
+        "waits": one.waits,
+        "evidence": encode(one.evidence),
+        "replaced": [memory_json(memory) for memory in one.replaced],
+        "questions": [memory_json(memory) for memory in one.questions],
+    }

@@ -153,6 +153,18 @@ class ListDigests(Request):
     limit: int = Field(default=1, ge=1, le=200, description="most digests, the newest")
 
 
+class AskLearned(Request):
+    """Of which session."""
+
+    session: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=700,
+        description="`host/id`, its id or the beginning of it; without it the last one",
+    )
+    cwd: Folder = Field(default="", description="the last one of this folder's project; without it of any")
+
+
 class Purge(Request):
     """What to forget for good: memories, a project, a session, a source, or what holds words; one of these."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from tacit.app.care.jobs import Jobs
 from tacit.app.parts import Parts
 from tacit.capture.extract.pending import pending_name, read_pending, without_old, write_pending
+from tacit.capture.outcomes import outcomes_name
 from tacit.capture.usage import TOTALS, Totals, read_totals, usage_name
 from tacit.errors import StoreFull, StoreReadOnly
 from tacit.model.memory import Sensitivity
@@ -118,7 +119,9 @@ class Care:
         except (StoreFull, StoreReadOnly) as error:
             _LOG.warning("automatic backup: %s", error)
         settings = parts.settings.current().retention
-        records = apply_retention(parts.store, settings, clock=parts.clock, per_session=(usage_name,))
+        records = apply_retention(
+            parts.store, settings, clock=parts.clock, per_session=(usage_name, outcomes_name)
+        )
         tended = tend(parts.store, parts.kinds, settings, clock=parts.clock)
         parts.store.tidy()
         return Upkept(records=records, tended=tended, pending=self._age_pending(settings.pending_fix_days))

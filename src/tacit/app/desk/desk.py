@@ -14,6 +14,7 @@ from tacit.app.care.review import Review
 from tacit.app.desk.digests import DigestReader
 from tacit.app.desk.feed import TraceFeed
 from tacit.app.desk.graph import Graph, graph_of
+from tacit.app.desk.learned import LearnedReader
 from tacit.app.desk.options import Options
 from tacit.app.desk.purging import Purging
 from tacit.app.desk.recalls import Recalls
@@ -66,6 +67,7 @@ class Desk:
         self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
         self.verdicts = Verdicts(parts.store)
         self.digests = DigestReader(parts.store, settle=settle, captures=lambda: _captures(parts))
+        self.learned = LearnedReader(parts.store, digests=self.digests, settle=settle)
         self.options = Options(parts, projects=projects, changed=changed)
 
     # --- looking

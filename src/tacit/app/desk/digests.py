@@ -85,7 +85,8 @@ class DigestReader:
             NotFound: if there is no such session, or several.
         """
         self._settle()
-        key, state = self._named(name)
+        key = self.named(name)
+        state = self._store.load_session(key)
         memory = self._memory_of(key)
         shown = memory if memory is not None and visibility.shows(memory) else None
         return self._told(key, state, shown, visibility)
@@ -135,8 +136,25 @@ class DigestReader:
             )
         ]
 
-    def _named(self, name: str) -> tuple[SessionKey, SessionState | None]:
-        states = {state.key: state for state in self._store.list_sessions(limit=LOOKED_AT)}
+    def newest_session(self, project: ProjectRecord | None) -> SessionKey | None:
+        """The session of `project`, of any project when None, that was heard of last; None = there was none."""
+        scope = self._store.scopes()
+        if project is not None:
+            scope = ScopeFilter.of(*(one for one in scope.scopes if one.project_id == project.id))
+        heard = {
+            _key_of(one): _heard(one, None)
+            for one in self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
+        }
+        heard |= {state.key: state.last_signal_at_ms for state in self._states(project)}
+        return max(heard, key=lambda key: (heard[key], str(key)), default=None)
+
+    def named(self, name: str) -> SessionKey:
+        """The session called `name`: `host/id`, its id, or the beginning of it where that is unique.
+
+        Raises:
+            NotFound: if there is no such session, or several.
+        """
+        states = [state.key for state in self._store.list_sessions(limit=LOOKED_AT)]
         every = MemoryFilter(
             kinds=(DIGEST,), statuses=None
         )  # a session whose digest was forgotten has a name, too
@@ -145,12 +163,12 @@ class DigestReader:
         host, slash, number = name.partition("/")
         whole = SessionKey(host=host, session_id=number)
         if slash and whole not in keys and self._store.get_value(checkpoint_name(host, number)) is not None:
-            return whole, None
+            return whole
         exact = [key for key in keys if name in (str(key), key.session_id)]
         begun = [key for key in keys if str(key).startswith(name) or key.session_id.startswith(name)]
         found = exact or begun
         if len(found) == 1:
-            return found[0], states.get(found[0])
+            return found[0]
         hint = "Name it as host/id: `tacit digest --project` and `tacit why` show sessions."
         if found:
             raise NotFound(f"{len(found)} sessions begin with {name!r}.", hint=hint)

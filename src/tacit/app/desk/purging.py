@@ -20,9 +20,11 @@ from tacit.app.trial.records import seen_name as errors_name
 from tacit.capture.bootstrap.following import followed_names
 from tacit.capture.checkpoint import checkpoint_name, said_name
 from tacit.capture.extract.pending import pending_name
+from tacit.capture.outcomes import outcomes_name
 from tacit.capture.reconcile.rejected import rejected_name
 from tacit.capture.usage import usage_name
 from tacit.capture.write_up.messages import unread_name
+from tacit.capture.write_up.spending import session_spending_name
 from tacit.errors import NotFound
 from tacit.model.changes import Gone
 from tacit.model.memory import Memory
@@ -37,7 +39,7 @@ from tacit.upkeep.rescan import Rescan, rescan
 EVERYTHING = 1_000_000
 MOST_ALIKE = 20
 _ROUNDS = 3
-_OF_SESSION = (checkpoint_name, said_name, usage_name, unread_name)
+_OF_SESSION = (checkpoint_name, said_name, usage_name, unread_name, outcomes_name, session_spending_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,8 +160,18 @@ def asked_rows(
     return "versions AS v", [known, _IN_SCOPE, *_filters(where, values, past=True)], values
 
 
+def _of_session(where: MemoryFilter, values: dict[str, object]) -> list[str]:
+    if where.session is None:
+        return []
+    values |= {"host": clean_text(where.session.host), "session_id": clean_text(where.session.session_id)}
+    return [
+        "json_extract(body, '$.provenance.host') = :host",
+        "json_extract(body, '$.provenance.session_id') = :session_id",
+    ]
+
+
 def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> list[str]:
-    tests: list[str] = []
+    tests = _of_session(where, values)
     if where.kinds is not None:
         values["kinds"] = json_list([clean_text(kind) for kind in where.kinds])
         column = "json_extract(body, '$.kind')" if past else "kind"

@@ -35,6 +35,7 @@ from tacit.capture.write_up.near import near_memories
 from tacit.capture.write_up.request import Statement, make_request, read_answer
 from tacit.capture.write_up.spending import (
     NAME,
+    RequestRecord,
     SessionSpending,
     Spending,
     read_session_spending,
@@ -301,6 +302,9 @@ class SessionWriter:
             spent, tokens=spent.tokens + prepared.tokens, asked=spent.asked + 1, paused_until_ms=0, error=""
         )
         self._keep_spending(reserved)
+        request = RequestRecord(
+            at_ms=self._clock.now_ms(), model=self._model.writer.name, tokens_in=prepared.tokens
+        )
         self._step("tokens reserved")
         try:
             answer = self._model.writer.write(prepared.request)
@@ -309,18 +313,26 @@ class SessionWriter:
             if self._stopped.is_set():
                 return WriteUp(session=key, error=str(error))
             _LOG.warning("the writer failed: %s", error.reason or error.code, extra={"detail": str(error)})
-            self._failed(prepared.waiting, reserved, str(error))
+            self._failed(prepared.waiting, reserved, replace(request, error=str(error)))
             return WriteUp(session=key, error=str(error))
         self._step("answer read")
-        return WriteUp(session=key, changes=self._keep(prepared, statements, answer, spent, reserved))
+        return WriteUp(session=key, changes=self._keep(prepared, statements, answer, reserved, request))
 
-    def _failed(self, waiting: Waiting, reserved: Spending, error: str) -> None:
-        self._keep_spending(reserved.after_failure(error, now_ms=self._clock.now_ms()))
-        name = unread_name(waiting.key.host, waiting.key.session_id)
+    def _failed(self, waiting: Waiting, reserved: Spending, request: RequestRecord) -> None:
+        now_ms = self._clock.now_ms()
+        self._keep_spending(reserved.after_failure(request.error, now_ms=now_ms))
+        key = waiting.key
+        name, spent_name = (of(key.host, key.session_id) for of in (unread_name, session_spending_name))
 
         def finish(_: Sequence[Change]) -> Values:
             now = read_waiting(self._store.get_value(name))
-            return {name: write_waiting(replace(now, tries=now.tries + 1))} if now is not None else {}
+            if now is None:
+                return {}
+            tried = self._spent_on(key).on(now_ms).after(replace(request, took_ms=now_ms - request.at_ms))
+            return {
+                name: write_waiting(replace(now, tries=now.tries + 1)),
+                spent_name: write_spending(tried),
+            }
 
         self._keeper.keep((), write=self._keeper.apply, finish=finish)
 
@@ -329,8 +341,8 @@ class SessionWriter:
         prepared: Prepared,
         statements: Sequence[Statement],
         answer: WriterAnswer,
-        spent: Spending,
         reserved: Spending,
+        request: RequestRecord,
     ) -> tuple[Change, ...]:
         """Store what the answer says, and that it was written up, in one transaction."""
         waiting = prepared.waiting
@@ -343,11 +355,9 @@ class SessionWriter:
             extractor=self._model.writer.name,
         )
         said = self._said(waiting.key)
-        pairs = [
-            (draft, statement)
-            for statement in statements
-            if (draft := draft_of(statement, reading)) is not None
-        ]
+        read = [(draft_of(statement, reading), statement) for statement in statements]
+        pairs = [(draft, statement) for draft, statement in read if isinstance(draft, Draft)]
+        dropped = tuple(draft for draft, _ in read if isinstance(draft, str))
         new = [(draft, statement) for draft, statement in pairs if content_hash(draft.content) not in said]
         items, judges, beside = self._items(new, prepared.near)
         name = unread_name(waiting.key.host, waiting.key.session_id)
@@ -355,24 +365,31 @@ class SessionWriter:
         cost = answer.tokens_in or prepared.tokens
         counted = replace(
             reserved,
-            tokens=spent.tokens + cost,
-            tokens_out=spent.tokens_out + answer.tokens_out,
-            kept=spent.kept + len(pairs),
-            dropped=spent.dropped + len(statements) - len(pairs),
+            tokens=reserved.tokens - prepared.tokens + cost,
+            tokens_out=reserved.tokens_out + answer.tokens_out,
+            kept=reserved.kept + len(pairs),
+            dropped=reserved.dropped + len(dropped),
             in_a_row=0,
         )
-        on_session = self._spent_on(waiting.key).on(self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        request = replace(
+            request, took_ms=now_ms - request.at_ms, model=answer.model or request.model, tokens_in=cost,
+            tokens_out=answer.tokens_out, kept=len(pairs), dropped=dropped,
+        )  # fmt: skip
+        on_session = self._spent_on(waiting.key).on(now_ms).after(request)
 
         def finish(_: Sequence[Change]) -> Values:
             now = read_waiting(self._store.get_value(name))
             left = without_written(now, waiting) if now is not None else None
             return {
                 name: write_waiting(left),
-                spent_name: write_spending(replace(on_session, tokens=on_session.tokens + cost)),
+                spent_name: write_spending(on_session),
                 NAME: write_spending(counted),
             }
 
-        return self._keeper.keep(items, write=self._keeper.apply, finish=finish, judges=judges, beside=beside)
+        return self._keeper.keep(
+            items, write=self._keeper.apply, finish=finish, judges=judges, beside=beside, session=waiting.key
+        )
 
     def _items(
         self, drafts: Sequence[tuple[Draft, Statement]], near: Mapping[str, Memory]

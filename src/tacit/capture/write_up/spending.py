@@ -16,6 +16,8 @@ NAME = "capture/extractor"
 PAUSE_MS = 10 * 60_000
 """After a failure nothing is asked for so long; after each further one twice as long, at most `MOST_PAUSE_MS`."""
 MOST_PAUSE_MS = 6 * 3_600_000
+MOST_REQUESTS = 50
+"""Requests that are kept of one session."""
 _SESSION_PREFIX = "capture/written/"
 
 
@@ -63,16 +65,48 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRecord:
+    """One request to a model for a session.
+
+    Attributes:
+        at_ms: when it was sent.
+        took_ms: how long the answer took.
+        model: what was asked.
+        tokens_in: input tokens; estimated where no answer says it.
+        tokens_out: output tokens.
+        kept: statements that passed the checks.
+        dropped: why each of the others did not.
+        error: why there is no usable answer; "" = there is one.
+    """
+
+    at_ms: int = 0
+    took_ms: int = 0
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    kept: int = 0
+    dropped: tuple[str, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSpending:
-    """Input tokens spent on one session on one day."""
+    """Input tokens spent on one session on one day, and the requests for it on any day, the newest of them."""
 
     day: str = ""
     tokens: int = 0
+    requests: tuple[RequestRecord, ...] = ()
 
     def on(self, now_ms: int) -> SessionSpending:
         """The same today."""
         today = day_of(now_ms)
-        return self if self.day == today else SessionSpending(day=today)
+        return self if self.day == today else replace(self, day=today, tokens=0)
+
+    def after(self, request: RequestRecord) -> SessionSpending:
+        """With one request more; without an answer it costs the session nothing of its day."""
+        cost = 0 if request.error else request.tokens_in
+        requests = (*self.requests, replace(request, error=request.error[:300]))[-MOST_REQUESTS:]
+        return replace(self, tokens=self.tokens + cost, requests=requests)
 
 
 def day_of(now_ms: int) -> str:
@@ -87,12 +121,15 @@ def session_spending_name(host: str, session_id: str) -> str:
 
 def read_session_spending(text: str | None) -> SessionSpending:
     """What was spent on a session; nothing where the text makes no sense."""
-    return SessionSpending(**_known(text, SessionSpending()))
+    rows = _read(text).get("requests")
+    requests = cast("list[object]", rows) if isinstance(rows, list) else []
+    known = (_record(cast("dict[str, Any]", one)) for one in requests if isinstance(one, dict))
+    return replace(SessionSpending(**_known(_read(text), SessionSpending())), requests=tuple(known))
 
 
 def read_spending(text: str | None) -> Spending:
     """The counts in `text`; none where there are none, or what stands there makes no sense."""
-    return Spending(**_known(text, Spending()))
+    return Spending(**_known(_read(text), Spending()))
 
 
 def write_spending(spending: Spending | SessionSpending) -> str:
@@ -100,11 +137,20 @@ def write_spending(spending: Spending | SessionSpending) -> str:
     return json.dumps(asdict(spending), separators=(",", ":"), sort_keys=True)
 
 
-def _known(text: str | None, example: Spending | SessionSpending) -> dict[str, Any]:
+def _record(row: dict[str, Any]) -> RequestRecord:
+    dropped = row.get("dropped")
+    why = cast("list[object]", dropped) if isinstance(dropped, list) else []
+    return RequestRecord(**_known({**row, "dropped": tuple(map(str, why))}, RequestRecord()))
+
+
+def _read(text: str | None) -> dict[str, Any]:
     try:
         raw: object = json.loads(text or "{}")
     except ValueError:
         return {}
-    given = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
+    return cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
+
+
+def _known(given: dict[str, Any], example: Spending | SessionSpending | RequestRecord) -> dict[str, Any]:
     known = {one.name: given[one.name] for one in fields(example) if one.name in given}
     return {name: value for name, value in known.items() if type(value) is type(getattr(example, name))}

@@ -62,17 +62,19 @@ class Reading:
     extractor: str
 
 
-def draft_of(statement: Statement, reading: Reading) -> Draft | None:
-    """The statement as a draft, or None where the session does not say it."""
+def draft_of(statement: Statement, reading: Reading) -> Draft | str:
+    """The statement as a draft, or why it is none."""
     sent = next((one for one in reading.sent if one.number == statement.number), None)
     if sent is None:
-        return None
+        return "names no message that was sent"
     span = span_of(statement.quote, sent.text)
-    if not span or why_not(statement.content, [one.text for one in reading.sent], known=(reading.project,)):
-        return None
+    if not span:
+        return "quotes what the message does not say"
+    if why := why_not(statement.content, [one.text for one in reading.sent], known=(reading.project,)):
+        return why.partition(":")[0]
     settled = _settled(statement, span, sent, reading)
     if settled is None:
-        return None
+        return "repeats what the session was given, or what the user refused"
     content = tidy(statement.content)
     waiting, message = reading.waiting, sent.message
     asked = next((one.text for one in waiting.messages[sent.number - 1 :: -1] if one.role == "user"), "")

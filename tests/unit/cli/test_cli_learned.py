@@ -1,0 +1,190 @@
+"""`tacit learned`: what a session taught, with evidence, fate, reminders, requests and what waits."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tacit.app.nudges import NUDGE
+from tacit.model.memory import Speaker
+from writer_server import Reply, openai_answer, writer_server
+
+TASK = "Put the rate limiter into the gateway, the billing service must stay free of it. Go."
+DONE = "I moved the limiter. The gateway keeps its counters in Redis because several gateways share them."
+RULE = "Always run ruff before every commit."
+
+
+class Work:
+    """Sessions of Claude Code in the project, told by hooks."""
+
+    def __init__(self, tacit):
+        self.tacit = tacit
+        tacit.daemon.ensure_running()
+
+    @property
+    def engine(self):
+        return self.tacit.daemon.engine
+
+    def hook(self, event, session="s1", **fields):
+        given = {"hook_event_name": event, "session_id": session, "cwd": str(self.tacit.project), **fields}
+        answer = self.engine.hook("claude-code", given, deadline_ms=5000)
+        self.engine.flush()
+        return answer
+
+    def says(self, text, session="s1"):
+        return self.hook("UserPromptSubmit", session, prompt=text, transcript_path="")
+
+    def ends(self, *said, session="s1"):
+        """The session ends with a transcript of what was said in turn."""
+        path = self.tacit.project.parent / f"{session}.jsonl"
+        base = {"sessionId": session, "cwd": str(self.tacit.project)}
+        rows = [
+            {
+                "type": role, "uuid": f"{session}{number}", "timestamp": f"2026-11-20T10:00:{number:02}Z",
+                "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]}, **base,
+            }
+            for number, text in enumerate(said)
+            for role in (("user", "assistant")[number % 2],)
+        ]  # fmt: skip
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        self.hook("SessionEnd", session, reason="other", transcript_path=str(path))
+        self.engine.capture_pending()
+
+    def until_asked(self):
+        """Wait for the request that is made behind a session's end."""
+        until = time.monotonic() + 30
+        while not self.found("s1")["requests"] and time.monotonic() < until:
+            time.sleep(0.02)
+
+    def found(self, *arguments):
+        return json.loads(self.tacit("learned", *arguments, "--json").out)["learned"]
+
+
+@pytest.fixture
+def work(tacit):
+    return Work(tacit)
+
+
+def test_before_the_first_session_there_is_nothing_to_tell(tacit):
+    said = tacit("learned")
+    assert said.code == 0
+    assert "No session was seen here yet." in said.out
+    assert tacit("learned", "nobody").code == 4
+
+
+def test_each_statement_has_its_evidence_and_its_fate(work, tacit):
+    work.says("we use npm in this repo for packages", "s0")
+    work.says(RULE)
+    work.says("from now on use pnpm instead of npm in this repo for packages")
+    work.says(RULE, "s2")
+    first = work.found("s1")
+    assert first["session"] == "claude-code/s1"
+    by_words = {one["memory"]["content"]: one for one in first["statements"]}
+    rule = next(one for text, one in by_words.items() if "ruff" in text)
+    assert (rule["fate"], rule["believed"], rule["waits"]) == ("new", "your word", False)
+    assert rule["evidence"][0]["turn"] == 1
+    assert "ruff" in rule["evidence"][0]["span"]
+    pnpm = next(one for text, one in by_words.items() if "pnpm" in text)
+    assert ["npm" in one["content"] for one in pnpm["replaced"]] == [True]
+    (again,) = work.found("s2")["statements"]
+    assert again["memory"]["id"] == rule["memory"]["id"]
+    assert again["fate"] in ("merged", "duplicate")
+    assert again["memory"]["provenance"]["session_id"] == "s1"
+    text = tacit("learned", "s1").out
+    ending = rule["memory"]["id"][-6:]
+    assert ending in text
+    assert "replaced" in text
+    assert "tacit review accept|edit|reject" in text
+    assert tacit("forget", ending).code == 0, "commands take the ending that is shown"
+    assert "retired" in tacit("learned", "s1").out
+
+
+def test_the_last_session_of_the_folder_is_the_default(work):
+    work.says(RULE, "s1")
+    work.says("Never push to main without asking me.", "s2")
+    assert work.found()["session"] == "claude-code/s2"
+    assert work.found("--last")["session"] == "claude-code/s2"
+
+
+def test_what_an_agent_stores_belongs_to_its_session_and_waits(work, tacit):
+    work.says("please look at the gateway")
+    work.engine.remember(
+        "The gateway is restarted with `make gateway`.", cwd=str(tacit.project), speaker=Speaker.AGENT, source="mcp"
+    )  # fmt: skip
+    (one,) = work.found("s1")["statements"]
+    assert (one["waits"], one["believed"]) == (True, "the agent's word without yours")
+    assert "waits for you" in tacit("learned").out
+    assert work.found()["waiting"]["statements"] == 1
+
+
+def test_reminders_are_told(work, tacit):
+    work.engine.nudges.tools_listed("claude-code")
+    work.engine.remember("Run ruff before a commit", kind="guideline", when="commit", cwd=str(tacit.project))
+    work.says(
+        "We agreed with the platform team that invoices over ten thousand need a second approval, so the exporter splits them.\n"
+        "Please add that to the exporter and write a test."
+    )
+    (due,) = work.found("s1")["nudges"]
+    assert (due["turn"], due["at_ms"]) == (1, 0)
+    assert "no block has carried it" in tacit("learned", "s1").out
+    call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "c"}
+    assert NUDGE in work.hook("PreToolUse", **call)
+    (given,) = work.found("s1")["nudges"]
+    assert given["given_turn"] == 1
+    assert given["at_ms"] > 0
+    assert "told in turn 1" in tacit("learned", "s1").out
+
+
+def test_requests_to_a_model_are_told_with_their_cost(tacit, monkeypatch):
+    found = {
+        "statements": [
+            {"content": "The gateway keeps the counters of its rate limiter in Redis because several gateways share them.",
+             "kind": "decision", "message": 2, "quote": "The gateway keeps its counters in Redis because several gateways share them",
+             "when": [], "confidence": 0.8, "fates": []},
+            {"content": "The gateway keeps the counters of its rate limiter in Kafka for several gateways.",
+             "kind": "decision", "message": 2, "quote": "keeps its counters in Kafka", "when": [], "confidence": 0.8, "fates": []},
+        ]
+    }  # fmt: skip
+    monkeypatch.setenv("WRITER_KEY", "k")
+    with writer_server() as server:
+        server.replies += [Reply(status=400), Reply(body=json.dumps(openai_answer(found)))]
+        settings = {
+            "provider": "openai", "endpoint": f"{server.address}/v1", "model": "m", "api_key_env": "WRITER_KEY", "least_chars": "0",
+        }  # fmt: skip
+        for key, value in settings.items():
+            assert tacit("config", "set", f"capture.extractor.{key}", value).code == 0
+        tacit.daemon.stop()
+        work = Work(tacit)
+        work.ends(TASK, DONE)
+        work.until_asked()
+        assert work.found("s1")["waiting"]["messages"] == 2
+        assert "2 messages for the language model" in tacit("learned").out
+        assert not work.engine.write_up_next(at_once=True).error
+    told = work.found("s1")
+    failed, answered = told["requests"]
+    assert failed["error"]
+    assert (answered["tokens_in"], answered["tokens_out"], answered["kept"]) == (100, 20, 1)
+    assert answered["dropped"] == ["quotes what the message does not say"]
+    assert told["dropped"] == [{"reason": "quotes what the message does not say", "count": 1}]
+    written = next(one for one in told["statements"] if "Redis" in one["memory"]["content"])
+    assert written["evidence"][0]["extractor"]
+    assert "written down by" in written["believed"]
+    said = tacit("learned").out
+    assert "100 tokens in, 20 out, 1 kept, 1 dropped" in said
+    assert "no answer" in said
+
+
+def test_a_program_learns_nothing_of_what_it_may_not_see(work, tacit):
+    work.says(RULE)
+    work.says("Never push to main without asking me.")
+    hidden = next(one for one in work.found("s1")["statements"] if "push" in one["memory"]["content"])[
+        "memory"
+    ]
+    assert tacit("edit", hidden["id"], "--sensitivity", "restricted").code == 0
+    tacit.daemon.speaker = Speaker.AGENT
+    seen = work.found("s1")
+    assert ["ruff" in one["memory"]["content"] for one in seen["statements"]] == [True]
+    assert (seen["requests"], seen["dropped"]) == ([], [])
+    assert hidden["id"] not in json.dumps(seen)
