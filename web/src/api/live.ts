@@ -35,7 +35,7 @@ function announce() {
   if (due !== 0) return;
   due = window.setTimeout(() => {
     due = 0;
-    for (const key of ["traces", "timeline", "status", "sessions"]) void queryClient.invalidateQueries({ queryKey: [key] });
+    for (const key of ["traces", "timeline", "status", "sessions", "learned"]) void queryClient.invalidateQueries({ queryKey: [key] });
   }, 700);
 }
 

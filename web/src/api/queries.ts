@@ -189,7 +189,7 @@ export const useExposures = (id: string) =>
   });
 
 export function renewMemories() {
-  for (const key of ["memories", "memory", "review", "graph", "changes", "status"]) void queryClient.invalidateQueries({ queryKey: [key] });
+  for (const key of ["memories", "memory", "review", "graph", "changes", "status", "learned"]) void queryClient.invalidateQueries({ queryKey: [key] });
 }
 
 onTakenBack(renewMemories);
@@ -340,6 +340,12 @@ export const useSession = (host: string, session_id: string) =>
   useQuery({
     queryKey: ["sessions", host, session_id],
     queryFn: async () => (await body(api.GET("/v1/sessions/{host}/{session_id}", { params: { path: { host, session_id } } }))).session,
+  });
+
+export const useLearned = (session: string) =>
+  useQuery({
+    queryKey: ["learned", session],
+    queryFn: async () => (await body(api.GET("/v1/learned", { params: { query: { session } } }))).learned,
   });
 
 export const useMute = () =>

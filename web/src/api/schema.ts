@@ -603,6 +603,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/learned": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a session taught: its statements with evidence and fate, reminders, requests to a language model, what waits. */
+        get: operations["get_learned"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{host}/{session_id}/mute": {
         parameters: {
             query?: never;
@@ -1731,6 +1748,16 @@ export interface components {
             reason: string;
         };
         /**
+         * DroppedCount
+         * @description How many statements were not stored for one reason.
+         */
+        DroppedCount: {
+            /** Reason */
+            reason: string;
+            /** Count */
+            count: number;
+        };
+        /**
          * Edge
          * @description One relation between two nodes.
          */
@@ -1876,6 +1903,35 @@ export interface components {
             kind: "file" | "symbol" | "package" | "command" | "error";
             /** Key */
             key: string;
+        };
+        /**
+         * Evidence
+         * @description What a statement was made from.
+         *
+         *     Attributes:
+         *         speaker: who said it, see `Provenance.speaker`.
+         *         extractor: the language model that wrote it down, or "".
+         *         turn: the user's prompt it belongs to; 0 = unknown.
+         *         span: the quoted words; "" = unknown.
+         */
+        Evidence: {
+            /** Speaker */
+            speaker: string;
+            /**
+             * Extractor
+             * @default
+             */
+            extractor: string;
+            /**
+             * Turn
+             * @default 0
+             */
+            turn: number;
+            /**
+             * Span
+             * @default
+             */
+            span: string;
         };
         /**
          * ExposurePage
@@ -2484,6 +2540,49 @@ export interface components {
             value: unknown;
         };
         /**
+         * LearnedStatement
+         * @description One statement of a session and what became of it. `believed` says whose word it is, `waits` whether the user has to decide.
+         */
+        LearnedStatement: {
+            memory: components["schemas"]["MemoryView"];
+            /**
+             * Fate
+             * @enum {string}
+             */
+            fate: "new" | "merged" | "replaced" | "contradicts" | "duplicate" | "dropped";
+            /** Believed */
+            believed: string;
+            /** Waits */
+            waits: boolean;
+            /** Evidence */
+            evidence: components["schemas"]["Evidence"][];
+            /** Replaced */
+            replaced: components["schemas"]["MemoryView"][];
+            /** Questions */
+            questions: components["schemas"]["MemoryView"][];
+        };
+        /**
+         * LearnedView
+         * @description What one session taught.
+         */
+        LearnedView: {
+            /** Session */
+            session: string;
+            /** At Ms */
+            at_ms: number;
+            /** Running */
+            running: boolean;
+            /** Statements */
+            statements: components["schemas"]["LearnedStatement"][];
+            /** Dropped */
+            dropped: components["schemas"]["DroppedCount"][];
+            /** Nudges */
+            nudges: components["schemas"]["Nudge"][];
+            /** Requests */
+            requests: components["schemas"]["RequestRecord"][];
+            waiting: components["schemas"]["StillWaiting"];
+        };
+        /**
          * MemoryPage
          * @description One page; `next_cursor` is null at the end. `total` where it was asked for.
          */
@@ -2621,6 +2720,32 @@ export interface components {
             use_count: number;
             /** Created At Ms */
             created_at_ms: number;
+        };
+        /**
+         * Nudge
+         * @description The agent is to be told once that a message of the user may hold something for later sessions.
+         *
+         *     Attributes:
+         *         turn: the message's turn.
+         *         stretch: hash of the message.
+         *         given_turn: the turn in which the agent was told; 0 = not yet.
+         *         at_ms: when; 0 = not yet.
+         */
+        Nudge: {
+            /** Turn */
+            turn: number;
+            /** Stretch */
+            stretch: string;
+            /**
+             * Given Turn
+             * @default 0
+             */
+            given_turn: number;
+            /**
+             * At Ms
+             * @default 0
+             */
+            at_ms: number;
         };
         /**
          * OneAgent
@@ -3403,6 +3528,62 @@ export interface components {
             replayed: components["schemas"]["Replayed"];
         };
         /**
+         * RequestRecord
+         * @description One request to a model for a session.
+         *
+         *     Attributes:
+         *         at_ms: when it was sent.
+         *         took_ms: how long the answer took.
+         *         model: what was asked.
+         *         tokens_in: input tokens; estimated where no answer says it.
+         *         tokens_out: output tokens.
+         *         kept: statements that passed the checks.
+         *         dropped: why each of the others did not.
+         *         error: why there is no usable answer; "" = there is one.
+         */
+        RequestRecord: {
+            /**
+             * At Ms
+             * @default 0
+             */
+            at_ms: number;
+            /**
+             * Took Ms
+             * @default 0
+             */
+            took_ms: number;
+            /**
+             * Model
+             * @default
+             */
+            model: string;
+            /**
+             * Tokens In
+             * @default 0
+             */
+            tokens_in: number;
+            /**
+             * Tokens Out
+             * @default 0
+             */
+            tokens_out: number;
+            /**
+             * Kept
+             * @default 0
+             */
+            kept: number;
+            /**
+             * Dropped
+             * @default []
+             */
+            dropped: string[];
+            /**
+             * Error
+             * @default
+             */
+            error: string;
+        };
+        /**
          * Rescan
          * @description What a rescan found.
          *
@@ -3685,6 +3866,13 @@ export interface components {
              * @default
              */
             reason: string;
+        };
+        /**
+         * SessionLearned
+         * @description What a session taught; null where there was no session yet.
+         */
+        SessionLearned: {
+            learned: components["schemas"]["LearnedView"] | null;
         };
         /**
          * SessionName
@@ -3981,6 +4169,27 @@ export interface components {
             used: number;
             /** Restated */
             restated: number;
+        };
+        /**
+         * StillWaiting
+         * @description What is to come: statements for the user, messages for the language model, transcripts to be read.
+         */
+        StillWaiting: {
+            /**
+             * Statements
+             * @default 0
+             */
+            statements: number;
+            /**
+             * Messages
+             * @default 0
+             */
+            messages: number;
+            /**
+             * Transcripts
+             * @default 0
+             */
+            transcripts: number;
         };
         /**
          * StoreStats
@@ -5909,6 +6118,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Digests"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_learned: {
+        parameters: {
+            query?: {
+                /** @description `host/id`, its id or the beginning of it; without it the last one */
+                session?: string;
+                /** @description the last one of this folder's project; without it of any */
+                cwd?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionLearned"];
                 };
             };
             "4XX": components["responses"]["Problem"];

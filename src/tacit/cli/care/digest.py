@@ -61,6 +61,8 @@ def digest(
         if number or answer["reason"]:
             print_line()
         _print(one)
+    if answer["digests"] and not project:
+        print_line(f"`tacit learned {answer['digests'][0]['session']}` shows what it taught.", style="dim")
 
 
 def _print(one: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import { Panel } from "../../ui/Panel";
 import { RecallList } from "../../ui/RecallList";
 import { SurfaceMark } from "../../ui/SurfaceMark";
 import { countOf, plural, timeOf, whenOf } from "../../ui/words";
+import { LearnedPanel } from "./LearnedPanel";
 import { projectOf } from "./Sessions";
 
 export function Component() {
@@ -46,6 +47,7 @@ function Whole({ view }: { view: SessionView }) {
           All its traces
         </Button>
       </Head>
+      <LearnedPanel session={session.key} />
       <div className="session-grid">
         <ol className="turns">
           {view.turns.map((turn, at) => (

@@ -1,0 +1,155 @@
+"""The page tells what a session taught, and what the language model that writes sessions up has cost; decisions end in the store."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from e2e.web.driver import Served, browser, chromium, served, settle, signed_in
+from tacit.app.nudges import NUDGE
+from tacit.app.wiring import open_engine
+from tacit.daemon.page.files import is_built
+from tacit.model.memory import Speaker
+
+pytestmark = pytest.mark.e2e
+expect.set_options(timeout=60_000)
+CONFIG = """embedder:
+  provider: fake
+capture:
+  extractor:
+    provider: fake
+    least_chars: 0
+recall:
+  nudge: "on"
+"""
+TEACHES = (
+    "We agreed with the platform team that invoices over ten thousand need a second approval, so the exporter splits them.\n"
+    "Note well: The exporter splits invoices over ten thousand for the second approval."
+)
+RULE = "Always run ruff before every commit."
+WAITS = "The gateway is restarted with `make gateway`."
+WRONG = "The exporter is owned by nobody."
+PHRASE = "before a release is tagged"
+
+
+def fill(home: Path) -> None:
+    """One session that taught something: stated, written up, and stored by the agent."""
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text(CONFIG)
+    project = home.parent / "shop"
+    project.mkdir()
+    engine = open_engine(home)
+
+    def tell(event: str, **fields: object) -> str:
+        given = {"hook_event_name": event, "session_id": "s1", "cwd": str(project), **fields}
+        answer = engine.hook("claude-code", given, deadline_ms=5000)
+        engine.flush()
+        return answer
+
+    said = [RULE, "Done.", TEACHES, "The exporter does that now."]
+    base = {"sessionId": "s1", "cwd": str(project)}
+    rows = [
+        {
+            "type": role, "uuid": f"u{number}", "timestamp": f"2026-11-20T10:00:{number:02}Z",
+            "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]}, **base,
+        }
+        for number, text in enumerate(said)
+        for role in (("user", "assistant")[number % 2],)
+    ]  # fmt: skip
+    path = home.parent / "s1.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tell("UserPromptSubmit", prompt=RULE, transcript_path=str(path))
+    tell("UserPromptSubmit", prompt=TEACHES, transcript_path=str(path))
+    call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "c"}
+    engine.remember("Commits name a ticket.", when=["commit", PHRASE], cwd=str(project))
+    assert NUDGE in tell("PreToolUse", **call)
+    for text in (WAITS, WRONG):
+        engine.remember(text, cwd=str(project), speaker=Speaker.AGENT, source="mcp")
+    tell("SessionEnd", reason="other", transcript_path=str(path))
+    engine.capture_pending()
+    until = time.monotonic() + 60
+    while not _found(engine).requests and time.monotonic() < until:
+        time.sleep(0.05)
+    engine.close()
+
+
+def _found(engine):
+    return engine.desk.learned.of_session("s1", visibility=engine.visibility(Speaker.USER))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    if not is_built():
+        pytest.skip("the page is not built: bash scripts/build_page.sh")
+    if not chromium():
+        pytest.skip("no Chromium here: bash scripts/install_browser.sh")
+    home = tmp_path_factory.mktemp("learned") / "home"
+    fill(home)
+    with served(home) as running:
+        yield running
+
+
+@pytest.fixture
+def page(place):
+    with browser() as opened:
+        made = signed_in(opened, place)
+        yield made
+        assert made.complaints == []
+
+
+def statements(place: Served) -> dict[str, dict]:
+    found = place.api("/v1/learned?session=claude-code/s1")["learned"]["statements"]
+    return {one["memory"]["content"]: one for one in found}
+
+
+def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, place):
+    page.goto(f"{place.base}/ui/sessions/claude-code/s1")
+    settle(page)
+    panel = page.get_by_role("region", name="What this session taught")
+    expect(panel).to_contain_text("your word")
+    expect(panel).to_contain_text("written down by fake-writer@1")
+    expect(panel).to_contain_text("2 of them wait for you")
+    expect(panel).to_contain_text("the agent was told in turn 2")
+    expect(panel).to_contain_text("1 kept")
+
+    def one(text: str):
+        return panel.get_by_role("article").filter(has_text=text)
+
+    one("make gateway").get_by_role("button", name="Accept").click()
+    page.get_by_text("Accepted").first.wait_for()
+    expect(panel).to_contain_text("1 of them waits for you")
+    assert statements(place)[WAITS]["memory"]["status"] == "active"
+    one("owned by nobody").get_by_role("button", name="Drop").click()
+    page.get_by_text("Dropped").first.wait_for()
+    assert statements(place)[WRONG]["memory"]["status"] == "retired"
+    one("ruff").get_by_role("button", name="Edit").click()
+    better = "Always run ruff and mypy before every commit."
+    panel.get_by_role("textbox", name="Better words").fill(better)
+    panel.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved").first.wait_for()
+    expect(panel).to_contain_text(better)
+    assert statements(place)[better]["fate"] == "new"
+
+
+def test_health_tells_what_the_writer_cost_and_brought(page, place):
+    page.goto(f"{place.base}/ui/health")
+    settle(page)
+    panel = page.get_by_role("region", name="Writer")
+    told = place.api("/v1/status")["extractor"]
+    assert (told["asked"], told["kept"]) == (1, 1)
+    expect(panel).to_contain_text("fake-writer@1")
+    expect(panel).to_contain_text(f"{told['tokens']:,} of {told['tokens_per_day']:,}")
+    expect(panel).to_contain_text("1, 0 without an answer")
+    expect(panel).to_contain_text("1 kept, 0 not found in the session")
+
+
+def test_a_memory_shows_the_phrases_of_when_it_applies(page, place):
+    (memory,) = place.api("/v1/memories?text=ticket")["memories"]
+    assert memory["trigger"]["phrases"] == [PHRASE]
+    page.goto(f"{place.base}/ui/memories/{memory['id']}")
+    settle(page)
+    expect(page.get_by_role("dialog")).to_contain_text(PHRASE)

@@ -1,0 +1,176 @@
+import { Button, Group, Textarea } from "@mantine/core";
+import { useState } from "react";
+import { Link } from "react-router";
+import { useDecide, useEdit, useForget, useLearned } from "../../api/queries";
+import type { Learned, LearnedStatement, Memory } from "../../api/types";
+import { Answer, ProblemBox } from "../../ui/Answer";
+import { Kind } from "../../ui/Kind";
+import { Panel } from "../../ui/Panel";
+import { briefOf, sayChanged } from "../../ui/said";
+import { State } from "../../ui/State";
+import { countOf, plural, whenOf } from "../../ui/words";
+
+const FATES: Record<string, string> = { merged: "merged with what is known", duplicate: "known already" };
+const SPEAKERS: Record<string, string> = { user: "you", assistant: "the agent", agent: "the agent", tool: "a tool" };
+
+/** What the session taught: each statement with its evidence and fate, to accept, edit or drop; requests to a model; what waits. */
+export function LearnedPanel({ session }: { session: string }) {
+  return (
+    <Panel title="What this session taught" className="learned">
+      <Answer of={useLearned(session)}>{(found) => (found === null ? <p className="sub">Nothing yet.</p> : <Found found={found} />)}</Answer>
+    </Panel>
+  );
+}
+
+function Found({ found }: { found: Learned }) {
+  const { statements, dropped, nudges, requests, waiting } = found;
+  const coming = [
+    ...(waiting.messages > 0 ? [`${plural(waiting.messages, "message")} for the language model`] : []),
+    ...(waiting.transcripts > 0 ? [`${plural(waiting.transcripts, "transcript")} to be read`] : []),
+  ];
+  return (
+    <>
+      <p className="sub">
+        {plural(statements.length, "statement")}, {countOf(waiting.statements)} of them {waiting.statements === 1 ? "waits" : "wait"} for you
+      </p>
+      <ul className="learned-list">
+        {statements.map((one) => (
+          <li key={one.memory.id}>
+            <Statement one={one} />
+          </li>
+        ))}
+      </ul>
+      <dl className="facts">
+        {dropped.length > 0 && (
+          <>
+            <dt>dropped</dt>
+            <dd>{dropped.map((one) => `${countOf(one.count)}: ${one.reason}`).join("; ")}</dd>
+          </>
+        )}
+        {nudges.map((one) => (
+          <Row key={one.stretch} name="reminder" value={one.at_ms === 0 ? `due for turn ${one.turn}, no block has carried it` : `the agent was told in turn ${one.given_turn} that turn ${one.turn} may hold something`} />
+        ))}
+        {requests.map((one, at) => (
+          <Row
+            key={at}
+            name="request"
+            value={`${whenOf(one.at_ms)}, ${one.model}: ${countOf(one.tokens_in)} tokens in, ${one.error === "" ? `${countOf(one.tokens_out)} out, ${one.kept} kept, ${one.dropped.length} dropped` : `no answer: ${one.error}`}`}
+          />
+        ))}
+        {coming.length > 0 && <Row name="waits" value={coming.join(", ")} />}
+      </dl>
+    </>
+  );
+}
+
+function Row({ name, value }: { name: string; value: string }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd className="num">{value}</dd>
+    </>
+  );
+}
+
+function Statement({ one }: { one: LearnedStatement }) {
+  const { memory } = one;
+  const [editing, setEditing] = useState(false);
+  const holds = memory.status === "active" || memory.status === "quarantined";
+  return (
+    <article aria-label={briefOf(memory.content)}>
+      <p className="learned-text">
+        <Kind name={memory.kind} /> <Link to={`/memories/${memory.id}`}>{memory.content}</Link> <State name={memory.status} />
+      </p>
+      <p className="faint">
+        {one.believed}
+        {FATES[one.fate] !== undefined && `; ${FATES[one.fate]}`}
+        {one.replaced.map((other) => (
+          <Other key={other.id} about="; replaced" other={other} />
+        ))}
+        {one.questions.map((other) => (
+          <Other key={other.id} about="; contradicts" other={other} />
+        ))}
+      </p>
+      {one.evidence.map((said, at) => (
+        <p className="faint" key={at}>
+          {SPEAKERS[said.speaker] ?? said.speaker}
+          {said.turn > 0 && `, turn ${said.turn}`}
+          {said.span !== "" && said.span !== memory.content && `: “${said.span}”`}
+        </p>
+      ))}
+      {editing ? <Words one={one} done={() => setEditing(false)} /> : holds && <Decisions one={one} edit={() => setEditing(true)} />}
+    </article>
+  );
+}
+
+function Other({ about, other }: { about: string; other: Memory }) {
+  return (
+    <>
+      {about} <Link to={`/memories/${other.id}`}>“{briefOf(other.content)}”</Link>
+    </>
+  );
+}
+
+function Decisions({ one, edit }: { one: LearnedStatement; edit: () => void }) {
+  const { memory, waits } = one;
+  const decide = useDecide();
+  const forget = useForget();
+  const drop = () =>
+    waits
+      ? decide.mutate({ id: memory.id, action: "reject" }, { onSuccess: ({ change_id }) => sayChanged(`Dropped: ${briefOf(memory.content)}`, change_id, "It is not learned again.") })
+      : forget.mutate(memory.id, { onSuccess: ({ change_id }) => sayChanged(`Dropped: ${briefOf(memory.content)}`, change_id, "Never recalled again.") });
+  return (
+    <Group gap={6}>
+      {waits && (
+        <Button
+          size="compact-xs"
+          loading={decide.isPending}
+          onClick={() => decide.mutate({ id: memory.id, action: "accept" }, { onSuccess: ({ change_id }) => sayChanged(`Accepted: ${briefOf(memory.content)}`, change_id) })}
+        >
+          Accept
+        </Button>
+      )}
+      <Button size="compact-xs" variant="default" onClick={edit}>
+        Edit
+      </Button>
+      <Button size="compact-xs" variant="default" c="var(--bad)" loading={forget.isPending} onClick={drop}>
+        Drop
+      </Button>
+    </Group>
+  );
+}
+
+/** Better words; of a statement that waits they are accepted with that. */
+function Words({ one, done }: { one: LearnedStatement; done: () => void }) {
+  const { memory, waits } = one;
+  const [words, setWords] = useState(memory.content);
+  const decide = useDecide();
+  const edit = useEdit();
+  const save = () => {
+    const onSuccess = ({ change_id }: { change_id: string | null }) => {
+      sayChanged(`Saved: ${briefOf(words)}`, change_id);
+      done();
+    };
+    if (waits) decide.mutate({ id: memory.id, action: "accept", content: words }, { onSuccess });
+    else edit.mutate({ memory, parts: { content: words } }, { onSuccess });
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      <Textarea label="Better words" autosize minRows={2} value={words} onChange={(event) => setWords(event.currentTarget.value)} autoFocus />
+      {edit.error !== null && <ProblemBox error={edit.error} />}
+      <Group gap={6} mt={6}>
+        <Button type="submit" size="compact-xs" loading={decide.isPending || edit.isPending} disabled={words.trim() === "" || words === memory.content}>
+          {waits ? "Accept these words" : "Save"}
+        </Button>
+        <Button size="compact-xs" variant="default" onClick={done}>
+          Cancel
+        </Button>
+      </Group>
+    </form>
+  );
+}
