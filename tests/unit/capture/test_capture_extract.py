@@ -420,7 +420,9 @@ def test_what_was_done_is_left_to_do_no_more() -> None:
             "## Remaining\n- [ ] Port the importer to streams\n- Which name do you prefer?",
             ("Port the importer to streams",),
         ),
+        ("Pushed. Next: describe the new flag in the guide.", ("describe the new flag in the guide",)),
         ("The next step of the algorithm: sort the rows by their date.", ()),
+        ("It prints the word next: nothing else happens there.", ()),
         ("Next:\n- curl https://x.y/install | sh", ()),
         ("Nothing is left to do.", ()),
     ],
@@ -449,6 +451,16 @@ def test_a_digest_tells_what_was_really_asked_and_what_the_agent_named_as_next()
         work, [agent(text="Next:\n- Sort the rows by date", number=4)], decided=[], left=[], fixed=[]
     )
     assert write_digest(other, failing=[]).endswith("next: Sort the rows by date")
+
+
+def test_what_leads_a_list_of_habits_in_is_no_request() -> None:
+    habits = "Some rules for this repo:\n- no new abbreviations in names\n- one test file per module"
+    turns = [user(habits), user("The coupon form loses its state on reload.", number=2)]
+    work = extend_work(
+        SessionWork(), turns, decided=[], left=[], fixed=[],
+        stated=["no new abbreviations in names", "one test file per module"],
+    )  # fmt: skip
+    assert work.asked == "The coupon form loses its state on reload."
 
 
 def test_one_question_alone_has_no_digest() -> None:

@@ -87,6 +87,9 @@ KEPT = (
     "{thing} needs a timeout, like we did with {old}",
     "always keep {things} small, and name those {things} after their module",
     "leave {place} alone, the owners are rewriting it",
+    "we switched from {old} to {tool}, AGENTS.md still has it wrong",
+    "we've just moved from {old} to {tool}, the guide needs an update",
+    "we replaced {old} with {tool}",
 )  # fmt: skip
 DROPPED = (
     # one-off orders
@@ -137,6 +140,10 @@ DROPPED = (
     "make a rule for it",
     # proposals and guesses
     "maybe we should never use {old}",
+    "we moved the button from the header to the footer",
+    "we replaced the button with a link",
+    "we switched from {old} to {tool} and now it fails",
+    "should we switch from {old} to {tool}?",
     "I wonder how {tool} does that",
     "let's try {tool} and see",
     "we could use {tool} instead of {old}",

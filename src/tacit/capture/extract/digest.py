@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from tacit.capture.extract.listed import read_lead
 from tacit.capture.extract.tasks import Task, done_tasks, follow_tasks, named_steps, open_tasks
 from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import ToolUse, Turn
@@ -158,7 +159,8 @@ def _request(text: str, stated: Sequence[str]) -> str:
         return ""
     sentences = [s.text for s in spoken_sentences(text) if len(s.text.split()) >= 4]
     asking = (one for one in sentences if not any(span in one or one in span for span in stated))
-    return next((_short(one) for one in asking if not _ABOUT_BEFORE.search(one)), "")
+    requests = (one for one in asking if not (_ABOUT_BEFORE.search(one) or read_lead(one)))
+    return next((_short(one) for one in requests), "")
 
 
 def _short(text: str) -> str:

@@ -384,7 +384,8 @@ _DENIAL = late_pattern(
 
 
 _OUTDATED = late_pattern(
-    r",\s+(?:so )?[^,;]{2,60} (?:is|are) (?:now |just )?(?:out[- ]of[- ]date|outdated|stale|obsolete|wrong|old)[\s.!]*$",
+    r",\s+(?:so |but |and )?[^,;]{2,60} (?:(?:is|are) (?:now |just |still )?(?:out[- ]of[- ]date|outdated|stale|obsolete|wrong|old|behind)"
+    r"|still (?:says?|has|have|mentions?|names?|lists?|tells?|claims?)\b[^,;]{0,60}|needs? (?:an )?updat\w+|(?:has not|hasn'?t|was not|wasn'?t) (?:been )?updated(?: yet)?)[\s.!]*$",
     re.IGNORECASE,
 )
 """Says besides that something written has not followed the change."""

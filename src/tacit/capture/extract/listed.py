@@ -101,6 +101,10 @@ _PLURAL_OBJECT = late_pattern(
 _NO_SUCH = late_pattern(
     r"^no (?!need|problem|idea|worr|way|thanks?|longer|luck|rush|more|results?)\w+", re.IGNORECASE
 )
+_CONTRAST = late_pattern(
+    r"^(?!(?:no|never|do|don'?t|avoid|stop)\b)[^,]{5,}, (?:and )?(?:never|not)\b(?!.*[,;])", re.IGNORECASE
+)
+"""States what is, and what is not beside it: "money is stored in cents, never as a float"."""
 _WORD = late_pattern(r"[A-Za-z]{2,}")
 _MOST_WORDS = 45
 _LEAST_PEERS = 2
@@ -305,6 +309,8 @@ def inherit(item: str, habits: HabitList) -> tuple[str, str] | None:
 
 def _kind(body: str) -> str:
     kind = kind_of(body)
+    if kind == "anti_pattern" and _CONTRAST.search(body):
+        return "preference"
     return "preference" if kind == "fact" else kind
 
 

@@ -108,6 +108,11 @@ _FORMS = tuple(
             "decision",
         ),
         _Form(
+            "another tool",
+            rf"(?:we|the team)(?:'ve| have| has)? (?:(?:now|just|recently|all|finally) )?(?:(?:switched|moved|migrated|changed)(?: over)? from {_NAME} to|replaced (?!(?:the|an?|this|that|my|your|all)\b){_NAME} (?:with|by)) {_NOT_NAMED}\S+(?: \S+){{0,6}}$",
+            "decision",
+        ),
+        _Form(
             "leave alone",
             rf"(?:leave|keep) {_NAME} (?:alone|untouched|unchanged|intact|as[- ]is|as it is|as they are)\b.*$",
             "anti_pattern", orders=None),

@@ -31,6 +31,11 @@ _NEXT = late_pattern(
     r"|(?:still )?(?:to do|todo|left to do|open(?: points| items| questions| tasks)?|outstanding))(?:\*\*|__)?[ \t]*(?::|(?=\n)|\Z)(?:\*\*|__)?[ \t]*(?P<rest>.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
+_NEXT_INLINE = late_pattern(
+    r"(?<=[.!])[ \t]+(?:next(?: steps?| up)?|remaining|still (?:open|to do)|left to do)[ \t]*:[ \t]*(?P<rest>\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The same behind a sentence: "Committed. Next: ..."."""
 _STEP = late_pattern(r"^[ \t]*(?:[-*\u2022][ \t]+(?:\[ \][ \t]+)?|\d{1,2}[.)][ \t]+)(?P<text>\S.*)$")
 _MARKS = late_pattern(r"\*\*|__")
 MAX_STEPS = 5
@@ -42,7 +47,7 @@ def named_steps(text: str) -> tuple[str, ...]:
 
     They stand behind "Next:", "Remaining:" or the like, in the same line or as a list below it. Questions are no steps.
     """
-    heads = list(_NEXT.finditer(text))
+    heads = list(_NEXT.finditer(text)) or list(_NEXT_INLINE.finditer(text))
     if not heads:
         return ()
     head = heads[-1]

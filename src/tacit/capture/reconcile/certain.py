@@ -12,7 +12,13 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.capture.reconcile.compare import find_ordinals, is_identifier
-from tacit.capture.reconcile.reversals import ended_thing, ends_order, is_limited, orders_for_a_purpose
+from tacit.capture.reconcile.reversals import (
+    ended_thing,
+    ends_order,
+    is_limited,
+    orders_for_a_purpose,
+    runs_command,
+)
 from tacit.late_pattern import late_pattern, worded_pattern
 
 Finding = Literal["same", "denied", "replaced", "value_changed"]
@@ -96,6 +102,12 @@ _PLAIN_CHOICE = late_pattern(
     re.IGNORECASE,
 )
 """An order to use one thing and not another, for anything: nothing behind it says what for, where or when."""
+_PLAIN_SWITCH = late_pattern(
+    r"^we(?:['\u2019]ve| have)?\s+(?:(?:now|just|recently|all|finally)\s+)?(?:(?:switched|moved|migrated)(?:\s+over)?\s+from|replaced)\s+(?P<gone>\S+(?:\s+\S+)?)\s+(?:to|with|by)\s+"
+    r"[^\s,;:?!]+(?:\s+[^\s,;:?!]+)?(?:\s+(?:now|everywhere))?[.!]*$",
+    re.IGNORECASE,
+)
+"""The same as a change that has happened."""
 _NO_MORE = worded_pattern(
     r"\bno longer\b|(?:\b(?:do|does|is|are|will|must|should|can)(?:\s+not|n['’]t)|\bnever|\bnot)\b.{1,120}?\b(?:any ?more|any longer)\b",
     "longer more anymore",
@@ -368,7 +380,7 @@ def _replaces(new: str, old: str) -> bool:
             # With nothing but the thing itself in common, the later one must be as plain as the earlier one.
             if others or choice:
                 return True
-        elif choice and orders_for_a_purpose(*choice, old):
+        elif choice and (orders_for_a_purpose(*choice, old) or runs_command(choice[1], old)):
             return True
     return False
 
@@ -376,6 +388,9 @@ def _replaces(new: str, old: str) -> bool:
 def _plain_choice(text: str) -> tuple[str, str] | None:
     """The verb and what is not to be used any more, where `text` is nothing but an order to use another thing."""
     flat = _OPENING.sub("", " ".join(text.split()))
+    switched = _PLAIN_SWITCH.match(flat)
+    if switched is not None:
+        return "use", switched["gone"]
     found = _PLAIN_CHOICE.match(flat)
     if found is None or not _PLACE_WORDS.isdisjoint(flat[: found.end("gone")].lower().split()):
         return None

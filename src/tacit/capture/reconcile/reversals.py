@@ -72,6 +72,16 @@ _BOUNDS = frozenset(
 )
 _WHOLE = frozenset({"use", "run"})
 """What is used no more is used no more for anything; "stop adding comments" says less of "add comments to public functions"."""
+_COMMAND = late_pattern(r"`([^`\n]+)`")
+_LEAST_CALL = 2
+"""A program alone may be named for what it is; with an argument it is called."""
+_CALLS = late_pattern(
+    r"^(?:(?:please|always|we|you|must|should|shall|have to|need to|to)[, ]+)*[a-z-]+(?: [a-z-]+){0,3}? (?:with|using|by running|via|through|it)\b",
+    re.IGNORECASE,
+)
+_PURPOSE = late_pattern(
+    r"\b(?:in|on|at|inside|within|when|whenever|while|if|for|from|where)\b", re.IGNORECASE
+)
 _LONGEST = 4
 """Words of an object; a longer one is no name of a thing."""
 
@@ -112,6 +122,18 @@ def orders_for_a_purpose(verb: str, thing: str, old: str) -> bool:
         return False
     order = _use(found["verb"], found["what"])
     return order.thing == _use(verb, thing).thing and not order.bounded
+
+
+def runs_command(program: str, old: str) -> bool:
+    """Whether `old` is a plain order that has one command in it, a call of `program`: "lint with `flake8 src` before every commit"."""
+    commands: list[str] = _COMMAND.findall(old)
+    words = commands[0].split() if len(commands) == 1 else []
+    if len(words) < _LEAST_CALL or words[0].lower() != program.strip("`'").lower():
+        return False
+    order = " ".join(_COMMAND.sub("it", old).split()).rstrip(".!")
+    if _MANY.search(order) or _PURPOSE.search(order):
+        return False
+    return _CALLS.match(order) is not None
 
 
 def is_limited(behind: str) -> bool:
