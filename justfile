@@ -50,6 +50,10 @@ format:
 
 check: lint test
 
+# the property tests with ten times the examples of CI
+thorough *args:
+    uv run pytest -n 2 -m "not e2e" --hypothesis-profile=thorough --timeout 900 tests/properties tests/contracts tests/unit/app/test_app_hostile.py "$@"
+
 # real host clients against the loopback stub model
 e2e *args:
     uv run pytest -m "e2e or slow" --timeout 300 "$@"

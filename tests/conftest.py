@@ -1,18 +1,30 @@
-"""For every run: time limits, and tables that Hypothesis makes at the first text it draws.
+"""For every run: time limits, threads, examples of Hypothesis, and what is cheaper done once than by some test.
 
 A time limit only ends what hangs, so it is many times what a test takes: machines are slow, and busy with other things.
 """
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tacit.config.environment import one_thread_for_arrays
+
 SLOW_S = 600
 
+# As the daemon does it, and before numpy is loaded: the workers of a run are as many as the processors already.
+one_thread_for_arrays()
+# Collecting only adds objects that stay: a collector that walks all of them again and again takes a third of the time.
+gc.disable()
+
 # How long an example takes says how busy the machine is, not whether the code is right.
-settings.register_profile("tacit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "tacit", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("thorough", settings.get_profile("tacit"), max_examples=400)
 settings.load_profile("tacit")
 
 
@@ -25,10 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Two seconds that would count for some test."""
+    """Two seconds that would count for some test; and what was collected is left alone by the collector from now on."""
 
     @settings(max_examples=1, database=None)
     @given(st.text())
     def draw(_text: str) -> None: ...
 
     draw()
+    gc.freeze()
+    gc.enable()

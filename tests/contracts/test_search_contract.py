@@ -541,7 +541,7 @@ triggers = st.builds(
 )
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     stored=st.lists(
         st.tuples(texts, triggers, st.sampled_from([ALPHA, UNIVERSAL, BETA])), min_size=1, max_size=10

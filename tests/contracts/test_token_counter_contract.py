@@ -49,7 +49,7 @@ def test_a_long_text_is_counted_in_time(counter: TokenCounter) -> None:
     assert counter.count("word " * 100_000) >= 100_000
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=()), max_size=200))
 def test_any_text_can_be_counted_and_counts_repeat(counter: TokenCounter, text: str) -> None:
     count = counter.count(text)

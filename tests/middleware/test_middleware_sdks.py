@@ -22,8 +22,6 @@ from tacit.hosts.probe.stub_model import StubModel
 from tacit.middleware import http_client, with_memory
 from tacit.ports.store import MemoryFilter
 
-anthropic = pytest.importorskip("anthropic")
-openai = pytest.importorskip("openai")
 pytestmark = pytest.mark.slow
 
 BLOCK = re.compile(r"(?:\n\n)?<tacit-memory\b.*?</tacit-memory>", re.DOTALL)
@@ -44,6 +42,11 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
     "chat": [{"type": "function", "function": {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}}],
     "responses": [{"type": "function", "name": "read_file", "strict": False, "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}],
 }  # fmt: skip
+
+
+def sdk(name: str) -> Any:
+    """An SDK, imported when a test first needs it: it takes seconds, and every run collects this file."""
+    return pytest.importorskip(name)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +91,10 @@ def client_of(name: str, model: StubModel) -> Any:
     told = {"api_key": "secret", "max_retries": 0}
     api, _, way = name.partition("-")
     if api == "messages":
+        anthropic = sdk("anthropic")
         made = (anthropic.AsyncAnthropic if way else anthropic.Anthropic)(base_url=model.url, **told)
     else:
+        openai = sdk("openai")
         made = (openai.AsyncOpenAI if way else openai.OpenAI)(base_url=f"{model.url}/v1", **told)
     OPENED.append(made)
     return made
@@ -256,7 +261,7 @@ def test_without_a_daemon_the_very_bytes_go_out(api: str, tmp_path: Path) -> Non
 def test_what_is_handed_to_a_call_stays_as_it_is(loud: Tacit, memory: Tacit, model: StubModel) -> None:
     client = client_of("messages", model)
     ours = remembering(client, loud)
-    assert type(ours) is anthropic.Anthropic
+    assert type(ours) is sdk("anthropic").Anthropic
     assert ours is not client
     assert client._client is not ours._client
     png = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
@@ -325,7 +330,7 @@ def test_parsed_answers_pass_through(memory: Tacit, model: StubModel) -> None:
 
 def test_errors_are_the_apis_own(memory: Tacit, model: StubModel) -> None:
     ours = remembering(client_of("messages", model), memory)
-    with pytest.raises(anthropic.InternalServerError):
+    with pytest.raises(sdk("anthropic").InternalServerError):
         ours.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "STUB_HTTP 500"}])
 
 
@@ -392,7 +397,7 @@ def test_conversations_that_part_keep_what_they_share(memory: Tacit, model: Stub
 def test_a_framework_may_be_given_the_http_client(memory: Tacit, model: StubModel) -> None:
     carrier = http_client(httpx.Client(), memory, deadline_ms=SLOW)
     assert isinstance(carrier, httpx.Client)
-    ours = openai.OpenAI(api_key="secret", base_url=f"{model.url}/v1", http_client=carrier)
+    ours = sdk("openai").OpenAI(api_key="secret", base_url=f"{model.url}/v1", http_client=carrier)
     OPENED.append(ours)
     found = ours.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt(1)}])
     assert found.choices[0].message.content == "answer-1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.backends.fake import FakeStore
@@ -35,7 +35,6 @@ VOCABULARY = "use never always tabs spaces port 8080 9090 npm pnpm instead of no
 WORDS = st.sampled_from(VOCABULARY.split())
 SENTENCES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
 TEXTS = st.one_of(st.text(max_size=300), SENTENCES, st.lists(SENTENCES, max_size=6).map("\n- ".join))
-CALM = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def pipeline() -> tuple[CapturePipeline, FakeStore]:
@@ -59,7 +58,6 @@ def active(store: FakeStore) -> list[str]:
     return sorted(m.content for m in store.list_memories(MemoryFilter(), scope=store.scopes(), limit=100))
 
 
-@CALM
 @given(st.lists(SENTENCES, min_size=1, max_size=5))
 def test_the_same_drafts_twice_never_add_twice(contents: list[str]) -> None:
     capture, store = pipeline()
@@ -71,7 +69,6 @@ def test_the_same_drafts_twice_never_add_twice(contents: list[str]) -> None:
     assert active(store) == before
 
 
-@CALM
 @given(SENTENCES, SENTENCES)
 def test_two_statements_hold_alike_in_whichever_order_they_are_read(one: str, two: str) -> None:
     first, second = draft(one, 1, "a"), draft(two, 2, "b")
@@ -90,7 +87,6 @@ def test_two_statements_hold_alike_in_whichever_order_they_are_read(one: str, tw
         assert results[0] == results[1]
 
 
-@CALM
 @given(SENTENCES, SENTENCES)
 def test_a_value_change_or_reversal_reads_the_same_from_both_sides(one: str, two: str) -> None:
     forward, back = (compare(a, b, cosine=0.0) for a, b in ((one, two), (two, one)))
@@ -98,7 +94,6 @@ def test_a_value_change_or_reversal_reads_the_same_from_both_sides(one: str, two
         assert forward == back
 
 
-@CALM
 @given(TEXTS)
 def test_no_text_breaks_the_extractors(text: str) -> None:
     turn = Turn(index=0, number=1, role="user", text=text)
@@ -112,13 +107,11 @@ def test_no_text_breaks_the_extractors(text: str) -> None:
         assert 1 <= line.line <= text.count("\n") + text.count("\r") + 1
 
 
-@CALM
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=20), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["role", "content", "text", "tools", "tool_calls", "type", "input", "function", "name", "id"]), inner, max_size=5), max_leaves=20))  # fmt: skip
 def test_no_json_breaks_the_message_reader(value: object) -> None:
     assert read_messages([value]).bad_lines in (0, 1)
 
 
-@CALM
 @given(st.text(max_size=50), st.lists(st.text(max_size=30), max_size=4), st.integers(0, 10**6))
 def test_a_checkpoint_survives_the_round_trip(text: str, several: list[str], number: int) -> None:
     failure = Failure(
@@ -136,7 +129,6 @@ def test_a_checkpoint_survives_the_round_trip(text: str, several: list[str], num
     assert read_checkpoint(write_checkpoint(checkpoint)) == checkpoint
 
 
-@CALM
 @given(st.text(max_size=60) | st.dictionaries(st.text(max_size=8), st.integers(), max_size=3).map(json.dumps))
 def test_a_damaged_checkpoint_is_an_empty_one(text: str) -> None:
     assert read_checkpoint(text) == Checkpoint()

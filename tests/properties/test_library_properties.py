@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.app.library.session import Session
@@ -55,7 +55,6 @@ def session(engine: Engine) -> Session:
     return Session("s", hook=engine, later=lambda job: job())
 
 
-@settings(max_examples=40)
 @given(talk=TALK)
 def test_what_came_in_stays_and_a_summary_is_made_of_it(talk: list[dict[str, Any]]) -> None:
     before = copy.deepcopy(talk)
@@ -70,7 +69,6 @@ def test_what_came_in_stays_and_a_summary_is_made_of_it(talk: list[dict[str, Any
     assert talk == before
 
 
-@settings(max_examples=40)
 @given(talk=TALK)
 def test_the_same_list_is_prepared_the_same_however_it_comes(talk: list[dict[str, Any]]) -> None:
     engine = Engine()
@@ -83,7 +81,6 @@ def test_the_same_list_is_prepared_the_same_however_it_comes(talk: list[dict[str
     )  # another process asks for a replay, or again
 
 
-@settings(max_examples=40)
 @given(talk=TALK, more=TALK)
 def test_what_went_out_once_goes_out_the_same_again(
     talk: list[dict[str, Any]], more: list[dict[str, Any]]
@@ -95,7 +92,6 @@ def test_what_went_out_once_goes_out_the_same_again(
     assert later.system == first.system
 
 
-@settings(max_examples=40)
 @given(talk=TALK, api=st.sampled_from(["messages", "chat", "responses"]))
 def test_a_request_without_a_block_is_the_same_object(talk: list[dict[str, Any]], api: Any) -> None:
     body = {"model": "m", "input" if api == "responses" else "messages": talk}

@@ -25,7 +25,6 @@ ITEMS = st.lists(st.tuples(st.sampled_from(KINDS), st.floats(0, 1), st.integers(
 SHARES = st.dictionaries(st.sampled_from(SLOTS), st.floats(0, 1), max_size=5)
 
 
-@settings(max_examples=120)
 @given(
     ITEMS,
     SHARES,

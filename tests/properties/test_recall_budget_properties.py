@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import NOW_MS, PROJECT, memory, query
@@ -33,7 +33,6 @@ def executor():
         yield pool
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(CONTENT, max_size=25), st.integers(0, 600), st.booleans())
 def test_a_start_block_never_costs_more_than_its_budget(executor, contents, budget, counted):
     store = FakeStore(clock=FakeClock(now_ms=NOW_MS))

@@ -21,7 +21,7 @@ from tacit.capture.transcripts.sessions import read_sessions
 from tacit.capture.turn import Position
 from tacit.errors import HostError, InvalidPayload
 
-CALM = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+CALM = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 WORDS = [
     "type", "message", "role", "content", "text", "payload", "user", "assistant", "human", "response_item", "event_msg",
     "session_meta", "user_message", "function_call", "function_call_output", "arguments", "output", "call_id", "name",

@@ -136,7 +136,6 @@ def test_what_a_store_holds_comes_back_as_it_was(held, order):
         second.close()
 
 
-@settings(max_examples=40)
 @given(given=st.lists(memories("mem_x"), max_size=4))
 def test_an_unedited_markdown_says_what_was_written(given):
     named = [replace(one, id=f"mem_{number}") for number, one in enumerate(given)]

@@ -49,7 +49,6 @@ FORBIDDEN = (
     "Assistant:", "<|im", "[INST]", "<<SYS", "\x1b", "\u202e", "\u2066", "\x00", "\ud83d", "\u200b", "\U000e0041",
 )  # fmt: skip
 PROPERTY = settings(
-    max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -110,7 +109,7 @@ def test_any_payload_is_answered_or_named_as_invalid(engine, place, host):
     answered: list[str] = []
     refused: list[InvalidPayload] = []
 
-    @settings(PROPERTY, max_examples=300)
+    @settings(PROPERTY, max_examples=100)
     @given(
         event=st.sampled_from(EVENTS[host]) | ANYTHING,
         fields=st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=8),
@@ -232,10 +231,10 @@ def test_a_prompt_of_megabytes_and_an_error_of_megabytes_are_bounded(engine, pla
             "claude-code", {"session_id": "s", "cwd": str(place), **fields}, deadline_ms=2000.0
         )
 
-    send(hook_event_name="UserPromptSubmit", prompt="Fix src/app.py. " * 300_000)
-    send(hook_event_name="PostToolUseFailure", tool_name="Bash", tool_input={"command": "x" * 3_000_000},
-         error="KeyError: 'x'\n" * 300_000)  # fmt: skip
-    send(hook_event_name="Stop", last_assistant_message="Shall I go on? " * 300_000)
+    send(hook_event_name="UserPromptSubmit", prompt="Fix src/app.py. " * 100_000)
+    send(hook_event_name="PostToolUseFailure", tool_name="Bash", tool_input={"command": "x" * 1_000_000},
+         error="KeyError: 'x'\n" * 100_000)  # fmt: skip
+    send(hook_event_name="Stop", last_assistant_message="Shall I go on? " * 100_000)
     engine.flush()
     (state,) = engine.sessions()
     assert len(json.dumps([state.last_message_end, state.recent_prompts, state.recent_files])) < 100_000

@@ -7,7 +7,7 @@ import pkgutil
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit
@@ -61,7 +61,6 @@ WORDED = {
 
 
 @pytest.mark.parametrize("name", WORDED)
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_text_that_a_worded_pattern_matches_is_searched(name: str, data: st.DataObject) -> None:
     worded = WORDED[name]

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import NOW_MS, PROJECT, memory
@@ -150,7 +150,6 @@ MEMORIES = st.lists(
 )
 
 
-@settings(max_examples=120)
 @given(MEMORIES, st.integers(0, 4), st.sampled_from([0.0, 1.0, 6.0]), st.integers(0, 50))
 def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
     clock = FakeClock(now_ms=NOW_MS)
