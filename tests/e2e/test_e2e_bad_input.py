@@ -8,7 +8,7 @@ import os
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -203,11 +203,8 @@ def empty(path: Path) -> None:
     os.truncate(path, 0)
 
 
-@pytest.mark.parametrize("damage", [garble_header, flip_middle, truncate, empty])
-def test_a_damaged_store_is_put_aside_and_a_backup_comes_back(machine, damage, tmp_path):
-    machine.remember()
-    backup = tmp_path / "backup.db"
-    machine.tacit("backup", str(backup))
+def put_aside(machine: Machine, damage: Callable[[Path], None]) -> Path:
+    """Damage the store and let hooks meet it; the copy that is kept of it."""
     machine.stop()
     damage(machine.home.database)
     damaged = machine.home.database.read_bytes()
@@ -217,6 +214,26 @@ def test_a_damaged_store_is_put_aside_and_a_backup_comes_back(machine, damage, t
     wait_for(lambda: list(machine.home.quarantine_dir.glob("*.db")))
     (aside,) = machine.home.quarantine_dir.glob("*.db")
     assert aside.read_bytes() == damaged
+    return aside
+
+
+@pytest.mark.parametrize("damage", [garble_header, flip_middle, truncate, empty])
+def test_a_damaged_store_is_put_aside_and_the_next_one_works(machine, damage):
+    machine.remember()
+    aside = put_aside(machine, damage)
+    machine.remember("Prefer tabs in Makefiles")
+    assert "Prefer tabs in Makefiles" in machine.start()
+    machine.sound()
+    warnings = machine.request("GET", "/v1/status")["warnings"]
+    assert any(str(aside) in warning for warning in warnings), warnings
+
+
+def test_what_was_put_aside_is_named_until_a_backup_comes_back(machine, tmp_path):
+    machine.remember()
+    backup = tmp_path / "backup.db"
+    machine.tacit("backup", str(backup))
+    aside = put_aside(machine, garble_header)
+    damaged = aside.read_bytes()
     machine.remember("Prefer tabs in Makefiles")
     assert "Prefer tabs in Makefiles" in machine.start()
     machine.sound()

@@ -180,15 +180,18 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
         assert len(newest(sandbox).find("make lint")) == 1
 
 
-@pytest.mark.parametrize("preset", ["focused", "refresh"])
-def test_the_prefix_of_twelve_turns_stays_as_it_was(sandbox, installed, report, preset):
-    """Prompts change topic each turn, two memories come in from elsewhere meanwhile, three turns call a tool."""
+@pytest.mark.parametrize(("preset", "turns"), [("focused", 12), ("refresh", 4)])
+def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report, preset, turns):
+    """Prompts change topic each turn, memories come in from elsewhere meanwhile, every fourth turn calls a tool.
+
+    That `refresh` leaves no prefix as it was shows after a few turns.
+    """
     sandbox.configure(f"preset: {preset}\nrecall:\n  budgets:\n    start: {PREFIX_START_TOKENS}\n")
     with installed.serve() as server:
         learn_earlier(sandbox, server)
         session = server.create_session()
         shell = 'STUB_TOOL {"name":"bash","input":{"command":"echo ok","description":"say ok"}}'
-        for number in range(12):
+        for number in range(turns):
             prompt = NAMED_TOPICS[number % 3][0] + (f" {shell}" if number % 4 == 3 else "")
             server.prompt(session, f"{prompt} Part {number}.")
             if number in (2, 6):
@@ -196,7 +199,7 @@ def test_the_prefix_of_twelve_turns_stays_as_it_was(sandbox, installed, report, 
                     f"The PgBouncer pool of part {number} holds {number}0 connections to PostgreSQL."
                 )
     requests = of_session(sandbox, session)
-    assert len(requests) == 15
+    assert len(requests) == turns + turns // 4
     handed_over = len(requests[-1].find(r"<tacit-memory|\[MEMORY\]"))
     assert handed_over >= (3 if preset == "focused" else 1), "a prefix without memory proves nothing"
     found = compare_prefixes(requests)

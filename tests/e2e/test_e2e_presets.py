@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from e2e.drivers.sandbox import Sandbox
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 PRESETS = ("focused", "typed", "ambient", "multispace", "scoped", "refresh")
 OFF = {
@@ -28,10 +30,18 @@ def hook(sandbox, **payload):
     )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def installed():
+    """One machine for all presets: each starts from the same installation."""
+    with Sandbox() as machine:
+        machine.tacit("install", "claude-code", "--yes")
+        yield machine
+
+
 @pytest.mark.parametrize("preset", PRESETS)
-def test_doctor_passes_and_status_tells_what_is_off(sandbox, preset):
+def test_doctor_passes_and_status_tells_what_is_off(installed, preset):
+    sandbox = installed
     sandbox.configure(f"preset: {preset}\n")
-    sandbox.tacit("install", "claude-code", "--yes")
     told = json.loads(sandbox.tacit("doctor", "--no-hosts", "--json", check=False).stdout)
     assert told["ok"] is True, told
     assert {each["name"]: each["state"] for each in told["findings"]}["launcher"] in ("ok", "warn")

@@ -344,7 +344,7 @@ def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path,
     from e2e.web.seed import fill_many
 
     home = tmp_path / "home"
-    fill_many(home, 800)  # without vectors
+    fill_many(home, 300)  # without vectors
     with closing(connect(home / "tacit.db")) as raw:
         raw.execute("UPDATE scopes SET active = active + 1")
         raw.commit()
@@ -353,13 +353,13 @@ def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path,
         page.goto(f"{place.base}/ui/health")
         page.get_by_role("button", name="Renew vectors").click()
         work = page.get_by_role("region", name="Renewing vectors")
-        work.locator("progress[max='800']").wait_for()
+        work.locator("progress[max='300']").wait_for()
         assert page.get_by_role("button", name="Renew vectors").get_attribute("aria-disabled") == "true"
         found = page.evaluate(f"{axe_source}; axe.run(document, {{ resultTypes: ['violations'] }})")
         assert [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")] == []
         page.reload()
-        work.get_by_text("800 vectors").wait_for(timeout=60_000)
-        work.get_by_text("Renewed 800 vectors").wait_for(timeout=60_000)
+        work.get_by_text("300 vectors").wait_for(timeout=60_000)
+        work.get_by_text("Renewed 300 vectors").wait_for(timeout=60_000)
         assert place.api("/v1/status")["store"]["vectors_missing"] == 0
 
         page.get_by_role("button", name="Check the store").focus()

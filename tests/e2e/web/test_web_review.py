@@ -11,7 +11,7 @@ from e2e.web.driver import settle
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
-WAITING = 230
+WAITING = 120
 
 
 @pytest.fixture(scope="module")

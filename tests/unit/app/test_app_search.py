@@ -22,8 +22,9 @@ from tacit.providers.embedding import FakeEmbedder
 from tacit.reading.words.stems import content_words
 
 pytestmark = pytest.mark.timeout(300)
-SEARCHES = 100
-LEAST = 95
+SEARCHES = 40
+LEAST = 38
+AGAIN = 5
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 SERVICES = "billing checkout warehouse mailer catalog gateway ledger scheduler importer dashboard".split()
@@ -111,7 +112,7 @@ def test_the_memory_that_is_meant_is_among_the_first_ten(tmp_path, how):
         chance = random.Random(how)
         hits = {"api": 0, "mcp": 0, "memory_search": 0}
         with served(engine) as client:
-            for _ in range(SEARCHES):
+            for turn in range(SEARCHES):
                 number = chance.randrange(len(contents))
                 words = asked(contents[number], how, chance)
                 name = f"mem_{number:010d}"
@@ -121,7 +122,8 @@ def test_the_memory_that_is_meant_is_among_the_first_ten(tmp_path, how):
                     engine, "memory_list", text=words, limit=10, max_tokens=4000
                 )
                 hits["memory_search"] += name[-7:] in first_ids_of_search(engine, words)
-                assert top_by_api(client, words) == found  # the same question, the same answer
+                if turn < AGAIN:
+                    assert top_by_api(client, words) == found  # the same question, the same answer
         assert min(hits.values()) >= LEAST, hits
     finally:
         engine.close()

@@ -38,9 +38,9 @@ def sessions(count):
 
 
 @pytest.mark.slow
-def test_twenty_made_up_sessions_teach_nothing_of_our_own():
-    replay = replay_sessions(sessions(20), embedder=make_embedder(EmbedderSettings()))
-    assert replay.injected >= 20, "injection was on"
+def test_made_up_sessions_teach_nothing_of_our_own():
+    replay = replay_sessions(sessions(8), embedder=make_embedder(EmbedderSettings()))
+    assert replay.injected >= 8, "injection was on"
     assert replay.captured >= 2, "what the user said was learned"
     assert [(memory.content, why) for memory, why in replay.ours] == []
 
