@@ -8,7 +8,9 @@ from contextlib import closing
 import pytest
 
 from e2e.drivers.clients import require_client
+from e2e.drivers.opencode import OpenCode
 from e2e.drivers.prefix import compare_prefixes
+from e2e.drivers.sandbox import Sandbox
 from tacit.hosts.probe import opencode as opencode_probe
 from tacit.hosts.probe.stub_model import find_places
 from tacit.model.session import SessionKey
@@ -45,6 +47,27 @@ def installed(sandbox, opencode):
     opencode.install()
     sandbox.wake_daemon()  # the plugin never waits for a daemon to start
     return opencode
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """One machine and one server for tests with the usual settings, each in a session of its own: a start takes ten seconds."""
+    client = require_client("opencode")
+    with Sandbox() as machine:
+        machine.search_path = f"{client.parent}:{machine.search_path}"
+        opencode = OpenCode(machine, client)
+        opencode.install()
+        machine.wake_daemon()
+        machine.remember(RULE, kind="preference")
+        with opencode.serve() as server:
+            yield machine, server
+
+
+@pytest.fixture
+def served(shared):
+    """The shared machine and server, and nothing asked of the model yet."""
+    shared[0].stub.clear()
+    return shared
 
 
 def newest(sandbox):
@@ -109,58 +132,55 @@ def test_refresh_follows_the_topic_in_the_system_prompt(sandbox, installed):
         assert NAMED_TOPICS[-1][1] in _memory_block(newest(sandbox)), "a thin turn keeps what was there"
 
 
-def test_memory_survives_a_compaction(sandbox, installed):
-    sandbox.remember(RULE, kind="preference")
-    with installed.serve() as server:
-        session = server.create_session()
-        server.prompt(session, "hello")
-        assert len(newest(sandbox).find("make lint")) == 1
-        server.prompt(session, "hello again")
-        server.summarize(session)
-        sandbox.stub.clear()
-        server.prompt(session, "go on")
-        assert newest(sandbox).find("What did we do so far")
-        assert len(newest(sandbox).find("make lint")) == 1
+def test_memory_survives_a_compaction(served):
+    sandbox, server = served
+    session = server.create_session()
+    server.prompt(session, "hello")
+    assert len(newest(sandbox).find("make lint")) == 1
+    server.prompt(session, "hello again")
+    server.summarize(session)
+    sandbox.stub.clear()
+    server.prompt(session, "go on")
+    assert newest(sandbox).find("What did we do so far")
+    assert len(newest(sandbox).find("make lint")) == 1
 
 
-def test_title_and_summary_requests_are_left_alone(sandbox, installed):
-    sandbox.remember(RULE, kind="preference")
-    with installed.serve() as server:
-        session = server.create_session()
-        server.prompt(session, "Commit what we have.")
-        assert newest(sandbox).find("make lint")
-        assert sandbox.stub.wait_for("title generator", timeout_s=60), "the client asked for a title"
-        server.summarize(session)
+def test_title_and_summary_requests_are_left_alone(served):
+    sandbox, server = served
+    session = server.create_session()
+    server.prompt(session, "Commit what we have.")
+    assert newest(sandbox).find("make lint")
+    assert sandbox.stub.wait_for("title generator", timeout_s=60), "the client asked for a title"
+    server.summarize(session)
     helpers = [r for r in sandbox.stub.model_requests if not r.offers_tools]
     assert helpers
     for request in helpers:
         assert not request.find("tacit-memory|make lint"), request.find("tacit-memory|make lint")
 
 
-def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
+def test_a_failing_command_gets_its_stored_fix(served):
+    sandbox, server = served
     sandbox.write(
         "Makefile", "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
     )
     call = 'STUB_TOOL {"name":"bash","input":{"command":"make schema","description":"make the schema"}}'
-    with installed.serve() as server:
-        session = server.create_session()
-        server.prompt(session, "hello")
-        sandbox.remember(
-            "`make schema` fails with `ModuleNotFoundError: No module named 'orders_schema'` until `make generate` has run.",
-            kind="error_pattern",
-        )
-        server.prompt(session, f"go on with step four {call}")
-        assert len(newest(sandbox).find("make generate")) == 1
+    session = server.create_session()
+    server.prompt(session, "hello")
+    sandbox.remember(
+        "`make schema` fails with `ModuleNotFoundError: No module named 'orders_schema'` until `make generate` has run.",
+        kind="error_pattern",
+    )
+    server.prompt(session, f"go on with step four {call}")
+    assert len(newest(sandbox).find("make generate")) == 1
 
 
-def test_deleting_a_session_frees_its_record(sandbox, installed):
-    sandbox.remember(RULE, kind="preference")
-    with installed.serve() as server:
-        session = server.create_session()
-        server.prompt(session, "hello")
-        assert _session_is_stored(sandbox, session, wanted=True), "the live record is stored"
-        server.delete(session)
-        assert not _session_is_stored(sandbox, session, wanted=False), "and goes with the session"
+def test_deleting_a_session_frees_its_record(served):
+    sandbox, server = served
+    session = server.create_session()
+    server.prompt(session, "hello")
+    assert _session_is_stored(sandbox, session, wanted=True), "the live record is stored"
+    server.delete(session)
+    assert not _session_is_stored(sandbox, session, wanted=False), "and goes with the session"
 
 
 def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
