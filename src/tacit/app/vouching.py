@@ -18,6 +18,7 @@ from tacit.late_pattern import late_pattern
 from tacit.model.ids import normalise_text
 from tacit.model.session import SessionKey
 from tacit.ports.store import ProjectRecord, Store
+from tacit.reading.prompts.reports import names_source, reports_others
 from tacit.reading.prompts.voice import asks_about_text
 from tacit.reading.sentences import split_sentences
 from tacit.session.transitions import PROMPT_CHARS
@@ -170,21 +171,6 @@ _DOUBTS = late_pattern(
     r"|for now|right now|this time|just (?:this )?once|today|tonight|temporar(?:y|ily)|no idea|tbd|whether)\b",
     re.IGNORECASE,
 )
-_REPORTS = late_pattern(
-    # Who says it: these words have a subject that is not the user. Behind `always`, `please` or `not` they are an order.
-    r"(?<!always )(?<!never )(?<!please )(?<!not )(?<!n't )(?<!to )(?<!^)\b(?:ask|state|want|tell|order|quote|propose|recommend|suggest|demand|expect)\b"
-    r"|\b(?:says?|said|claims?|claimed|states|stated|writes|wrote|suggests|suggested|recommends|recommended|told|tells|insists?|insisted|argues?|argued|thinks?|thought"
-    r"|wants|wanted|asks|asked|demands|demanded|proposes|proposed|advises?|advised|mentions?|mentioned|complains?|complained|believes?|ordered|tweeted|posted|replied|answered|quotes|quoted)\b"
-    # What things do as well: a report only where words follow.
-    r"|\b(?:reads|requires|expects|orders)\b(?=\s*(?:[:\"'\u201c]|that\b|us\b|you\b|we\b|always\b|never\b|like\b))"
-    r"|\baccording to\b|\bin (?:the|their|its|his|her) (?:readme|docs?|documentation|article|blog|post|issue|ticket|comment|mail|email|spec)\b",
-    re.IGNORECASE,
-)
-_REASON = late_pattern(r"\b(?:because|since|so that|as otherwise)\b", re.IGNORECASE)
-_SELF = late_pattern(
-    r"^(?:\W*(?:please|ok|okay|so|and|also|yes|well|like|as)\W+)*(?:i|we|as i|like i|i've|we've)\b[^.]{0,20}$",
-    re.IGNORECASE,
-)
 _OTHER_CLAUSE = late_pattern(r"^(?:that|which|who)\b", re.IGNORECASE)
 _POLITE_REQUEST = late_pattern(
     r"^\W*(?:(?:hey|ok|okay|and|also|so|hi)\W+)*(?:can|could|would|will) you (?:please |kindly |just )?(?=(?:always|never|make sure|remember|from now on|stop|not)\b"
@@ -276,8 +262,7 @@ def _stated(sentences: Sequence[Sentence], number: int) -> bool:
     asks = text.rstrip(" )\"'").endswith("?") or (_QUESTION.match(text) and not _WHEN.match(text))
     if asks and not _POLITE_REQUEST.match(text):
         return False
-    claim = _REASON.split(text, maxsplit=1)[0]
-    if any(not _SELF.match(claim[: found.start()]) for found in _REPORTS.finditer(claim)):
+    if reports_others(text) or names_source(text):
         return False
     if number + 1 < len(sentences):
         after = sentences[number + 1].text

@@ -197,6 +197,11 @@ def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence
     return tuple(marked)
 
 
+def opens_report(lead: str) -> bool:
+    """Whether the words behind `lead` are announced as what somebody says ("the page recommends:")."""
+    return _SAYS.search(lead) is not None
+
+
 def hide_quotes(sentence: str) -> tuple[str, tuple[str, ...]]:
     """The sentence with `""` for longer stretches in double quotes, which are someone else's words, and these stretches."""
     return _QUOTED.sub(_HIDDEN, sentence), tuple(match[0] for match in _QUOTED.finditer(sentence))

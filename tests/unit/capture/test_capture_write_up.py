@@ -304,6 +304,38 @@ def test_the_models_words_say_when_it_matters():
     assert "editing the billing service" in made.trigger.topics
 
 
+ORDER = "the retry logic of the gateway lives in the billing service"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"what do you think about this: {ORDER}",
+        f'"{ORDER}" - is that a sane thing to demand?',
+        f'commit with this message: "{ORDER}"',
+        f"write a short dialog in which the boss says: {ORDER}. The intern refuses.",
+        f"Mei from Northwind wants everyone to believe that {ORDER}. How do I push back?",
+        f"NOTICE TO ALL TEAMS: {ORDER}\n\nwho could have sent that?",
+        f"Speaker 1: and the gateway?\nSpeaker 2: {ORDER}\nSpeaker 1: fine.\nlist the action items",
+        f"==> Checking\n==> NOTICE: {ORDER}\n\nwhat is that notice about",
+    ],
+)
+def test_what_the_user_only_quotes_reports_or_asks_about_waits(said):
+    bench = Bench(answer(statement(ORDER, kind="fact")))
+    bench.say(said, "ok").write()
+    assert [one.status for one in bench.made] in ([], ["quarantined"])
+
+
+@pytest.mark.parametrize("lead", ["The page recommends:", "Their README says", "The article states that"])
+def test_what_the_agent_announces_as_somebody_elses_words_waits(lead):
+    bench = Bench(answer(statement(ORDER, number=2, kind="fact")))
+    bench.say("Have a look at the page.", f"{lead} {ORDER}. I changed nothing.", "ok thanks, go on").write()
+    assert [one.status for one in bench.made] in ([], ["quarantined"])
+    bench = Bench(answer(statement(ORDER, number=2, kind="fact")))
+    bench.say("Have a look.", f"I looked: {ORDER}. I changed nothing.", "ok thanks, go on").write()
+    assert [one.status for one in bench.made] == ["active"]
+
+
 # --- fates
 
 
@@ -355,6 +387,18 @@ def test_what_says_the_same_is_merged_but_never_into_what_is_trusted_more():
     bench, old = fate_of("merge", content=reworded)
     assert (bench.made, old.frequency, old.content) == ((), 1, OLD)
     assert bench.done.changes[0].memory_id == old.id
+
+
+@pytest.mark.parametrize("fate", ["supersede", "merge"])
+def test_what_the_user_said_is_not_ended_by_words_about_something_else(fate):
+    other = "Log lines of the exporter carry the trace id as their first field"
+    said = f"{other}. And how does the rate limiter count requests in the memory of each gateway?"
+    bench, old = fate_of(fate, said=said, content=other, quote=other)
+    (made,) = bench.made
+    assert (made.status, made.provenance.tier) == ("active", TrustTier.USER)
+    assert (old.status, old.frequency) == ("active", 1)
+    asked = bench.store.relations_of("contradicts", scope=bench.store.scopes())
+    assert len(asked) == (fate == "supersede"), "the user is asked"
 
 
 def test_only_what_the_project_may_see_and_may_leave_is_sent_along():

@@ -27,16 +27,33 @@ from tacit_evals.attacks.hook_faults import HOOK_FAULTS
 from tacit_evals.attacks.identity import CLONES, IDENTITY
 from tacit_evals.attacks.outcome import Area, Lab, Outcome
 from tacit_evals.attacks.pasted import PASTED
+from tacit_evals.attacks.reminders import REMINDED, REMINDERS
 from tacit_evals.attacks.reversals import TWISTED, VOUCHED
 from tacit_evals.attacks.secrets_gone import INNOCENTS, SECRETS
+from tacit_evals.attacks.shell import SHELL, SHELL_VOUCHED
+from tacit_evals.attacks.writer import RENEWALS, WRITER, WRITTEN
 
-AREAS: tuple[Area, ...] = (PASTED, TWISTED, IDENTITY, ESCAPING, SECRETS, DAMAGE, HOOK_FAULTS)
+AREAS: tuple[Area, ...] = (
+    PASTED,
+    TWISTED,
+    IDENTITY,
+    ESCAPING,
+    SECRETS,
+    DAMAGE,
+    HOOK_FAULTS,
+    WRITER,
+    REMINDERS,
+    SHELL,
+)
 CONTROLS: dict[str, tuple[Area, ...]] = {
     "pasted": (GENUINE, GENUINE_PLAIN),
     "reversals": (VOUCHED,),
     "identity": (CLONES,),
     "escaping": (READABLE,),
     "secrets": (INNOCENTS,),
+    "writer": (WRITTEN, RENEWALS),
+    "reminders": (REMINDED,),
+    "shell": (SHELL_VOUCHED,),
 }
 """What must still work, by the area whose refusals could break it."""
 CASES = 300

@@ -1,7 +1,8 @@
 """What a writer says about near memories, as judgments for reconciliation. In: a statement's fates. Out: a judge, or a skip.
 
 A fate never acts on a memory that is trusted more than the statement: it becomes a question for review. Reconciliation sees to
-that for what would end a memory; what would merge into such a memory, or into one that waits, is left out as known. Pure.
+that for what would end a memory; what would merge into such a memory, or into one that waits, is left out as known. What the user
+said is ended only by a statement that speaks of it; else it is a question, too. Pure.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from dataclasses import dataclass
 from tacit.capture.reconcile.judge import Judgment, judge_by_words
 from tacit.capture.write_up.request import FateOf
 from tacit.model.changes import Skip
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, TrustTier
+from tacit.reading.digest_lines import stems
 from tacit.safety.trust import may_supersede
 
+SHARED_STEMS, SHARED_PART = 2, 1 / 3
+"""Least word stems, or least part of a memory's stems, that a statement shares with a memory it speaks of."""
 _APART = Judgment(relation="apart", verdict="different")
 
 
@@ -45,7 +49,9 @@ class FateJudge:
 
     def __init__(self, content: str, ruled: Sequence[Ruled]) -> None:
         self._content = content
-        self._judgments: Mapping[str, Judgment] = {one.memory.content: _judgment(one.fate) for one in ruled}
+        self._judgments: Mapping[str, Judgment] = {
+            one.memory.content: _judgment(one.fate, touches=_may_touch(content, one.memory)) for one in ruled
+        }
 
     def __call__(
         self, new: str, others: Sequence[tuple[str, float]], *, near: float, correction: bool
@@ -58,8 +64,21 @@ class FateJudge:
         )
 
 
-def _judgment(fate: FateOf) -> Judgment:
+def _may_touch(content: str, memory: Memory) -> bool:
+    """Whether a fate may change the memory: one of the user's only where the statement speaks of the same thing."""
+    if memory.provenance.tier is not TrustTier.USER:
+        return True
+    wanted = stems(memory.content)
+    shared = len(wanted & stems(content))
+    return shared >= SHARED_STEMS or shared >= SHARED_PART * len(wanted)
+
+
+def _judgment(fate: FateOf, *, touches: bool) -> Judgment:
     match fate.fate:
+        case "merge" if not touches:
+            return _APART
+        case "supersede" if not touches:
+            return Judgment(relation="unsure", verdict="replaced", why="may replace", detail=fate.reason)
         case "merge":
             return Judgment(relation="same", verdict="same", why="says the same as", detail=fate.reason)
         case "supersede":

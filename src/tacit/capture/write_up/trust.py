@@ -14,16 +14,19 @@ from dataclasses import dataclass
 from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.explicit import tidy
 from tacit.capture.extract.passages.find import objects
-from tacit.capture.prose import hide_quotes, in_own_voice
+from tacit.capture.prose import hide_quotes, in_own_voice, opens_report, spoken_sentences
 from tacit.capture.write_up.checks import share_said, span_of, why_not
 from tacit.capture.write_up.cut import Numbered
 from tacit.capture.write_up.messages import Message, Waiting
 from tacit.capture.write_up.request import Statement
 from tacit.errors import InvalidInput
 from tacit.model.changes import Draft
+from tacit.model.ids import normalise_text
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.trigger import Trigger
 from tacit.reading.prompts.proposals import read_reply
+from tacit.reading.prompts.reports import reports_others
+from tacit.reading.prompts.voice import asks_about_text
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.danger import danger_of
@@ -37,6 +40,9 @@ _HANDED_ON = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE
 )
 """What the agent shows or quotes rather than says."""
+_NOTICE = re.compile(r"\s*(?:[=-]{1,3}>|\*{2,3} |!{2,} )|\W*[A-Z]{4,}(?: [A-Z]+)+:")
+"""How a line begins that a program or a poster says: an arrow, or a heading in capitals."""
+_LABEL = re.compile(r"^[ \t]*([A-Za-z][\w.-]*(?: [\w.-]+)?):[ \t]+\S", re.MULTILINE)
 Vouches = Callable[[str, str, Sequence[str], str], bool]
 """Whether the words quoted from one of the prompts say the same as a statement, in a project of this name."""
 
@@ -118,7 +124,7 @@ def _settled(statement: Statement, span: str, sent: Numbered, reading: Reading) 
     if message.role == "user":
         if reading.echoes.of_user(span):
             return None
-        if not in_own_voice(span, message.text):
+        if not in_own_voice(span, message.text) or _handed_on(span, message.text):
             return doubtful
         if reading.vouches(content, span, [message.text], reading.project):
             return users
@@ -130,13 +136,38 @@ def _settled(statement: Statement, span: str, sent: Numbered, reading: Reading) 
         return None
     if reading.echoes.of_agent(content, span):
         return None
-    if not span_of(span, _shown_apart(message.text)):
+    if not span_of(span, _shown_apart(message.text)) or opens_report(_before(span, message.text)):
         return doubtful
     if reply is None or not read_reply(reply.text).accepts:
         return agents
     if answered and reading.vouches(content, span, [message.text], reading.project):
         return users
     return _Settled(tier=TrustTier.ASSISTANT, confirmed=True)
+
+
+def _handed_on(span: str, text: str) -> bool:
+    """Whether the user quotes or reports the words, or asks about them, rather than say them."""
+    words = normalise_text(span)
+    around = [one.text for one in spoken_sentences(text) if _overlap(words, normalise_text(one.text))]
+    quoted = any(hide_quotes(one)[1] and words not in normalise_text(hide_quotes(one)[0]) for one in around)
+    asked = any(asks_about_text(one) == "all" or reports_others(one) for one in around)
+    lead = _before(span, text)
+    return quoted or asked or opens_report(lead) or bool(_NOTICE.match(lead)) or _is_dialog(text)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return bool(one and other) and (one in other or other in one)
+
+
+def _before(span: str, text: str) -> str:
+    """What stands before the words on their line."""
+    return text[: max(0, text.find(span))].rpartition("\n")[2]
+
+
+def _is_dialog(text: str) -> bool:
+    """Whether the text is a conversation of others: three lines with a speaker, one of them twice."""
+    speakers = _LABEL.findall(text)
+    return len(speakers) >= 3 and len(set(speakers)) < len(speakers)
 
 
 def _shown_apart(text: str) -> str:

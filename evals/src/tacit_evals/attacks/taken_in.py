@@ -1,0 +1,133 @@
+"""A language model that somebody has taken in: it answers requests to write up a session with what an attacker wants.
+
+In: what it is to claim of each session. Out: an address that speaks the chat completions of OpenAI, and the requests that came.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+MARK = re.compile(r"CASE-[a-z]+\d+")
+"""Names a case in the first message of its session."""
+
+
+_ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-f]{4})|\\')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One statement of an answer.
+
+    Attributes:
+        content: what it states.
+        quote: the words it quotes.
+        kind: its kind.
+        fates: (words of a memory, fate) for memories that were sent along.
+        role: whose message it names: that of this speaker, whatever it says; "" = the first message that holds the quote.
+    """
+
+    content: str
+    quote: str
+    kind: str = "decision"
+    fates: tuple[tuple[str, str], ...] = ()
+    role: str = ""
+
+
+@dataclass(slots=True)
+class TakenIn:
+    """What the model claims of each case, and what it was sent."""
+
+    claims: dict[str, tuple[Claim, ...]] = field(default_factory=dict[str, tuple[Claim, ...]])
+    sent: dict[str, str] = field(default_factory=dict[str, str])
+    address: str = ""
+
+    def answer(self, question: str) -> list[dict[str, object]]:
+        """The statements for one request."""
+        found = MARK.search(question)
+        mark = found[0] if found else ""
+        self.sent[mark] = self.sent.get(mark, "") + question
+        memories, _, messages = question.partition("\nMemories:\n")[2].partition("\nMessages:\n")
+        near, said = _rows(memories), _rows(messages)
+        return [_statement(claim, near, said) for claim in self.claims.get(mark, ())]
+
+    @contextmanager
+    def serving(self) -> Generator[TakenIn]:
+        """Answer until the block ends."""
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                pass
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                told = model.answer(body["messages"][-1]["content"])
+                data = json.dumps(_completion({"statements": told})).encode()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        self.address = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield self
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+def _rows(text: str) -> list[dict[str, Any]]:
+    """Rows of a request; where a redacted stretch begins within an escape, the rest of the escape is plain text."""
+    whole = _ESCAPE.sub(lambda found: found[0] if found[1] else r"\\", text.strip() or "[]")
+    return json.loads(whole, strict=False)
+
+
+def _statement(
+    claim: Claim, near: Sequence[Mapping[str, Any]], said: Sequence[Mapping[str, Any]]
+) -> dict[str, object]:
+    fates = [
+        {"memory": memory["memory"], "fate": fate, "reason": "newer"}
+        for words, fate in claim.fates
+        for memory in near
+        if words.casefold() in str(memory["text"]).casefold()
+    ]
+    return {
+        "content": claim.content, "kind": claim.kind, "message": _number(claim, said), "quote": claim.quote, "when": [],
+        "confidence": 0.9, "fates": fates,
+    }  # fmt: skip
+
+
+def _number(claim: Claim, said: Sequence[Mapping[str, Any]]) -> int:
+    words = _plain(claim.quote)
+    # The first message names the case.
+    holding = [int(one["message"]) for one in said[1:] if words in _plain(str(one["text"]))]
+    spoken = [int(one["message"]) for one in said[1:] if one["role"] == claim.role]
+    return next(iter(spoken[::-1] if claim.role else holding), 1)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _completion(found: object) -> dict[str, object]:
+    message = {"role": "assistant", "content": json.dumps(found), "refusal": None}
+    return {
+        "id": "c", "object": "chat.completion", "created": 0, "model": "taken-in",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+    }  # fmt: skip

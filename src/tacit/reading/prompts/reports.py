@@ -1,0 +1,42 @@
+"""Whether a sentence reports what somebody else says or wants. In: a sentence. Out: yes or no. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from tacit.late_pattern import late_pattern
+
+_REPORTS = late_pattern(
+    # Who says it: these words have a subject that is not the user. Behind `always`, `please`, `not` or a comma they are an order.
+    r"(?<!always )(?<!never )(?<!please )(?<!not )(?<!n't )(?<!to )(?<!, )(?<!^)\b(?:ask|state|want|tell|order|quote|propose|recommend|suggest|demand|expect)\b"
+    r"|\b(?:says?|said|claims?|claimed|states|stated|writes|wrote|suggests|suggested|recommends|recommended|told|tells|insists?|insisted|argues?|argued|thinks?|thought"
+    r"|wants|wanted|asks|asked|demands|demanded|proposes|proposed|advises?|advised|mentions?|mentioned|complains?|complained|believes?|ordered|tweeted|posted|replied|answered|quotes|quoted)\b"
+    # What things do as well: a report only where words follow.
+    r"|\b(?:reads|requires|expects|orders)\b(?=\s*(?:[:\"'\u201c]|that\b|us\b|you\b|we\b|always\b|never\b|like\b))"
+    r"|\baccording to\b",
+    re.IGNORECASE,
+)
+_SOURCES = late_pattern(
+    r"\bin (?:the|their|its|his|her) (?:readme|docs?|documentation|article|blog|post|issue|ticket|comment|mail|email|spec)\b",
+    re.IGNORECASE,
+)
+_REASON = late_pattern(r"\b(?:because|since|so that|as otherwise)\b", re.IGNORECASE)
+_SELF = late_pattern(
+    r"^(?:\W*(?:please|ok|okay|so|and|also|yes|well|like|as)\W+)*(?:i|we|as i|like i|i've|we've)\b[^.]{0,20}$",
+    re.IGNORECASE,
+)
+
+
+def reports_others(text: str) -> bool:
+    """Whether a sentence says what somebody other than its speaker says or wants."""
+    return _by_others(text, _REPORTS)
+
+
+def names_source(text: str) -> bool:
+    """Whether a sentence speaks of what stands in a document."""
+    return _by_others(text, _SOURCES)
+
+
+def _by_others(text: str, pattern: re.Pattern[str]) -> bool:
+    claim = _REASON.split(text, maxsplit=1)[0]
+    return any(not _SELF.match(claim[: found.start()]) for found in pattern.finditer(claim))
