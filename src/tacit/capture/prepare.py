@@ -55,7 +55,8 @@ class Preparer:
         content = checked_text(draft.content, redactor)
         if isinstance(content, Skip):
             return content
-        ruling = may_store_as(draft.provenance.tier, kind, confirmed=draft.explicit)
+        tier = draft.provenance.tier
+        ruling = may_store_as(tier, kind, confirmed=draft.explicit, read_off=draft.read_off)
         if ruling.status is None:
             return Skip(content=content, reason=ruling.reason)
         now = self.clock.now_ms()

@@ -275,16 +275,23 @@ def list_(
         print_json(answer)
         return
     names = short_ids([m["id"] for m in answer["memories"]])
-    columns = ("memory", "kind", "since", *(("scope",) if everywhere else ()), "content")
+    origins = [
+        m["provenance"]["source"] if m["provenance"]["tier"] == "import" else "" for m in answer["memories"]
+    ]
+    shows_origin = any(origins)
+    columns = (
+        "memory", "kind", "since", *(("scope",) if everywhere else ()), *(("from",) if shows_origin else ()), "content",
+    )  # fmt: skip
     rows = [
         (
             names[m["id"]],
             m["kind"],
             day(m["created_at_ms"]),
             *((m["scope"],) if everywhere else ()),
+            *(("commits" if origin == ".git" else origin,) if shows_origin else ()),
             shortened(m["content"], 160),
         )
-        for m in answer["memories"]
+        for m, origin in zip(answer["memories"], origins, strict=True)
     ]
     empty = "No memory fits."
     if not (rows or text or kind or status):

@@ -220,7 +220,8 @@ def init(
 ) -> None:
     """Import what this project says of itself (rule files, decisions, manifests), and offer to learn from its past sessions.
 
-    Shows what its rule files hold and asks once whether they are your own rules; all else waits in `tacit review`.
+    Shows what its rule files hold and asks once whether they are your own rules. README, manifests and commits are found when asked
+    for; decision records wait in `tacit review`.
     """
     from tacit.cli.care.learn import offer_write_up
     from tacit.cli.connection import ask
@@ -248,11 +249,7 @@ def init(
         made: list[dict[str, Any]] = [
             change["memory"] for change in imported["changes"] if change.get("memory")
         ]
-        if any(memory["status"] == "quarantined" for memory in made):
-            hint = (
-                "" if confirmed else " `tacit init` in a terminal of yours takes the rule files for your own."
-            )
-            print_line(f"What others wrote waits for you in `tacit review`.{hint}", style="yellow")
+        _tell_what_others_wrote(made, confirmed=confirmed)
     report: dict[str, int] | None = None
     if backfill and not users:
         current().require_user("have past sessions learned from, since they count as your words")
@@ -279,6 +276,19 @@ def init(
     if notice:
         print_line(f"! {notice}", style="yellow")
     print_line("`tacit list` shows what is known here, `tacit context` what a session starts with.")
+
+
+def _tell_what_others_wrote(made: list[dict[str, Any]], *, confirmed: bool) -> None:
+    """Say what waits for the user of what was imported, and what is there on demand."""
+    from tacit.cli.terminal.output import print_line
+
+    if any(memory["status"] == "quarantined" for memory in made):
+        hint = "" if confirmed else " `tacit init` in a terminal of yours takes the rule files for your own."
+        print_line(f"What others wrote waits for you in `tacit review`.{hint}", style="yellow")
+    if any(memory["status"] == "active" and memory["provenance"]["tier"] == "import" for memory in made):
+        print_line(
+            "What README, manifests and commits say is found when it is asked for; no session starts with it."
+        )
 
 
 def _settle_related(folder: str) -> str:

@@ -56,7 +56,9 @@ def _shortened(line: str, tokens: int, count: Callable[[str], int]) -> str:
 def memory_line(memory: Memory) -> str:
     """One memory with its id, kind and day."""
     text = memory.content if len(memory.content) <= LINE_CHARS else f"{memory.content[:LINE_CHARS]}..."
-    marks = ", unconfirmed" if memory.status == "quarantined" else ""
+    origin = memory.provenance.read_from
+    marks = ", unconfirmed" if origin or memory.status == "quarantined" else ""
+    marks += f", from {escape_text(origin)}" if origin else ""
     return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({_day(memory.validity.valid_from_ms)}{marks})"
 
 

@@ -17,6 +17,7 @@ class Draft:
 
     `confirmed` = the user put exactly this on record, at a terminal or on the page; what is heard in prompts is not.
     `doubtful` = the words may belong to a text that the user only handed over, so that it waits for them.
+    `read_off` = it was read off a README, a manifest or the commits of the project: kept for answers on demand, without a question.
     `line` = number of its first line in the file it comes from, 0 elsewhere.
     `proofs` as of a memory: how often a fix was seen to work.
     `at_ms` 0 = now; with `dated` False nobody knows when it was said, and it holds since ever as far as anyone knows.
@@ -38,6 +39,7 @@ class Draft:
     dated: bool = True
     confirmed: bool = False
     doubtful: bool = False
+    read_off: bool = False
     line: int = 0
     proofs: int = 0
 

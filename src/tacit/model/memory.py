@@ -101,6 +101,13 @@ class Provenance:
         return "agent" if by_agent else self.tier.name.lower()
 
     @property
+    def read_from(self) -> str:
+        """The file that nobody vouches for it was read from, `commits` for those of the project; "" = somebody said it."""
+        if self.tier is not TrustTier.IMPORT or self.source in AGENT_SOURCES:
+            return ""
+        return "commits" if self.source == ".git" else self.source
+
+    @property
     def vouched(self) -> bool:
         """Whether an agent stated it with words of the user's that say the same."""
         return self.tier is TrustTier.USER and self.source in AGENT_SOURCES

@@ -40,13 +40,16 @@ class StoreRuling:
     reason: str = ""
 
 
-def may_store_as(tier: TrustTier, kind: Kind, *, confirmed: bool = False) -> StoreRuling:
+def may_store_as(
+    tier: TrustTier, kind: Kind, *, confirmed: bool = False, read_off: bool = False
+) -> StoreRuling:
     """Decide how a statement of `kind` from `tier` may be stored.
 
     Args:
         tier: who vouches for it.
         kind: what it is to be stored as.
         confirmed: the user confirmed it, or a success proved it (a fix after which the command passed).
+        read_off: it was read off the project's own files; its tier keeps it to answers on demand, so nobody needs to be asked.
 
     Returns:
         `active`, `quarantined`, or None with the reason. Source: the specification's table of trust.
@@ -65,6 +68,8 @@ def may_store_as(tier: TrustTier, kind: Kind, *, confirmed: bool = False) -> Sto
         return StoreRuling(status=None, reason=f"tool output may not become a {kind.label.lower()}")
     if confirmed:
         return StoreRuling(status="active", reason="confirmed")
+    if read_off:
+        return StoreRuling(status="active", reason="read off the project's files, for answers on demand")
     return StoreRuling(status="quarantined", reason="not confirmed by the user")
 
 

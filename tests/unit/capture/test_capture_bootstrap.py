@@ -297,7 +297,7 @@ def test_a_package_json_tells_its_commands_and_versions() -> None:
         "package.json asks for node >=20",
         "JavaScript files here are ES modules (package.json)",
         "npm workspaces: apps/*",
-        "`pnpm test` runs `vitest run`",
+        "`pnpm test` runs `tsc`, then `vitest run`",
         "`pnpm run lint` runs `eslint .`",
         "`pnpm run zeta` runs `z`",
     ]
@@ -315,9 +315,9 @@ def test_other_manifests() -> None:
     assert facts(
         "Makefile",
         "VERSION := 1\n.PHONY: test\nbuild: deps ## compile it all\n\tgo build\ntest:\n\t@go test ./...\n",
-    ) == ["`make build`: compile it all", "`make test` runs `go test ./...`"]
+    ) == ["`make build`: compile it all; runs `go build`", "`make test` runs `go test ./...`"]
     assert facts("justfile", "x := '1'\n# the fast suite\ntest *args:\n    pytest -q {{args}}\n") == [
-        "`just test`: the fast suite"
+        "`just test`: the fast suite; runs `pytest -q {{args}}`"
     ]
     assert facts("Cargo.toml", '[package]\nedition = "2021"\nrust-version = "1.75"\n') == [
         "The Rust edition is 2021 (Cargo.toml)",
@@ -475,7 +475,9 @@ def test_one_more_commit_changes_nothing_and_another_habit_does(tmp_path: Path) 
     assert held(store) == {"Commit subjects here begin with a capital and end without a full stop"}
 
 
-def test_commits_and_decision_records_wait_until_they_are_accepted(tmp_path: Path) -> None:
+def test_commits_are_there_on_demand_and_decision_records_wait_until_they_are_accepted(
+    tmp_path: Path,
+) -> None:
     capture, store = world()
     revert = (
         'Revert "feat: cache"\n\nThis reverts commit abc.\n\nIt broke the login because tokens were kept.\n'
@@ -488,8 +490,10 @@ def test_commits_and_decision_records_wait_until_they_are_accepted(tmp_path: Pat
     capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True)
     every = MemoryFilter(statuses=("active", "quarantined"))
     found = store.list_memories(every, scope=store.scopes(), limit=20)
-    assert len(found) == 3
-    assert {(one.provenance.tier, one.status) for one in found} == {(TrustTier.IMPORT, "quarantined")}
+    assert {one.provenance.tier for one in found} == {TrustTier.IMPORT}
+    assert sorted((one.provenance.source, one.status) for one in found) == [
+        (".git", "active"), (".git", "active"), ("docs/adr/0001-use-redis.md", "quarantined"),
+    ]  # fmt: skip
 
 
 def pack(folder: Path, entries: list[tuple[str, bytes]]) -> None:
@@ -671,12 +675,12 @@ def test_a_heading_that_others_turned_does_not_turn_the_users_lines(clone: Clone
     assert all(kept != MINE for words, kept in tiers(store).items() if "Push" in words)
 
 
-def test_readme_and_manifests_wait_also_after_a_confirmation(clone: Clone) -> None:
+def test_readme_and_manifests_are_no_word_of_the_users_also_after_a_confirmation(clone: Clone) -> None:
     capture, store = world()
     (clone.root / "package.json").write_text('{"scripts": {"test": "vitest run"}}')
     capture.import_rules(clone.root, PROJECT, project_files=True, confirmed=True)
     found = tiers(store)
-    assert found["`npm test` runs `vitest run`"] == WAITING
+    assert found["`npm test` runs `vitest run`"] == ("import", "active")
     assert found["Always use tabs in Go files"] == MINE
 
 

@@ -164,7 +164,8 @@ class Review:
         return decided.changes
 
     def _must_wait(self, memory: Memory, others: Sequence[Memory]) -> None:
-        if memory.status not in LIVE or not (others or memory.status == "quarantined"):
+        read_off = memory.provenance.tier is TrustTier.IMPORT  # waits for nobody, but may be accepted
+        if memory.status not in LIVE or not (others or read_off or memory.status == "quarantined"):
             raise InvalidInput(
                 f"{memory.id} does not wait for a decision.", hint="`tacit review list` shows what does."
             )

@@ -242,6 +242,14 @@ class _Run:
             Edit(memory=_accepted(memory, self.now_ms), reason=f"confirmed in {path}") for memory in accepted
         )
         keys.extend("" for _ in accepted)
+        if source.read_off:  # what an earlier version asked about
+            released = self._waiting([memory_id for key, memory_id in old.items() if key in wanted], path)
+            reason = f"read off {path}, for answers on demand"
+            items.extend(
+                Edit(memory=replace(memory, status="active", updated_at_ms=self.now_ms), reason=reason)
+                for memory in released
+            )
+            keys.extend("" for _ in released)
         after = _State(digest=digest)
         unsettled = bool(kept) or any(draft.provenance.tier < TrustTier.USER for draft in drafts)
 
@@ -407,7 +415,7 @@ def _plan(
         elif isinstance(prepared, Memory) and old is not None:
             del left[old.id]
             items.append(Supersede(memory=prepared, old_id=old.id, at_ms=at_ms, reason=f"changed in {path}"))
-        elif isinstance(prepared, Memory) and source.as_they_are:
+        elif isinstance(prepared, Memory) and source.read_off:
             items.append(Add(memory=prepared, reason=f"read off {path}"))
         else:
             items.append(prepared)

@@ -9,25 +9,37 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
 
 from tacit.capture.bootstrap.markdown import RuleLine
+from tacit.capture.bootstrap.recipes import (
+    Recipe,
+    describe_recipe,
+    read_justfile,
+    read_makefile,
+    read_scripts,
+    read_tasks,
+)
 from tacit.errors import InvalidPayload
 from tacit.late_pattern import late_pattern
 
 MAX_COMMANDS = 20
-_MAX_COMMAND = 120
-_MAX_LINE = 200
+_MAX_SPAN = 200
+_MAX_CONTENT = 1500
 _USUAL = (
     "build", "test", "lint", "check", "format", "fmt", "typecheck", "dev", "start", "run", "ci", "coverage", "e2e", "docs",
     "release", "deploy", "migrate", "generate", "codegen", "clean", "install", "setup", "bench", "all",
 )  # fmt: skip
 """What people ask for most, first; other commands follow in the order of the file."""
+_TASK_RUNNERS = (
+    ("poe", "tasks", "poe"),
+    ("taskipy", "tasks", "task"),
+    ("pdm", "scripts", "pdm run"),
+    ("rye", "scripts", "rye run"),
+)
+"""Tool, key of its tasks, and how they are called."""
 _SAY_NOTHING = ("default", "help")
-_MAKE_TARGET = late_pattern(r"^(?P<name>[A-Za-z][\w./-]*)\s*:(?![=:])[^#\n]*(?:##\s*(?P<about>.+?)\s*)?$")
-_JUST_RECIPE = late_pattern(r"^@?(?P<name>[a-z_][\w-]*)(?:\s+[^:=]*)?:(?!=)(?P<rest>[^#\n]*)$", re.IGNORECASE)
-_RECIPE = late_pattern(r"^(?:\t|[ ]{2,})[@-]*(?P<command>\S.*)$")
 _GO = late_pattern(r"^(?P<word>module|go|toolchain)\s+(?P<value>\S+)", re.MULTILINE)
 _Table = Mapping[str, object]
 
@@ -39,10 +51,10 @@ def read_manifest(path: str, text: str) -> tuple[RuleLine, ...]:
         InvalidPayload: if it cannot be parsed.
     """
     found = list(MANIFESTS[path](text))
-    unique = {content: (content, span) for content, span in found if len(content) <= _MAX_LINE * 2}
+    unique = {content: (content, span) for content, span in found if len(content) <= _MAX_CONTENT}
     lines = text.split("\n")
     return tuple(
-        RuleLine(content=content, line=_line_of(lines, span), span=span[:_MAX_LINE], command=True)
+        RuleLine(content=content, line=_line_of(lines, span), span=span[:_MAX_SPAN], command=True)
         for content, span in unique.values()
     )
 
@@ -68,13 +80,16 @@ def _package_json(text: str) -> Iterator[tuple[str, str]]:
     named = _strings(places) or _strings(_table(places).get("packages"))
     if named:
         yield f"npm workspaces: {', '.join(named[:8])}", '"workspaces"'
-    scripts = {
-        name: value for name, value in _table(package.get("scripts")).items() if isinstance(value, str)
-    }
-    hooks = {f"{when}{name}" for when in ("pre", "post") for name in scripts}
-    for name in _chosen([name for name in scripts if name not in hooks]):
+    hooks = runner != "yarn" or _manager_version(package).startswith("1")
+    scripts = {recipe.name: recipe for recipe in read_scripts(_table(package.get("scripts")), hooks=hooks)}
+    for name in _chosen(list(scripts)):
         called = name if name in ("test", "start") and runner != "bun" else f"run {name}"
-        yield _runs(f"{runner} {called}", str(scripts[name])), f'"{name}"'
+        yield describe_recipe(f"{runner} {called}", scripts[name], noun="script"), f'"{name}"'
+
+
+def _manager_version(package: _Table) -> str:
+    """Version of the package manager that package.json names, "" = none."""
+    return str(package.get("packageManager") or "").partition("@")[2]
 
 
 def _pyproject(text: str) -> Iterator[tuple[str, str]]:
@@ -99,46 +114,36 @@ def _pyproject(text: str) -> Iterator[tuple[str, str]]:
         yield f"Python lines are at most {line} characters (pyproject.toml)", "line-length"
     for name, target in list(_table(project.get("scripts")).items())[:8]:
         yield f"The command `{name}` is `{target}` (pyproject.toml)", name
-    for group in ("poe", "taskipy", "pdm", "hatch"):
-        tasks = _table(_table(tools.get(group)).get("tasks" if group != "pdm" else "scripts"))
-        runner = {"poe": "poe", "taskipy": "task", "pdm": "pdm run", "hatch": "hatch run"}[group]
-        for name in _chosen([name for name, value in tasks.items() if isinstance(value, str)]):
-            yield _runs(f"{runner} {name}", str(tasks[name])), name
+    for runner, tasks in _task_tables(tools):
+        recipes = {recipe.name: recipe for recipe in read_tasks(tasks)}
+        for name in _chosen(list(recipes)):
+            called = f"{runner}{name}" if runner.endswith(":") else f"{runner} {name}"
+            yield describe_recipe(called, recipes[name], noun="task"), name
+
+
+def _task_tables(tools: _Table) -> Iterator[tuple[str, _Table]]:
+    """How the tasks of each task runner are called, and the tasks."""
+    for tool, key, runner in _TASK_RUNNERS:
+        yield runner, _table(_table(tools.get(tool)).get(key))
+    for name, environment in _table(_table(tools.get("hatch")).get("envs")).items():
+        called = "hatch run" if name == "default" else f"hatch run {name}:"
+        yield called, _table(_table(environment).get("scripts"))
 
 
 def _makefile(text: str) -> Iterator[tuple[str, str]]:
-    return _recipes(text, _MAKE_TARGET, "make")
+    return _described(read_makefile(text), "make", noun="target")
 
 
 def _justfile(text: str) -> Iterator[tuple[str, str]]:
-    return _recipes(text, _JUST_RECIPE, "just")
+    return _described(read_justfile(text), "just", noun="recipe")
 
 
-def _recipes(text: str, opening: re.Pattern[str], runner: str) -> Iterator[tuple[str, str]]:
-    """Targets with what they say of themselves, in their own line or the comment above, and their first command."""
-    found: dict[str, tuple[str, str]] = {}
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        target = opening.match(line)
-        if (
-            target is None
-            or target["name"].startswith((".", "_"))
-            or target["name"] in (*found, *_SAY_NOTHING)
-        ):
-            continue
-        above = lines[number - 1].strip() if number else ""
-        about = target.groupdict().get("about") or (
-            above.lstrip("# ").strip() if above.startswith("# ") else ""
-        )
-        body = _RECIPE.match(lines[number + 1]) if number + 1 < len(lines) else None
-        command = body["command"].strip() if body else ""
-        found[target["name"]] = (about if len(about.split()) >= 2 else "", command)
-    for name in _chosen(list(found)):
-        about, command = found[name]
-        if about:
-            yield f"`{runner} {name}`: {about.rstrip('.')}", name
-        elif command and not command.startswith(("@", "#")):
-            yield _runs(f"{runner} {name}", command), name
+def _described(recipes: Sequence[Recipe], runner: str, *, noun: str) -> Iterator[tuple[str, str]]:
+    named = {recipe.name: recipe for recipe in recipes if recipe.name not in _SAY_NOTHING}
+    for name in _chosen(list(named)):
+        sentence = describe_recipe(f"{runner} {name}", named[name], noun=noun)
+        if sentence:
+            yield sentence, name
 
 
 def _cargo(text: str) -> Iterator[tuple[str, str]]:
@@ -180,12 +185,6 @@ def _toml(text: str, name: str) -> _Table:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidPayload(f"{name} is no TOML: {error}.") from error
-
-
-def _runs(command: str, what: str) -> str:
-    flat = " ".join(what.split())
-    shown = flat if len(flat) <= _MAX_COMMAND else flat[: _MAX_COMMAND - 3].rsplit(" ", 1)[0] + "..."
-    return f"`{command}` runs `{shown.replace('`', '')}`"
 
 
 def _chosen(names: list[str]) -> list[str]:

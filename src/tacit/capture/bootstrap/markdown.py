@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.wording import imperative, leading_reference, rule_like, word_count
 from tacit.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
@@ -303,7 +304,7 @@ def _worth(content: str, part: str, *, rules_only: bool, item: bool) -> bool:
         return False
     if word_count(bare) < 2 and "`" in part:
         return False
-    if rule_like(part) or rule_like(content):
+    if rule_like(part) or rule_like(content) or find_explicit(part):
         return True
     if rules_only:
         return False

@@ -41,6 +41,8 @@ def _about(body: str) -> RuleLine | None:
     name = _plain(title["title"])
     for paragraph in body[title.end() :].split("\n\n")[:6]:
         lines = [line for line in paragraph.split("\n") if line.strip()]
+        if lines and lines[0].startswith("##"):
+            break  # behind the first section nothing says what the project is
         if not lines or lines[0].lstrip().startswith(("#", "|", "```", "-", "*", ">", "1.")):
             continue
         sentences = split_sentences(_plain(" ".join(lines)))

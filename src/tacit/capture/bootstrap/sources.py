@@ -7,6 +7,7 @@ never follows links out of the project, never writes into it, runs nothing.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,7 +19,9 @@ from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.markdown import RuleLine, read_rules
 from tacit.capture.bootstrap.readme import read_readme
+from tacit.capture.extract.explicit import find_explicit, tidy
 from tacit.capture.wording import kind_of
+from tacit.late_pattern import late_pattern
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
@@ -42,6 +45,14 @@ DECISION_FOLDERS = (
 HISTORY = ".git"
 _PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
 LEAST_BREADTH = 1.0
+_FORM = b"2"
+"""Changes when what is read off a file is told otherwise, so that every file is read anew once."""
+_RECURRING_ORDER = late_pattern(
+    r"^(?!(?:the|an?|this|our|all|every|each|any|no|it|there|here)\b)(?:[a-z-]+(?<!s)(?<!ed)(?<!ing)) (?!(?:is|are|was|has|have|can|will|runs?)\b).*\b(?:before|after|on|for|with|in)"
+    r" (?:every|each|any|all)\b|^(?:lint|type-?check|type check|typecheck|debounce|memoi[sz]e|paginate|batch|benchmark|profile)\b",
+    re.IGNORECASE,
+)
+"""An order by its form, whose verb is no common one: "lint with flake8 before every commit"."""
 MAX_BYTES = 400_000
 MAX_FILES = 200
 """Most files of one project; what lies behind them is not looked at."""
@@ -55,7 +66,8 @@ class Source:
         path: relative to the project root, with forward slashes.
         digest: changes when its content does.
         drafts: its statements; raises `InvalidPayload` where it makes no sense.
-        as_they_are: its statements are read off, not phrased: two that differ in a word speak of two things.
+        read_off: a README, a manifest or the commits: its statements are told when they are asked for, and nobody is asked about them.
+            Two that differ in a word speak of two things.
         rules: it is a rule file: the user may have written it. All else is what others wrote, or a program read off.
         text: what it holds, where it is a rule file.
         breadth: most breadth of its statements. A session is not begun with what a manifest holds: it is found when asked for.
@@ -64,7 +76,7 @@ class Source:
     path: str
     digest: str
     drafts: Callable[[int], tuple[Draft, ...]]
-    as_they_are: bool = False
+    read_off: bool = False
     rules: bool = False
     text: str = ""
     breadth: float = GREATEST_BREADTH
@@ -88,17 +100,17 @@ def find_project_files(root: Path) -> tuple[Path, ...]:
 
 def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
     """The source that the file at `path` is."""
-    digest = hashlib.sha256(raw).hexdigest()[:16]
+    read_off = path in MANIFESTS or path in READMES
+    digest = hashlib.sha256((_FORM if read_off else b"") + raw).hexdigest()[:16]
 
     def drafts(at_ms: int) -> tuple[Draft, ...]:
         return read_drafts(raw.decode("utf-8", "replace"), path, project_id=project_id, at_ms=at_ms)
 
     text = raw.decode("utf-8", "replace")
-    told_by_the_way = path in MANIFESTS or path in READMES or _is_decision(path)
+    told_by_the_way = read_off or _is_decision(path)
     breadth = LEAST_BREADTH if told_by_the_way else GREATEST_BREADTH
     return Source(
-        path=path, digest=digest, drafts=drafts, as_they_are=path in MANIFESTS, breadth=breadth,
-        rules=not told_by_the_way, text=text,
+        path=path, digest=digest, drafts=drafts, read_off=read_off, breadth=breadth, rules=not told_by_the_way, text=text,
     )  # fmt: skip
 
 
@@ -110,11 +122,10 @@ def history_source(root: Path, *, project_id: str) -> Source | None:
 
     def drafts(at_ms: int) -> tuple[Draft, ...]:
         lines = read_history(head)
-        return tuple(_draft(line, (), HISTORY, project_id, at_ms) for line in lines)
+        return tuple(_read_off(line, HISTORY, project_id, at_ms) for line in lines)
 
-    return Source(
-        path=HISTORY, digest=head.commit[:16], drafts=drafts, as_they_are=True, breadth=LEAST_BREADTH
-    )
+    digest = f"{head.commit[:16]}.{_FORM.decode()}"
+    return Source(path=HISTORY, digest=digest, drafts=drafts, read_off=True, breadth=LEAST_BREADTH)
 
 
 def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[Draft, ...]:
@@ -124,16 +135,27 @@ def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[D
         InvalidPayload: if a manifest makes no sense.
     """
     if path in MANIFESTS:
-        return tuple(_draft(line, (), path, project_id, at_ms) for line in read_manifest(path, text))
+        return tuple(_read_off(line, path, project_id, at_ms) for line in read_manifest(path, text))
     if _is_decision(path):
         decided = read_decision(text)
         drafts = [_draft(line, (), path, project_id, at_ms) for line in decided]
         return tuple(replace(draft, kind="decision") for draft in drafts)
     if path in READMES:
-        told = read_readme(text)
-        return tuple(_draft(line, (), path, project_id, at_ms) for line in told)
+        return tuple(_read_off(line, path, project_id, at_ms) for line in read_readme(text))
     rules = read_rules(text, rules_only=path in _PROSE)
     return tuple(_draft(line, rules.paths, path, project_id, at_ms) for line in rules.lines)
+
+
+def kind_of_rule(content: str) -> str:
+    """The kind of a statement in a rule file: as its words say, else as the form in which a user would state it."""
+    kind = kind_of(content, rule=True)
+    if kind != "fact":
+        return kind
+    forms = [form for form in find_explicit(f"{content}.") if form.content == tidy(content)]
+    if forms:
+        # A correction corrects somebody in a conversation; a file states.
+        return "fact" if forms[0].kind == "correction" else forms[0].kind
+    return "guideline" if _RECURRING_ORDER.match(content) else kind
 
 
 def _is_decision(path: str) -> bool:
@@ -162,8 +184,12 @@ def _in_folders(root: Path, base: Path, folders: tuple[tuple[str, str], ...]) ->
             yield from sorted(islice(folder.glob(pattern), MAX_FILES))
 
 
+def _read_off(line: RuleLine, path: str, project_id: str, at_ms: int) -> Draft:
+    return replace(_draft(line, (), path, project_id, at_ms), read_off=True)
+
+
 def _draft(line: RuleLine, paths: tuple[str, ...], path: str, project_id: str, at_ms: int) -> Draft:
-    kind = "fact" if line.command else kind_of(line.content, rule=True)
+    kind = "fact" if line.command else kind_of_rule(line.content)
     trigger = make_trigger(line.content, kind=kind)
     if paths:
         trigger = replace(trigger, paths=tuple(dict.fromkeys((*paths, *trigger.paths))))

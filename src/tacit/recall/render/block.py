@@ -53,7 +53,7 @@ def _day(number: int) -> str:
 def source_of(candidate: Candidate) -> str:
     """Where a memory comes from in a few words: its file, or who said it, with the day; what nobody confirmed is marked."""
     memory = candidate.memory
-    origin = _NO_SOURCE.sub("", memory.provenance.source)
+    origin = _NO_SOURCE.sub("", memory.provenance.read_from or memory.provenance.source)
     since = day(memory.validity.valid_from_ms)
     if (
         BUILTIN_KINDS.of_stored(memory.kind).explains_errors
@@ -61,7 +61,9 @@ def source_of(candidate: Candidate) -> str:
         and memory.status == "active"
     ):
         return f"worked before, {since}{_STALE[candidate.freshness]}"
-    who = origin if "." in origin or "/" in origin else memory.provenance.speaker
+    who = (
+        origin if memory.provenance.read_from or "." in origin or "/" in origin else memory.provenance.speaker
+    )
     return f"{who}, {since}{mark_of(candidate)}"
 
 
