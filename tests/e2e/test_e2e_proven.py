@@ -6,13 +6,13 @@ words. The transcripts are those that the host writes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from e2e.drivers.machine import Machine, injected, wait_for
+from e2e.drivers.session import Session
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -99,53 +99,6 @@ OTHER = "Exit code 1\nerror: the working tree has uncommitted changes in src/car
 def machine() -> Iterator[Machine]:
     with Machine(TACIT_EMBEDDER__PROVIDER="minilm") as made:
         yield made
-
-
-class Session:
-    """A session of Claude Code: what its transcript holds, and the events of its start and end."""
-
-    def __init__(self, machine: Machine, name: str) -> None:
-        self.machine, self.name = machine, name
-        self.day = 1 + len(list(machine.root.glob("*.jsonl")))
-        self.path = machine.root / f"{name}.jsonl"
-        self._lines = 0
-
-    def _write(self, role: str, content: object) -> None:
-        self._lines += 1
-        line = {
-            "type": role, "uuid": f"{self.name}-{self._lines}", "sessionId": self.name, "cwd": str(self.machine.project),
-            "timestamp": f"2026-11-{self.day:02}T10:{self._lines // 60:02}:{self._lines % 60:02}Z", "message": {"role": role, "content": content},
-        }  # fmt: skip
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-
-    def user(self, text: str) -> None:
-        self._write("user", text)
-
-    def agent(self, text: str) -> None:
-        self._write("assistant", [{"type": "text", "text": text}])
-
-    def ran(self, command: str, error: str = "") -> None:
-        self._used("Bash", {"command": command}, error)
-
-    def edited(self, path: str) -> None:
-        self._used("Edit", {"file_path": str(self.machine.project / path)}, "")
-
-    def _used(self, tool: str, given: dict[str, str], error: str) -> None:
-        key = f"call-{self.name}-{self._lines}"
-        self._write("assistant", [{"type": "tool_use", "id": key, "name": tool, "input": given}])
-        result = {
-            "type": "tool_result",
-            "tool_use_id": key,
-            "content": error or "ok",
-            "is_error": bool(error),
-        }
-        self._write("user", [result])
-
-    def end(self) -> None:
-        """The session is over: the host says so, and its transcript is handed over."""
-        spoken = {"session_id": self.name, "transcript_path": str(self.path)}
-        self.machine.hook(self.machine.payload("SessionEnd", reason="exit", **spoken))
 
 
 def fails(machine: Machine, session: str, command: str, error: str) -> str:

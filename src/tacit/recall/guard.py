@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tacit.config.settings import Thresholds
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop
@@ -15,6 +15,9 @@ from tacit.safety.trust import may_appear
 
 STALE_EPISODE = 0.25
 """An episodic memory whose freshness fell below this (two half-lives) is handed over on demand only."""
+
+_IN_CONTEXT = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
+"""Surfaces of a session that still has in its context what its own digest tells."""
 
 
 def threshold_for(thresholds: Thresholds, surface: Surface) -> float:
@@ -47,6 +50,8 @@ def _objection(candidate: Candidate, *, query: Query, kinds: KindRegistry, thres
     ruling = may_appear(memory, query.surface, session=query.session, by_user=query.by_user)
     if not ruling:
         return ruling.reason
+    if memory.kind == DIGEST and memory.session == query.session and query.surface in _IN_CONTEXT:
+        return "tells of this session"
     kind = kinds.of_stored(memory.kind)
     on_demand = query.surface is Surface.ON_DEMAND
     if kind.episodic and not on_demand and (candidate.score("recent") or 0.0) < STALE_EPISODE:

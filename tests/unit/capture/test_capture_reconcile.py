@@ -259,6 +259,12 @@ def test_what_waits_for_confirmation_is_confirmed_by_the_user_and_never_replaces
     )
 
 
+def test_nobody_is_asked_whether_a_statement_of_theirs_fits_what_was_read_off_a_file() -> None:
+    old = stored("The port is 8080", tier=TrustTier.IMPORT)
+    assert isinstance(decide(memory("The port is 9090"), old), Add)
+    assert isinstance(decide(memory("The port is 9090"), stored("The port is 8080")), Contradict)
+
+
 TOLD = "Use running tests boxes never not npm instead of yarn port 8080 classes cached don't the src/a.py -x ES9".split()
 
 

@@ -186,6 +186,22 @@ def test_a_near_signature_is_of_the_same_program_and_shares_words() -> None:
     assert after_failure(asked, **near | {"error_signature": "npm test | find nothing else here"}) == 0.0
 
 
+def test_another_subcommand_that_says_the_very_same_has_the_same_fix() -> None:
+    asked = query(
+        surface=Surface.FAILURE,
+        error_signature="docker compose ps | exit 14 | no configuration file provided",
+    )
+    known = {
+        "kind": "error_pattern",
+        "error_signature": "docker compose up | exit 14 | no configuration file provided",
+    }
+    assert after_failure(asked, **known) == pytest.approx(0.9)
+    other = known | {"error_signature": "docker compose up | exit 14 | no configuration file provided twice"}
+    assert after_failure(asked, **other) == 0.0
+    program = known | {"error_signature": "podman compose up | exit 14 | no configuration file provided"}
+    assert after_failure(asked, **program) == 0.0
+
+
 def test_what_was_told_counts_by_its_quoted_words() -> None:
     asked = failing("remote: refusing to update checked out branch: refs/heads/main", "git push origin main")
     told = "Push fails with 'refusing to update checked out branch' because origin is not bare."

@@ -83,6 +83,22 @@ def test_guard_holds_trust_and_sensitivity(fields, surface, reason):
     assert reason in result.drops[0].reason
 
 
+def test_guard_gives_a_session_its_own_digest_only_where_it_is_out_of_context():
+    own = candidate(kind="digest", relevance=1.0, scores=(("recent", 1.0),))
+    said = replace(own.memory.provenance, host=KEY.host, session_id=KEY.session_id)
+    own = replace(own, memory=replace(own.memory, provenance=said))
+    for surface, names in (
+        (Surface.PROMPT, []),
+        (Surface.ACTION, []),
+        (Surface.COMPACTION, ["mem_1"]),
+        (Surface.ON_DEMAND, ["mem_1"]),
+    ):
+        asked = query(surface=surface, session=str(KEY))
+        assert kept(guard([own], query=asked, kinds=KINDS, thresholds=OPEN)) == names, surface
+        asked = query(surface=surface, session="claude-code/another")
+        assert kept(guard([own], query=asked, kinds=KINDS, thresholds=OPEN)) == ["mem_1"], surface
+
+
 def test_guard_drops_what_no_longer_holds():
     old = candidate(relevance=1.0)
     gone = replace(old, memory=replace(old.memory, validity=Validity(valid_from_ms=0, valid_to_ms=NOW_MS)))

@@ -277,7 +277,8 @@ def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRe
         or _other_error(memory, stored)
     ):
         return False
-    if judgment.relation == "unsure" and stored.provenance.tier is TrustTier.IMPORT:
+    lower = stored.provenance.tier is TrustTier.IMPORT and memory.provenance.tier > TrustTier.IMPORT
+    if judgment.relation == "unsure" and lower:
         return False  # it was read off a file, for answers on demand: nobody is asked about it
     natures = (kinds.of_stored(memory.kind), kinds.of_stored(stored.kind))
     if judgment.verdict == "value_changed":

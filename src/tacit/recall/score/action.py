@@ -54,6 +54,7 @@ NAMED_BASE = 0.5
 read by a maker fitted on others; the project of the judged calls is not among them)."""
 EXACT = 0.95
 NEAR_LEAST = 0.4
+_TELLING_WORDS = 3
 NAMED_CLASS = 0.6
 QUOTE_CHARS = 12
 """Shorter quoted words are names of things, not what an error says."""
@@ -165,6 +166,7 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
     Exact: the same signature. Near: an error pattern of the same program; the share of the shorter signature's words
     that both hold (overlap coefficient, Szymkiewicz 1934; Simpson 1943), at least two words and NEAR_LEAST of them.
     Of another program: one that says it all, with a name in it, as where `sh x.sh` and `bash x.sh` miss the same variable.
+    Of another subcommand: the very same words, as where `docker compose ps` and `docker compose up` miss the same file.
     A pattern without a signature was told, not seen to work: it counts a fifth less.
     """
     memory = candidate.memory
@@ -179,7 +181,9 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
     ours, theirs = _parts(asked), _parts(memory.error_signature)
     common = ours[1] & theirs[1]
     least = min(len(ours[1]), len(theirs[1]))
-    if ours[0] != theirs[0] and not (len(common) == least >= 3 and any("_" in word for word in common)):
+    names = len(common) == least >= _TELLING_WORDS and any("_" in word for word in common)
+    same_words = ours[1] == theirs[1] and least >= _TELLING_WORDS
+    if ours[0] != theirs[0] and not names and not (same_words and _program(ours[0]) == _program(theirs[0])):
         return 0.0, ()
     if len(common) < 2 or not least:
         return 0.0, ()
@@ -200,6 +204,11 @@ def _quoted_error(query: Query, candidate: Candidate, kind: Kind) -> tuple[float
     if named:
         return worth_of(kind) * NAMED_CLASS, (f"names {named[0]}",)
     return 0.0, ()
+
+
+def _program(command: str) -> str:
+    """The program without its subcommand."""
+    return command.split(" ", 1)[0]
 
 
 @lru_cache(maxsize=4096)
