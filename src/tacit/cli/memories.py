@@ -5,6 +5,7 @@ In: arguments. Out: what the daemon answered, as lines, a table or JSON. Never o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -254,15 +255,7 @@ def list_(
         list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
         return
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import (
-        day,
-        print_json,
-        print_line,
-        print_rows,
-        short_ids,
-        shortened,
-        waiting_line,
-    )
+    from tacit.cli.terminal.output import print_json, print_line, print_rows, waiting_line
     from tacit.errors import InvalidInput
 
     unknown = [name for name in status or () if name not in STATUSES]
@@ -274,25 +267,7 @@ def list_(
     if as_json:
         print_json(answer)
         return
-    names = short_ids([m["id"] for m in answer["memories"]])
-    origins = [
-        m["provenance"]["source"] if m["provenance"]["tier"] == "import" else "" for m in answer["memories"]
-    ]
-    shows_origin = any(origins)
-    columns = (
-        "memory", "kind", "since", *(("scope",) if everywhere else ()), *(("from",) if shows_origin else ()), "content",
-    )  # fmt: skip
-    rows = [
-        (
-            names[m["id"]],
-            m["kind"],
-            day(m["created_at_ms"]),
-            *((m["scope"],) if everywhere else ()),
-            *(("commits" if origin == ".git" else origin,) if shows_origin else ()),
-            shortened(m["content"], 160),
-        )
-        for m, origin in zip(answer["memories"], origins, strict=True)
-    ]
+    columns, rows = _table_of(answer["memories"], with_scope=everywhere)
     empty = "No memory fits."
     if not (rows or text or kind or status):
         waiting = ask("GET", "/v1/review", given(cwd=folder, limit=1))["waiting"]
@@ -427,3 +402,28 @@ def memory_path(memory: str) -> str:
     if not (name.isascii() and name.replace("_", "").isalnum()):
         raise NotFound(f"No memory is called {name!r}.", hint="`tacit list` shows what there is.")
     return f"/v1/memories/{name}"
+
+
+def _table_of(
+    memories: Sequence[dict[str, Any]], *, with_scope: bool
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Columns and rows; the file that a memory was read from has a column where one was."""
+    from tacit.cli.terminal.output import day, short_ids, shortened
+
+    names = short_ids([m["id"] for m in memories])
+    origins = [m["provenance"]["source"] if m["provenance"]["tier"] == "import" else "" for m in memories]
+    with_origin = any(origins)
+    scope, origin = ("scope",) * with_scope, ("from",) * with_origin
+    columns = ("memory", "kind", "since", *scope, *origin, "content")
+    rows = [
+        (
+            names[m["id"]],
+            m["kind"],
+            day(m["created_at_ms"]),
+            *((m["scope"],) if with_scope else ()),
+            *(("commits" if source == ".git" else source,) if with_origin else ()),
+            shortened(m["content"], 160),
+        )
+        for m, source in zip(memories, origins, strict=True)
+    ]
+    return columns, rows
