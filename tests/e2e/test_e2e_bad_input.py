@@ -118,22 +118,27 @@ def test_five_megabytes_are_answered_in_time_and_not_kept_in_memory(machine):
 ODD = "caf\udce9 \x00 \ud83d end"
 
 
-@pytest.mark.parametrize(
-    "session", ["../../../etc/x", "a b", "caf\u00e9/\u202e", "#" * 400, "'; DROP TABLE memories; --"]
-)
-def test_odd_characters_are_survived_everywhere(machine, session):
+ODD_SESSIONS = ("../../../etc/x", "a b", "caf\u00e9/\u202e", "#" * 400, "'; DROP TABLE memories; --")
+
+
+def test_odd_characters_are_survived_everywhere(machine):
     machine.remember()
     outside = sorted(path.name for path in machine.root.iterdir())
     transcript = machine.root / "u" / "t.jsonl"
     transcript.write_text("")
-    with_session = {"session_id": session}
-    text = injected(machine.hook(machine.payload("SessionStart", source="startup", **with_session)))
-    assert text.count(RULE) == 1
-    machine.hook(
-        machine.payload(
-            "UserPromptSubmit", prompt=f"{ODD}.\nRemember that we deploy on Fridays.\n{ODD}", **with_session
-        )
-    )
+    stated = {
+        "Fridays": "we deploy on Fridays",
+        "Redis": "the build cache lives in Redis",
+        "cents": "prices are stored in cents",
+        "8420": "the gateway listens on port 8420",
+        "Postgres": "the tests need a local Postgres",
+    }
+    for session, words in zip(ODD_SESSIONS, stated.values(), strict=True):
+        known = {"session_id": session}
+        text = injected(machine.hook(machine.payload("SessionStart", source="startup", **known)))
+        assert text.count(RULE) == 1, session
+        said = f"{ODD}.\nRemember that {words}.\n{ODD}"
+        machine.hook(machine.payload("UserPromptSubmit", prompt=said, **known))
     machine.hook(
         machine.payload("SessionStart", source="startup", session_id=f"{session}2", cwd=f"/tmp/{ODD}/x")
     )
@@ -147,20 +152,20 @@ def test_odd_characters_are_survived_everywhere(machine, session):
             "tool_use_id": event,
             "tool_input": {"command": f"ls {ODD}", "file_path": ODD},
         }
-        machine.hook(machine.payload(event, **call, **more, **with_session))
+        machine.hook(machine.payload(event, **call, **more, **known))
     assert machine.counters()["refused"] == 0
     for odd in ("a\nb", "s\x00", "\udc80", "x" * 5000):  # no name of a session: refused and counted
         assert machine.hook(machine.payload("SessionStart", source="startup", session_id=odd)) == b""
-    machine.hook(
-        machine.payload(
-            "Stop", last_assistant_message=ODD, transcript_path=f"{transcript}{ODD}", **with_session
+    for session in ODD_SESSIONS:
+        known = {"session_id": session}
+        machine.hook(
+            machine.payload("Stop", last_assistant_message=ODD, transcript_path=f"{transcript}{ODD}", **known)
         )
-    )
-    machine.hook(machine.payload("SessionEnd", reason="other", transcript_path=ODD, **with_session))
+        machine.hook(machine.payload("SessionEnd", reason="other", transcript_path=ODD, **known))
     assert machine.counters()["errors"] == 0
     assert machine.counters()["refused"] == 4
     assert sorted(path.name for path in machine.root.iterdir()) == outside
-    wait_for(lambda: any("Fridays" in content for content in machine.contents()))
+    wait_for(lambda: all(any(word in content for content in machine.contents()) for word in stated))
     machine.goes_on()
 
 
@@ -557,7 +562,7 @@ def test_wrong_settings_of_the_user_are_named_and_harm_no_turn(shared_machine, n
     assert word in said
     assert not Path("/tmp/tacit-was-here").exists()
     machine.home.config_file.unlink()
-    machine.goes_on()
+    assert RULE in machine.start()
 
 
 @pytest.mark.parametrize("name", ["unknown key", "broken"])
