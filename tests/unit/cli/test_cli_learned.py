@@ -188,3 +188,13 @@ def test_a_program_learns_nothing_of_what_it_may_not_see(work, tacit):
     assert ["ruff" in one["memory"]["content"] for one in seen["statements"]] == [True]
     assert (seen["requests"], seen["dropped"]) == ([], [])
     assert hidden["id"] not in json.dumps(seen)
+
+
+def test_a_purge_of_the_session_leaves_no_record_of_what_it_taught(work, tacit):
+    work.says(RULE)
+    work.says("Never push to main without asking me.", "s2")
+    names = work.engine._parts.store.value_names
+    assert names("capture/learned/") == ("capture/learned/claude-code/s1", "capture/learned/claude-code/s2")
+    assert tacit("purge", "--session", "claude-code/s1", "--yes").code == 0
+    assert names("capture/learned/") == ("capture/learned/claude-code/s2",)
+    assert tacit("learned", "s1").code == 4
