@@ -81,7 +81,10 @@ def parser() -> argparse.ArgumentParser:
         "--answers",
         type=Path,
         metavar="DIR",
-        help="for the suite capture: replay a language model's recorded answers",
+        help="for the suites capture and update: replay a language model's recorded answers",
+    )
+    made.add_argument(
+        "--requests", type=Path, metavar="DIR", help="with --answers: write requests that have no answer here"
     )
     made.add_argument(
         "--embedder", choices=("minilm", "fake"), default="minilm", help="who makes the vectors"
@@ -124,8 +127,8 @@ def evaluate(arguments: Sequence[str]) -> int:
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
     settings = shipped_settings()
-    if given.answers and given.suite != "capture":
-        raise InvalidInput("--answers is for the suite capture.")
+    if given.answers and given.suite not in ("capture", "update"):
+        raise InvalidInput("--answers is for the suites capture and update.")
     embedder: Embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
     kept = KeptVectors(embedder, given.cache) if given.cache else None
     run = Run(
@@ -137,11 +140,12 @@ def evaluate(arguments: Sequence[str]) -> int:
         triggers=given.triggers,
         pool=given.pool,
         answers=given.answers,
+        requests=given.requests,
         trec=given.trec,
         say=lambda line: print(line, file=sys.stderr),
     )
     try:
-        card = run_written(run) if given.answers else SUITES[given.suite](run)
+        card = run_written(run) if given.answers and given.suite == "capture" else SUITES[given.suite](run)
     finally:
         if kept is not None:
             kept.save()

@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -27,19 +28,26 @@ from rich.text import Text
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
+from tacit.capture.write_up.statement_comparer import BATCH
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
-from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Skip, Supersede
+from tacit.errors import InvalidInput
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.ports.models import Embedder
+from tacit.ports.writer import Writer
 from tacit.providers.embedding import make_embedder
+from tacit_evals.data.cassettes import ReplayWriter
 from tacit_evals.data.rows import Row, read_rows
 from tacit_evals.made_up_pairs import Made, make_pairs
+from tacit_evals.suites.update import MovedClock
 
 MOST_WRONG = 0
 """Statements that may be retired without being meant to."""
 STATEMENTS_PER_QUESTION = 25
 """At most one question to the user in as many statements."""
 MADE_UP = "made up"
+_FIRST_MS = 1_700_000_000_000
+_UNLIMITED = {"capture": {"extractor": {"tokens_per_day": 100_000_000}}}
 
 Act = Literal["superseded", "merged", "ended", "asked"]
 
@@ -103,8 +111,12 @@ class Outcome:
         return tuple(found)
 
 
-def store_pool(path: Path, home: Path, embedder: Embedder) -> Outcome:
-    """Store all statements of one `memories.jsonl` below `home`."""
+def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None = None) -> Outcome:
+    """Store all statements of one `memories.jsonl` below `home`; with a writer they are compared after every `BATCH`.
+
+    Raises:
+        InvalidInput: if the writer has no answer.
+    """
     rows = list(read_rows(path))
     meant = {(row.text("id"), old) for row in rows if (old := row.maybe("supersedes"))}
     pairs = {frozenset(pair) for pair in meant}
@@ -113,19 +125,25 @@ def store_pool(path: Path, home: Path, embedder: Embedder) -> Outcome:
     decisions: list[Decision] = []
     name = path.parent.name
     folder = _project(home / "project")
-    engine = open_engine(home / "home", embedder=embedder)
+    clock = MovedClock(now_ms=_FIRST_MS)
+    engine = open_engine(home / "home", embedder=embedder, writer=writer, overrides=_UNLIMITED, clock=clock)
+    if writer is not None:
+        engine.write_up_next(at_once=True)  # from here on statements wait
     try:
-        for row in rows:
-            changes = _remember(engine, row, folder)
+        for number, row in enumerate(rows, start=1):
+            clock.at_ms = max(clock.at_ms + 1000, _said_ms(row))
+            changes = list(_remember(engine, row, folder))
             for change in changes:
                 if isinstance(change, Add | Supersede | Contradict):
                     names[change.memory.id] = row.text("id")
-            for act, memory_id, why in _effects(changes):
-                old = names[memory_id]
+            effects = [(row.text("id"), act, names[old], why) for act, old, why in _effects(changes)]
+            if writer is not None and (number % BATCH == 0 or number == len(rows)):
+                effects += [(names[new], act, names[old], why) for new, act, old, why in _compared(engine)]
+            for new, act, old, why in effects:
                 decisions.append(
                     Decision(
-                        pool=name, act=act, new_id=row.text("id"), old_id=old, new=row.text("content"),
-                        old=by_id[old], why=why, meant=frozenset((row.text("id"), old)) in pairs,
+                        pool=name, act=act, new_id=new, old_id=old, new=by_id[new],
+                        old=by_id[old], why=why, meant=frozenset((new, old)) in pairs,
                     )
                 )  # fmt: skip
     finally:
@@ -135,6 +153,41 @@ def store_pool(path: Path, home: Path, embedder: Embedder) -> Outcome:
     return Outcome(
         pool=name, statements=len(rows), replacements=len(meant), decisions=tuple(decisions), missed=missed
     )
+
+
+def _said_ms(row: Row) -> int:
+    """When a statement was said; 0 = the data does not say."""
+    day = row.maybe("created")
+    return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000) if day else 0
+
+
+def _compared(engine: Engine) -> list[tuple[str, Act, str, str]]:
+    """Have what waits compared by the writer: of each effect the newer statement, the act, the older one, why.
+
+    Raises:
+        InvalidInput: if there is no answer.
+    """
+    found: list[tuple[str, Act, str, str]] = []
+    while (done := engine.write_up_next(at_once=True)) is not None:
+        if done.error:
+            raise InvalidInput(done.error)
+        merged = {change.memory.id for change in done.changes if isinstance(change, Merge)}
+        for change in done.changes:
+            if not isinstance(change, Edit):
+                continue
+            by = change.memory.validity.superseded_by
+            if by is None:
+                asked = [
+                    edge.target_id
+                    for edge in engine.desk.relations(change.memory.id)[0]
+                    if edge.type == "contradicts" and edge.source_id == change.memory.id and edge.weight > 0
+                ]
+                found += [(change.memory.id, "asked", old, change.reason) for old in asked]
+            else:
+                found.append(
+                    (by, "merged" if by in merged else "superseded", change.memory.id, change.reason)
+                )
+    return found
 
 
 def store_made_up(pairs: Sequence[Made], home: Path, embedder: Embedder) -> Outcome:
@@ -249,6 +302,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, help="of the made-up pairs; a new one is made and printed")
     parser.add_argument("--embedder", choices=("fake", "minilm"), default="minilm")
+    parser.add_argument("--answers", type=Path, help="folder with a language model's recorded answers")
+    parser.add_argument("--requests", type=Path, help="write requests without an answer to this folder")
     parser.add_argument("--json", type=Path, help="also write every decision to this file")
     given = parser.parse_args(arguments)
     if given.data is None and not given.made_up:
@@ -257,7 +312,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     embedder = make_embedder(EmbedderSettings(provider=given.embedder))
     with tempfile.TemporaryDirectory(prefix="tp-", dir="/tmp") as folder:
         paths = pool_files(given.data) if given.data else []
-        outcomes = [store_pool(path, Path(folder) / path.parent.name, embedder) for path in paths]
+        writer = ReplayWriter(given.answers, requests=given.requests) if given.answers else None
+        outcomes: list[Outcome] = []
+        for path in paths:
+            try:
+                outcomes.append(store_pool(path, Path(folder) / path.parent.name, embedder, writer))
+            except InvalidInput as error:
+                console.print(Text(f"{path.parent.name}: {error}"))
+        if len(outcomes) < len(paths):
+            return 2
         shown = list(outcomes)
         bound = [together(outcomes)] if outcomes else []
         if given.made_up:

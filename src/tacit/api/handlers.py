@@ -371,7 +371,7 @@ def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer:
     told = engine.status().extractor
     requests = [
         {
-            "session": str(one.waiting.key), "root": one.waiting.root, "tokens": one.tokens,
+            "session": one.subject, "root": one.root, "tokens": one.tokens,
             "system": one.request.system, "user": one.request.user,
         }
         for one in prepared
@@ -380,7 +380,7 @@ def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer:
     return Answer(
         body={
             "provider": told.name if told else "",
-            "session": str(done.session) if done else "",
+            "session": done.subject if done else "",
             "error": done.error if done else "",
             "changes": [change_json(change) for change in done.changes] if done else [],
             "waiting": len(prepared),

@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.capture.discover import TranscriptInfo
     from tacit.capture.pipeline import CaptureReport
     from tacit.capture.write_up.session_writer import Prepared, WriteUp
+    from tacit.capture.write_up.statement_comparer import PreparedComparison
     from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)
@@ -562,7 +563,7 @@ class Engine:
         """Have the model write up one session now; None = none waits that can be, or nothing may be asked for now."""
         return self._learning.write_up_next(past=past, at_once=at_once)
 
-    def write_up_requests(self, *, past: bool = False) -> tuple[Prepared, ...]:
+    def write_up_requests(self, *, past: bool = False) -> tuple[Prepared | PreparedComparison, ...]:
         """The requests that would be sent to the model now; nothing is sent."""
         return self._learning.write_up_requests(past=past)
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.capture.discover import TranscriptInfo
     from tacit.capture.pipeline import CapturePipeline, CaptureReport
     from tacit.capture.write_up.session_writer import Prepared, WriteUp
+    from tacit.capture.write_up.statement_comparer import PreparedComparison
 
 _LOG = logging.getLogger(__name__)
 COMMAND_SOURCE = "command"
@@ -261,17 +262,23 @@ class Learning:
             _LOG.error("writing up failed: %s", type(error).__name__, extra={"detail": str(error)})
 
     def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
-        """Write up one session now, of those that were imported if `past`; None = none can be."""
-        writer = self.capture.session_writer
-        done = writer.write_up_next(past=past, at_once=at_once) if writer is not None else None
+        """Write up one session now, of those that were imported if `past`, else compare new statements; None = nothing can be done."""
+        writer, comparer = self.capture.session_writer, self.capture.comparer
+        if writer is None or comparer is None:
+            return None
+        done = writer.write_up_next(past=past, at_once=at_once) or comparer.compare_next(at_once=at_once)
         if done is not None and done.changes:
             self._changed()
         return done
 
-    def write_up_requests(self, *, past: bool = False) -> tuple[Prepared, ...]:
+    def write_up_requests(self, *, past: bool = False) -> tuple[Prepared | PreparedComparison, ...]:
         """The requests that would be sent now, in order; nothing is sent."""
-        writer = self.capture.session_writer
-        return tuple(writer.prepare(one) for one in writer.waiting(past=past)) if writer is not None else ()
+        writer, comparer = self.capture.session_writer, self.capture.comparer
+        if writer is None or comparer is None:
+            return ()
+        comparison = comparer.prepare() if not past else None
+        sessions = tuple(writer.prepare(one) for one in writer.waiting(past=past))
+        return (*sessions, comparison) if comparison is not None else sessions
 
     def import_rules(
         self, project: ProjectRecord, *, confirmed: bool = False, dry_run: bool = False

@@ -77,6 +77,7 @@ def open_engine(
     overrides: Mapping[str, object] | None = None,
     clock: Clock | None = None,
     embedder: Embedder | None = None,
+    writer: Writer | None = None,
 ) -> Engine:
     """Open the store of `home` and build an engine over it.
 
@@ -88,6 +89,7 @@ def open_engine(
         overrides: nested settings of the caller, the topmost layer.
         clock: other than the system's, for tests and builders.
         embedder: other than the configured one.
+        writer: other than the configured one.
 
     Raises:
         InvalidSetting, UnknownSetting: for wrong `overrides`.
@@ -120,7 +122,7 @@ def open_engine(
             embedder=model,
             reranker=make_reranker(settings.recall.reranker),
             sparse=make_reranker(settings.recall.sparse),
-            writer=_make_writer(settings, redactor, place),
+            writer=writer or _make_writer(settings, redactor, place),
             tokens=make_token_counter(),
             estimate=EstimateCounter(),
             clock=clock,

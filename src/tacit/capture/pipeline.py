@@ -51,7 +51,9 @@ from tacit.capture.usage import (
     write_usage,
 )
 from tacit.capture.write_up.messages import Waiting
+from tacit.capture.write_up.paid import PaidModel
 from tacit.capture.write_up.session_writer import Model, SessionWriter
+from tacit.capture.write_up.statement_comparer import StatementComparer
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
@@ -129,9 +131,20 @@ class CapturePipeline:
             kinds=kinds,
             step=step,
         )
-        self.session_writer = model and SessionWriter(
-            model=model, store=store, embedder=embedder, clock=clock, kinds=kinds, keeper=self._keeper,
+        self.paid: PaidModel | None = None
+        self.session_writer: SessionWriter | None = None
+        self.comparer: StatementComparer | None = None
+        if model is None:
+            return
+        self.paid = PaidModel(
+            writer=model.writer, settings=model.settings, store=store, clock=clock, step=step
+        )
+        self.session_writer = SessionWriter(
+            model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, keeper=self._keeper,
             prepared=self._prepared_wanted, given=self._given, said=self._said, step=step,
+        )  # fmt: skip
+        self.comparer = StatementComparer(
+            model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, keeper=self._keeper, step=step,
         )  # fmt: skip
 
     def follow(self, settings: CaptureSettings) -> None:

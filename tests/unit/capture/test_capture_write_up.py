@@ -609,9 +609,8 @@ def test_a_session_that_fails_stands_behind_the_others():
 def test_a_request_that_ends_because_the_store_closes_is_no_failure():
     bench = Bench(ProviderError("Stopped.", reason="timed out"))
     bench.say(ASKED, SAID)
-    writer = bench.pipeline.session_writer
     ask = bench.writer.write
-    bench.writer.write = lambda request: (writer.stop(), ask(request))[1]
+    bench.writer.write = lambda request: (bench.pipeline.paid.stop(), ask(request))[1]
     bench.write()
     assert (bench.spent.failed, bench.spent.paused_until_ms, len(bench.waits)) == (0, 0, 2)
     assert bench.write() == ()

@@ -1,6 +1,7 @@
 """Answers of a language model that were recorded once. In: a folder. Out: a writer that replays them, by the hash of the request.
 
-A cassette holds no text of the session: a quote is a message's number with two offsets. A request that was not recorded is an
+A cassette holds no text of the session: a quote is a message's number with two offsets, and fates come without their reasons. An answer
+may also stand there as the model gave it, in a file named by the key. A request that was not recorded is an
 error: something in the instructions, the cut, the data or the memories has changed since. Beside cassettes a folder may hold
 plain answers, made for a session and not for a request: lists of statements with their quotes; they are found by the words.
 """
@@ -27,6 +28,11 @@ def key_of(request: WriterRequest) -> str:
     return hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:_CHARS]
 
 
+def is_comparison(request: WriterRequest) -> bool:
+    """Whether the request compares statements; else it writes up a session."""
+    return "fates" in cast("Mapping[str, Any]", (request.schema or {}).get("properties", {}))
+
+
 def messages_of(request: WriterRequest) -> Mapping[int, str]:
     """The texts of the session's messages in a request, by number."""
     raw = json.loads(request.user.partition("\nMessages:\n")[2])
@@ -34,18 +40,21 @@ def messages_of(request: WriterRequest) -> Mapping[int, str]:
 
 
 def to_cassette(request: WriterRequest, answer: str, *, model: str) -> str:
-    """The cassette of an answer to `request`; a statement whose quote stands nowhere keeps none.
+    """The cassette of an answer to `request`; a statement whose quote stands nowhere keeps none, a fate no reason.
 
     Raises:
-        InvalidInput: if the answer is no JSON object with statements.
+        InvalidInput: if the answer is no JSON object with statements or fates.
     """
-    texts = messages_of(request)
     try:
-        given = json.loads(answer)["statements"]
-        statements = [_located(dict(one), texts) for one in given]
+        given = json.loads(answer)
+        if is_comparison(request):
+            answered = {"fates": [{**one, "reason": ""} for one in given["fates"]]}
+        else:
+            texts = messages_of(request)
+            answered = {"statements": [_located(dict(one), texts) for one in given["statements"]]}
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInput(f"The answer to {key_of(request)} cannot be read: {error}") from error
-    return json.dumps({"key": key_of(request), "model": model, "statements": statements}, indent=1) + "\n"
+    return json.dumps({"key": key_of(request), "model": model, **answered}, indent=1) + "\n"
 
 
 def _located(statement: dict[str, Any], texts: Mapping[int, str]) -> dict[str, Any]:
@@ -61,22 +70,24 @@ class ReplayWriter:
 
     name = NAME
 
-    def __init__(self, folder: Path) -> None:
-        """Read the answers of `folder`.
+    def __init__(self, folder: Path, *, requests: Path | None = None) -> None:
+        """Read the answers of `folder`; requests without one are written to `requests`, where it is given.
 
         Raises:
             InvalidInput: if a file cannot be read.
         """
-        self._recorded: dict[str, list[dict[str, Any]]] = {}
+        self._recorded: dict[str, Mapping[str, Any]] = {}
         self._plain: dict[str, list[dict[str, Any]]] = {}
+        self._requests = requests
         self.session = ""
+        self.missing = 0
         for path in sorted(folder.glob("*.json")):
             try:
                 raw = json.loads(path.read_text("utf-8"))
             except ValueError as error:
                 raise InvalidInput(f"{path} is no JSON: {error}") from error
             if isinstance(raw, dict):
-                self._recorded[raw["key"]] = raw["statements"]
+                self._recorded[raw.get("key", path.stem)] = cast("Mapping[str, Any]", raw)
             else:
                 self._plain[path.stem] = cast("list[dict[str, Any]]", raw)
 
@@ -91,18 +102,32 @@ class ReplayWriter:
         Raises:
             InvalidInput: if none was recorded for this request.
         """
-        texts = messages_of(request)
         if self.session in self._plain:
+            texts = messages_of(request)
             found = [one for raw in self._plain[self.session] for one in _of_plain(raw, texts)]
+            return WriterAnswer(text=json.dumps({"statements": found}), model=NAME)
+        key = key_of(request)
+        recorded = self._recorded.get(key)
+        if recorded is None:
+            raise self._not_recorded(request, key)
+        if is_comparison(request):
+            answer: dict[str, Any] = {"fates": recorded["fates"]}
         else:
-            key = key_of(request)
-            if key not in self._recorded:
-                raise InvalidInput(
-                    f"No answer was recorded for the request {key} of {self.session}.",
-                    hint="The request has changed since: record it again (python -m tacit_evals.suites.writing.recorded).",
-                )
-            found = [_of_cassette(one, texts) for one in self._recorded[key]]
-        return WriterAnswer(text=json.dumps({"statements": found}), model=NAME)
+            texts = messages_of(request)
+            answer = {"statements": [_of_cassette(one, texts) for one in recorded["statements"]]}
+        return WriterAnswer(text=json.dumps(answer), model=NAME)
+
+    def _not_recorded(self, request: WriterRequest, key: str) -> InvalidInput:
+        self.missing += 1
+        if self._requests is not None:
+            whole = {"system": request.system, "user": request.user, "schema": request.schema}
+            self._requests.mkdir(parents=True, exist_ok=True)
+            file = self._requests / f"{key}.json"
+            file.write_text(json.dumps(whole, ensure_ascii=False, indent=1), "utf-8")
+        return InvalidInput(
+            f"No answer was recorded for the request {key}{' of ' + self.session if self.session else ''}.",
+            hint="The request has changed since: record it again (python -m tacit_evals.suites.writing.recorded).",
+        )
 
     def cancel(self) -> None:
         """Nothing runs."""
@@ -112,6 +137,8 @@ class ReplayWriter:
 
 
 def _of_cassette(raw: Mapping[str, Any], texts: Mapping[int, str]) -> dict[str, Any]:
+    if "quote" in raw:
+        return dict(raw)  # an answer as the model gave it
     rest = {name: value for name, value in raw.items() if name not in ("start", "end")}
     return {**rest, "quote": texts.get(raw["message"], "")[raw["start"] : raw["end"]]}
 

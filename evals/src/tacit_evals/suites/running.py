@@ -57,7 +57,8 @@ class Run:
         as_shipped: what ships was asked for, even where it was fitted on what is evaluated.
         triggers: folder with labelled triggers; None = the local trigger maker.
         pool: the pool of the suite `action`, where it is not found by itself.
-        answers: folder with a language model's recorded answers, for the suite `capture`; None = it writes without one.
+        answers: folder with a language model's recorded answers, for the suites `capture` and `update`; None = without one.
+        requests: folder that requests without an answer are written to.
         trec: folder for judgments and rankings as TREC files; None = none are written.
         say: called with one line of progress.
     """
@@ -70,6 +71,7 @@ class Run:
     triggers: Path | None = None
     pool: Path | None = None
     answers: Path | None = None
+    requests: Path | None = None
     trec: Path | None = None
     say: Callable[[str], None] = field(default=lambda _line: None)
     _fits: dict[tuple[str, ...], Fitted] = field(default_factory=dict[tuple[str, ...], Fitted])

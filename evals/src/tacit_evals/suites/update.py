@@ -18,16 +18,22 @@ from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile.compare import overlap, take_apart
+from tacit.capture.write_up.session_writer import Model
+from tacit.capture.write_up.statement_comparer import LIVE
 from tacit.config.home import Home
-from tacit.config.settings import CaptureSettings, PrivacySettings
-from tacit.model.changes import Add, Change, Contradict, Draft, Merge, Skip, Supersede
+from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
+from tacit.errors import InvalidInput
+from tacit.model.changes import Add, Change, Contradict, Draft, Edit, Merge, Skip, Supersede
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.ports.models import Embedder
+from tacit.ports.store import Store
+from tacit.ports.writer import Writer
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter
 from tacit.safety.redact import Redactor
+from tacit_evals.data.cassettes import ReplayWriter
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.data.updates import FATES, Fate, Said, UpdateCase, load_updates
 from tacit_evals.metrics.counts import Array
@@ -66,7 +72,8 @@ def run_update(run: Run) -> Scorecard:
         "word overlap, its threshold fitted here": by_overlap(cases),
         "always keep": [dict.fromkeys(case.fates, KEEP) for case in cases],
     }
-    decided = decide_all(cases, run.embedder)
+    writer = ReplayWriter(run.answers, requests=run.requests) if run.answers else None
+    decided = decide_all(cases, run.embedder, writer=writer)
     return _card(
         decided,
         {name: _decided(cases, fates) for name, fates in methods.items()},
@@ -94,13 +101,36 @@ class MovedClock(FakeClock):
         return self.at_ms
 
 
-def decide_all(cases: Sequence[UpdateCase], embedder: Embedder) -> list[Decided]:
-    """Let the write path decide on every case, each in a project of its own."""
+def decide_all(
+    cases: Sequence[UpdateCase], embedder: Embedder, *, writer: Writer | None = None
+) -> list[Decided]:
+    """Let the write path decide on every case, each in a store of its own; with a writer it compares what reconciliation left.
+
+    Raises:
+        InvalidInput: if the writer has no answer.
+    """
     moments = [said.created_ms or 0 for case in cases for said in (*case.existing, case.new)]
     today = max(moments) + DAY_MS
-    clock = MovedClock(now_ms=today)
-    redactor = Redactor(PrivacySettings())
-    kinds, tokens = KindRegistry(), EstimateCounter()
+    decided: list[Decided] = []
+    missing: list[InvalidInput] = []
+    for case in cases:
+        try:
+            decided.append(_decide(case, embedder, today=today, writer=writer))
+        except InvalidInput as error:  # go on, so that all requests are written that wait for an answer
+            missing.append(error)
+    if missing:
+        raise InvalidInput(f"{len(missing)} of {len(cases)} cases have no answer. {missing[0]}", hint=missing[0].hint)
+    return decided
+
+
+def _decide(case: UpdateCase, embedder: Embedder, *, today: int, writer: Writer | None) -> Decided:
+    asked_ms = case.new.created_ms or today
+    clock = MovedClock(now_ms=asked_ms)
+    redactor, kinds, tokens = Redactor(PrivacySettings()), KindRegistry(), EstimateCounter()
+    model = writer and Model(
+        writer=writer, prepare=str, tokens=tokens, settings=WriterSettings(provider="fake"), vouches=lambda *_: False
+    )  # fmt: skip
+    names: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:
         home = Home(Path(folder))
         home.ensure()
@@ -108,29 +138,50 @@ def decide_all(cases: Sequence[UpdateCase], embedder: Embedder) -> list[Decided]
         try:
             capture = CapturePipeline(
                 store=store, embedder=embedder, tokens=tokens, clock=clock, redactor=redactor, kinds=kinds,
-                settings=CaptureSettings(),
+                settings=CaptureSettings(), model=model,
             )  # fmt: skip
             preparer = Preparer(redactor=redactor, kinds=kinds, tokens=tokens, clock=clock)
-            decided: list[Decided] = []
-            for case in cases:
-                names: dict[str, str] = {}
-                asked_ms = case.new.created_ms or today
-                for said in case.existing:
-                    clock.at_ms = said.created_ms or asked_ms - DAY_MS
-                    memory = preparer.prepare(draft_of(said, case.id))
-                    if isinstance(memory, Memory):
-                        vectors = embedder.embed([memory.content])
-                        store.apply([Add(memory=memory)], vectors=vectors, identity=embedder.identity)
-                        names[memory.id] = said.id
-                clock.at_ms = asked_ms
-                changes = capture.store_drafts([draft_of(case.new, case.id)])
-                decided.append(Decided(case=case, fates=fates_of(case, changes, names), why=_why(changes)))
-            return decided
+            for number, said in enumerate(case.existing):
+                # The data knows days; of two statements of one day the later one is known to be later.
+                clock.at_ms = (said.created_ms or asked_ms - DAY_MS) + number * 1000
+                memory = preparer.prepare(draft_of(said, case.id, later_ms=number * 1000))
+                if isinstance(memory, Memory):
+                    vectors = embedder.embed([memory.content])
+                    store.apply([Add(memory=memory)], vectors=vectors, identity=embedder.identity)
+                    names[memory.id] = said.id
+            if capture.comparer is not None:
+                capture.comparer.compare_next(at_once=True)  # what is there by now is not compared
+            later_ms = len(case.existing) * 1000
+            clock.at_ms = asked_ms + later_ms
+            changes = capture.store_drafts([draft_of(case.new, case.id, later_ms=later_ms)])
+            fates = fates_of(case, changes, names)
+            if capture.comparer is not None:
+                done = capture.comparer.compare_next(at_once=True)
+                if done is not None:
+                    changes = (*changes, *done.changes)
+                    fates |= _compared(store, done.changes, names)
         finally:
             store.close()
+    return Decided(case=case, fates=fates, why=_why(changes))
 
 
-def draft_of(said: Said, case: str) -> Draft:
+def _compared(store: Store, changes: Sequence[Change], names: Mapping[str, str]) -> dict[str, Fate]:
+    """What comparing did to the stored memories of the case."""
+    fates: dict[str, Fate] = {}
+    for change in changes:
+        if isinstance(change, Merge) and change.memory.id in names:
+            fates[names[change.memory.id]] = "merge"
+        elif isinstance(change, Edit) and change.memory.id in names:
+            same = change.reason.startswith("says the same")
+            fates[names[change.memory.id]] = "merge" if same else "supersede"
+        elif isinstance(change, Edit) and change.memory.status in LIVE:
+            edges = store.relations([change.memory.id], scope=store.scopes())
+            asked = [one.target_id for one in edges if one.type == "contradicts" and one.weight > 0]
+            fates.update({names[name]: "contradict" for name in asked if name in names})
+    return fates
+
+
+def draft_of(said: Said, case: str, *, later_ms: int = 0) -> Draft:
     """The statement as capture would have found it."""
     return Draft(
         content=said.content,
@@ -139,7 +190,7 @@ def draft_of(said: Said, case: str) -> Draft:
         provenance=Provenance(
             tier=said.tier, source="session", host="evaluation", session_id=f"{case}/{said.id}", span=said.content,
         ),
-        at_ms=said.created_ms or 0,
+        at_ms=said.created_ms + later_ms if said.created_ms else 0,
         dated=said.created_ms is not None,
         explicit=said.tier is TrustTier.USER,
     )  # fmt: skip

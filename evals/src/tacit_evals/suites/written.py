@@ -148,13 +148,19 @@ def run_written(run: Run) -> Scorecard:
     """
     if run.answers is None:
         raise InvalidInput("--answers is missing.")
-    writer = ReplayWriter(run.answers)
+    writer = ReplayWriter(run.answers, requests=run.requests)
     sessions = [one for folder in folders_of("capture", run.data) for one in load_learnings(folder)]
     found: list[_Written] = []
+    missing: list[InvalidInput] = []
     for session in sessions:
         run.say(f"{session.id}: {len(session.turns)} turns, {len(session.gold)} learnings")
         writer.session = session.path.stem
-        found.append(_written(session, writer, run))
+        try:
+            found.append(_written(session, writer, run))
+        except InvalidInput as error:  # go on, so that all requests are written that wait for an answer
+            missing.append(error)
+    if missing:
+        raise InvalidInput(f"{len(missing)} of {len(sessions)} sessions have no answer. {missing[0]}", hint=missing[0].hint)
     return _card(found, run, plain=writer.plain)
 
 

@@ -55,8 +55,8 @@ class LaterWriting:
     def close(self) -> None:
         """End the jobs that still run."""
         if self._made is not None:
-            if self._made.capture.session_writer is not None:
-                self._made.capture.session_writer.stop()
+            if self._made.capture.paid is not None:
+                self._made.capture.paid.stop()
             self._made.care.jobs.close()
 
     def _make(self) -> Writing:

@@ -53,16 +53,13 @@ def near_memories(
                 for rank, hit in enumerate(ranking.hits):
                     scores[hit.memory_id] += 1 / (_OFFSET + rank)
         found = store.get(sorted(scores, key=lambda name: (-scores[name], name)), scope=visible)
-    sent = [one for one in found if _may_leave(one)][:MOST_NEAR]
+    sent = [one for one in found if one.status == "active" and may_leave(one)][:MOST_NEAR]
     return {f"m{number}": one for number, one in enumerate(sent, start=1)}
 
 
-def _may_leave(memory: Memory) -> bool:
-    return (
-        memory.status == "active"
-        and memory.kind not in SESSION_NOTES
-        and memory.sensitivity <= Sensitivity.PROJECT
-    )
+def may_leave(memory: Memory) -> bool:
+    """Whether a model may read the memory: it is no note of a session, and neither for one session alone nor restricted."""
+    return memory.kind not in SESSION_NOTES and memory.sensitivity <= Sensitivity.PROJECT
 
 
 def _telling(messages: Sequence[Numbered]) -> list[Numbered]:

@@ -13,7 +13,6 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from threading import Event, Lock
 
 from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.passages.find import find_candidates
@@ -32,14 +31,13 @@ from tacit.capture.write_up.messages import (
     write_waiting,
 )
 from tacit.capture.write_up.near import near_memories
+from tacit.capture.write_up.paid import PaidModel
 from tacit.capture.write_up.request import Statement, make_request, read_answer
 from tacit.capture.write_up.spending import (
-    NAME,
     RequestRecord,
     SessionSpending,
     Spending,
     read_session_spending,
-    read_spending,
     session_spending_name,
     write_spending,
 )
@@ -105,12 +103,22 @@ class Prepared:
     request: WriterRequest
     tokens: int
 
+    @property
+    def subject(self) -> str:
+        """What is sent, for people."""
+        return str(self.waiting.key)
+
+    @property
+    def root(self) -> str:
+        """Root of the session's project, or ""."""
+        return self.waiting.root
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteUp:
-    """What became of one request: the changes, or what went wrong."""
+    """What became of one request: the changes, or what went wrong. `subject` = the session, or what else was sent."""
 
-    session: SessionKey
+    subject: str
     changes: tuple[Change, ...] = ()
     error: str = ""
 
@@ -122,6 +130,7 @@ class SessionWriter:
         self,
         *,
         model: Model,
+        paid: PaidModel,
         store: Store,
         embedder: Embedder,
         clock: Clock,
@@ -136,6 +145,7 @@ class SessionWriter:
 
         Args:
             model: what it takes to ask a model.
+            paid: asks it and keeps the account.
             store: holds what waits, and gets what is learned.
             embedder: finds near memories.
             clock: says which day it is.
@@ -147,6 +157,7 @@ class SessionWriter:
             step: called between the steps of the work.
         """
         self._model = model
+        self._paid = paid
         self._store = store
         self._embedder = embedder
         self._clock = clock
@@ -155,8 +166,6 @@ class SessionWriter:
         self._given = given
         self._said = said
         self._step = step
-        self._asking = Lock()
-        self._stopped = Event()
         # Kinds that tell of the moment are not asked for: a session's own notes do that.
         self._kinds = tuple(kind.name for kind in kinds if not kind.episodic)
 
@@ -272,55 +281,43 @@ class SessionWriter:
 
     # --- writing up
 
-    def stop(self) -> None:
-        """Ask for nothing more: the store is being closed. A request that is ended by that is no failure."""
-        self._stopped.set()
-
     def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
         """Write up the first session that can be; None = none can be, or none may be asked for now.
 
         `past` = of those that were imported; `at_once` = also in the pause after a failure.
         """
-        with self._asking:
-            now_ms = self._clock.now_ms()
-            spent = read_spending(self._store.get_value(NAME)).on(now_ms)
-            if self._stopped.is_set() or (now_ms < spent.paused_until_ms and not at_once):
+        with self._paid.asking:
+            spent = self._paid.begin(at_once=at_once)
+            if spent is None:
                 return None
             waiting = next(iter(self.waiting(past=past)), None)
             if waiting is None:
                 return None
             prepared = self.prepare(waiting)
             self._step("request made")
-            if spent.tokens + prepared.tokens > self._model.settings.tokens_per_day:
-                self._keep_spending(replace(spent, over_budget=spent.over_budget + 1))
-                return None
-            return self._write_up(prepared, spent)
+            reserved = self._paid.reserve(prepared.tokens, spent)
+            return self._write_up(prepared, reserved) if reserved is not None else None
 
-    def _write_up(self, prepared: Prepared, spent: Spending) -> WriteUp:
-        key = prepared.waiting.key
-        reserved = replace(
-            spent, tokens=spent.tokens + prepared.tokens, asked=spent.asked + 1, paused_until_ms=0, error=""
-        )
-        self._keep_spending(reserved)
+    def _write_up(self, prepared: Prepared, reserved: Spending) -> WriteUp:
         request = RequestRecord(
             at_ms=self._clock.now_ms(), model=self._model.writer.name, tokens_in=prepared.tokens
         )
-        self._step("tokens reserved")
+        names = tuple(prepared.near)
         try:
-            answer = self._model.writer.write(prepared.request)
-            statements = read_answer(answer.text, kinds=self._kinds, near=tuple(prepared.near))
+            answer, statements = self._paid.ask(
+                prepared.request,
+                reserved,
+                read=lambda text: read_answer(text, kinds=self._kinds, near=names),
+            )
         except ProviderError as error:
-            if self._stopped.is_set():
-                return WriteUp(session=key, error=str(error))
-            _LOG.warning("the writer failed: %s", error.reason or error.code, extra={"detail": str(error)})
-            self._failed(prepared.waiting, reserved, replace(request, error=str(error)))
-            return WriteUp(session=key, error=str(error))
-        self._step("answer read")
-        return WriteUp(session=key, changes=self._keep(prepared, statements, answer, reserved, request))
+            if not self._paid.stopped:
+                self._failed(prepared.waiting, replace(request, error=str(error)))
+            return WriteUp(subject=prepared.subject, error=str(error))
+        changes = self._keep(prepared, statements, answer, reserved, request)
+        return WriteUp(subject=prepared.subject, changes=changes)
 
-    def _failed(self, waiting: Waiting, reserved: Spending, request: RequestRecord) -> None:
+    def _failed(self, waiting: Waiting, request: RequestRecord) -> None:
         now_ms = self._clock.now_ms()
-        self._keep_spending(reserved.after_failure(request.error, now_ms=now_ms))
         key = waiting.key
         name, spent_name = (of(key.host, key.session_id) for of in (unread_name, session_spending_name))
 
@@ -363,13 +360,8 @@ class SessionWriter:
         name = unread_name(waiting.key.host, waiting.key.session_id)
         spent_name = session_spending_name(waiting.key.host, waiting.key.session_id)
         cost = answer.tokens_in or prepared.tokens
-        counted = replace(
-            reserved,
-            tokens=reserved.tokens - prepared.tokens + cost,
-            tokens_out=reserved.tokens_out + answer.tokens_out,
-            kept=reserved.kept + len(pairs),
-            dropped=reserved.dropped + len(dropped),
-            in_a_row=0,
+        account = self._paid.settled(
+            answer, prepared.tokens, reserved=reserved, kept=len(pairs), dropped=len(dropped)
         )
         now_ms = self._clock.now_ms()
         request = replace(
@@ -384,7 +376,7 @@ class SessionWriter:
             return {
                 name: write_waiting(left),
                 spent_name: write_spending(on_session),
-                NAME: write_spending(counted),
+                **account,
             }
 
         return self._keeper.keep(
@@ -410,9 +402,6 @@ class SessionWriter:
                 judges[item.id] = FateJudge(item.content, ruled)
                 beside[item.id] = tuple(one.memory.id for one in ruled)
         return items, judges, beside
-
-    def _keep_spending(self, spending: Spending) -> None:
-        self._store.put_value(NAME, write_spending(spending))
 
 
 def _with_few_waiting(items: Sequence[Item]) -> list[Item]:

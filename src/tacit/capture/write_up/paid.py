@@ -1,0 +1,102 @@
+"""Requests that cost something: one at a time, within the tokens of the day, later after a failure. In: requests. Out: answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from threading import Event, Lock
+from typing import TypeVar
+
+from tacit.capture.write_up.spending import NAME, Spending, read_spending, write_spending
+from tacit.config.settings import WriterSettings
+from tacit.errors import ProviderError
+from tacit.ports.clock import Clock
+from tacit.ports.steps import Step, no_step
+from tacit.ports.store import Store
+from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class PaidModel:
+    """Asks one model for one store and keeps the account. Whoever asks holds `asking` from `begin` to the end."""
+
+    def __init__(
+        self, *, writer: Writer, settings: WriterSettings, store: Store, clock: Clock, step: Step = no_step
+    ) -> None:
+        self.asking = Lock()
+        self.writer = writer
+        self._settings = settings
+        self._store = store
+        self._clock = clock
+        self._step = step
+        self._stopped = Event()
+
+    def stop(self) -> None:
+        """Ask for nothing more: the store is being closed. A request that is ended by that is no failure."""
+        self._stopped.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing is asked any more."""
+        return self._stopped.is_set()
+
+    def begin(self, *, at_once: bool) -> Spending | None:
+        """What was spent so far today; None = nothing may be asked now. `at_once` = also in the pause after a failure."""
+        now_ms = self._clock.now_ms()
+        spent = read_spending(self._store.get_value(NAME)).on(now_ms)
+        if self.stopped or (now_ms < spent.paused_until_ms and not at_once):
+            return None
+        return spent
+
+    def reserve(self, tokens: int, spent: Spending) -> Spending | None:
+        """The account with `tokens` set apart for a request, kept; None = the day's tokens do not suffice."""
+        if spent.tokens + tokens > self._settings.tokens_per_day:
+            self._keep(replace(spent, over_budget=spent.over_budget + 1))
+            return None
+        reserved = replace(
+            spent, tokens=spent.tokens + tokens, asked=spent.asked + 1, paused_until_ms=0, error=""
+        )
+        self._keep(reserved)
+        self._step("tokens reserved")
+        return reserved
+
+    def ask(
+        self, request: WriterRequest, reserved: Spending, *, read: Callable[[str], T]
+    ) -> tuple[WriterAnswer, T]:
+        """The answer, and what `read` makes of its text.
+
+        Raises:
+            ProviderError: as the writer and `read`; the failure is on the account then, unless the store is being closed.
+        """
+        try:
+            answer = self.writer.write(request)
+            found = read(answer.text)
+        except ProviderError as error:
+            if not self.stopped:
+                _LOG.warning(
+                    "the writer failed: %s", error.reason or error.code, extra={"detail": str(error)}
+                )
+                self._keep(reserved.after_failure(str(error), now_ms=self._clock.now_ms()))
+            raise
+        self._step("answer read")
+        return answer, found
+
+    def settled(
+        self, answer: WriterAnswer, tokens: int, *, reserved: Spending, kept: int, dropped: int
+    ) -> Mapping[str, str | None]:
+        """The account after an answer, to be stored with what it brought; `tokens` = what was set apart for it."""
+        counted = replace(
+            reserved,
+            tokens=reserved.tokens - tokens + (answer.tokens_in or tokens),
+            tokens_out=reserved.tokens_out + answer.tokens_out,
+            kept=reserved.kept + kept,
+            dropped=reserved.dropped + dropped,
+            in_a_row=0,
+        )
+        return {NAME: write_spending(counted)}
+
+    def _keep(self, spending: Spending) -> None:
+        self._store.put_value(NAME, write_spending(spending))
