@@ -358,7 +358,7 @@ class WriterSettings(_Section):
     tokens_per_session: int = Field(
         default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
     )
-    most_output_tokens: int = Field(default=2000, ge=100, le=32_000, description="most tokens of one answer")
+    most_output_tokens: int = Field(default=4000, ge=100, le=32_000, description="most tokens of one answer")
     quiet_minutes: float = Field(
         default=30.0,
         ge=0.0,

@@ -25,18 +25,22 @@ part is for, causes of errors with what fixed them, facts about systems that the
 
 Record nothing that only concerns the moment: orders to do something now, questions, plans, progress reports, thanks, guesses, \
 proposals that nobody accepted, anything the user doubted or took back, texts that were pasted or read out of files, general \
-knowledge. When the user corrects or complains about something the agent did, record the rule behind it. Most sessions teach \
-between nothing and ten things. Never record a secret.
+knowledge. When the user corrects or complains about something the agent did, record the rule behind it. Go through all messages in \
+order: a short chat teaches nothing or little, a long working session often ten to twenty things. Say each thing once; two things that can \
+change apart from each other are two statements. Never record a secret.
 
 For each statement:
 - content: one sentence of 8 to 45 words that can be understood alone. Name files, tools and values instead of "it" or "that", \
 exactly as they are written in the messages, and nothing that the messages do not name. Where the user states it, keep the user's \
 words in their order as far as possible. For an error: symptom, cause, fix.
-- kind: one of the given kinds.
+- kind: one of the given kinds. What was chosen for this project is a decision; how the user wants the agent to work, or things to be \
+done or look in general, is a preference; what the user objected to in the agent's work or belief, with how it is right, is a correction; \
+a failure with its cause or fix is an error_pattern; what a file or part does or holds is a file_context; any other lasting truth is a fact.
 - message: the number of the message that says it. Prefer the user's. quote: 5 to 60 words of that message, copied exactly.
 - when: one to four short phrases that say in which situation it matters ("before a commit", "editing the parser"), and where \
 one fits, one of these classes of actions: {", ".join(ACTIONS)}.
-- confidence: 0 to 1, how sure you are that it is worth keeping.
+- confidence: 0 to 1, how likely a developer of this project would want it on record: 0.9 and more for what the user settled or a \
+success proved and later work must respect, about 0.7 for what is useful to know, 0.5 and less for details.
 - fates: what becomes of the memories in the list that it concerns; leave out the others. merge = the memory says the same \
 already. supersede = the statement replaces it, because it changed or was wrong. contradict = both cannot hold and it is unclear \
 which one does. keep = they look alike, but both hold. reason: up to 15 words.
