@@ -63,6 +63,14 @@ elif how == "writes up":
     except FileExistsError:
         open(os.path.join(folder, "overlap"), "w").close()
     time.sleep(0.3)
+    if "\nPairs:\n" in text:  # statements to compare: "since June" ends what it stands beside
+        known, _, asked = text.partition("Statements:\n")[2].partition("\n\nPairs:\n")
+        said = {one["id"]: one["text"] for one in map(json.loads, known.splitlines())}
+        asked = [json.loads(line) for line in asked.splitlines() if line.startswith("{")]
+        pairs = [(one["newer"], old) for one in asked for old in one["older"] if "since june" in said[one["newer"]].lower()]
+        answer(json.dumps({"fates": [{"newer": new, "older": old, "fate": "supersede", "better": "older", "reason": "moved"} for new, old in pairs]}))
+        os.remove(lock)
+        sys.exit(0)
     messages = json.loads(text.partition("\nMessages:\n")[2])
     notes = [(one["message"], line) for one in messages for line in one["text"].splitlines() if line.startswith("Note well: ")]
     answer(json.dumps({"statements": [{"content": line.partition(": ")[2].rstrip("."), "kind": "fact", "message": number, "quote": line,

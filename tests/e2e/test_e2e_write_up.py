@@ -146,11 +146,37 @@ def test_nothing_leaves_where_the_user_is_incognito(desk: Desk) -> None:
 def test_past_sessions_are_offered_with_an_estimate_and_sent_only_when_the_user_agrees(desk: Desk) -> None:
     path = str(transcript_of(desk, "red", NOTE.format("red")))
     said = desk.tacit("import", "transcripts", path, "--write-up").stdout
-    assert "1 session, about" in said
+    assert "1 request, about" in said
     assert "Nothing was sent" in said
     assert not desk.client.calls
     other = str(transcript_of(desk, "blue", NOTE.format("blue")))
     said = desk.tacit("import", "transcripts", other, "--write-up", "--yes").stdout
     assert said.count("1 memory learned") == 2
     assert desk.told["asked"] == 2
-    assert "No session waits" in desk.tacit("learn", "--past").stdout
+    assert "Nothing waits" in desk.tacit("learn", "--past").stdout
+
+
+@pytest.mark.parametrize("desk", [("writes up", {})], indirect=True)
+def test_what_the_user_said_in_other_words_later_ends_what_they_said_before(desk: Desk) -> None:
+    def say(session: str, text: str) -> None:
+        desk.hook(desk.payload("SessionStart", source="startup", session_id=session))
+        desk.hook(desk.payload("UserPromptSubmit", prompt=text, session_id=session))
+
+    say("first", "Remember: carts of the shop are kept in Redis for two days.")
+    wait_for(lambda: any("Redis" in text for text in desk.contents()))
+    say("second", "Remember: since June the shop's carts live in a DynamoDB table.")
+    wait_for(lambda: any("DynamoDB" in text for text in desk.contents()))
+    assert any(
+        "Redis" in text for text in desk.contents()
+    )  # words alone do not say that one replaces the other
+    assert "1 new statement beside older ones" in desk.tacit("learn", "--dry-run").stdout
+    assert not desk.client.calls
+    desk.tacit("learn")
+    assert len(desk.client.calls) == 1
+    assert not any("Redis" in text for text in desk.contents())
+    block = desk.hook(desk.payload("SessionStart", source="startup", session_id="third"))
+    assert b"DynamoDB" in block
+    assert b"Redis" not in block
+    assert desk.told["asked"] == 1
+    assert "Nothing waits" in desk.tacit("learn").stdout
+    desk.sound()

@@ -61,7 +61,8 @@ class PreparedComparison:
     @property
     def subject(self) -> str:
         """What is sent, for people."""
-        return f"{len(self.pairs)} new statements beside older ones"
+        count = len(self.pairs)
+        return f"{count} new {'statement' if count == 1 else 'statements'} beside older ones"
 
 
 _Effect = tuple[list[Change], list[Relation], tuple[str, ...]]

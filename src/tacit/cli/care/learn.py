@@ -20,7 +20,7 @@ def learn(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Have sessions that wait written up now by the language model of your settings (capture.extractor)."""
+    """Have the language model of your settings (capture.extractor) write up sessions that wait and compare new statements."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
 
@@ -64,17 +64,17 @@ def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
 
 
 def estimate(*, past: bool) -> dict[str, Any]:
-    """How many sessions wait, what writing them up costs, and a sentence that says so."""
+    """How many requests wait, what they cost, and a sentence that says so."""
     from tacit.cli.connection import ask
 
     told = ask("POST", "/v1/write-ups", {"past": past, "dry_run": True})
     if not told["provider"]:
         said = NO_MODEL
     elif not told["waiting"]:
-        said = "No session waits for a language model."
+        said = "Nothing waits for a language model."
     else:
-        sessions = f"{told['waiting']} {'session' if told['waiting'] == 1 else 'sessions'}"
-        said = f"{sessions}, about {told['tokens']:,} input tokens, for {told['provider']}."
+        requests = f"{told['waiting']} {'request' if told['waiting'] == 1 else 'requests'}"
+        said = f"{requests}, about {told['tokens']:,} input tokens, for {told['provider']}."
         day = ask("GET", "/v1/status")["extractor"]
         left = max(0, day["tokens_per_day"] - day["tokens"])
         if told["tokens"] > left:
@@ -107,7 +107,10 @@ def line_of(answer: dict[str, Any]) -> str:
         return f"{answer['session']}: {answer['error']} It waits and can be asked for again."
     kinds = [change["change"] for change in answer["changes"]]
     brought = sum(kind in ("add", "supersede", "contradict") for kind in kinds)
-    return f"{answer['session']}: {counted(brought)} learned, {kinds.count('merge')} known already; {answer['waiting']} sessions wait"
+    return (
+        f"{answer['session']}: {counted(brought)} learned, {kinds.count('merge')} known already, {kinds.count('edit')} replaced or in question; "
+        f"{answer['waiting']} requests wait"
+    )
 
 
 def _show(provider: str, requests: list[dict[str, Any]]) -> None:
@@ -116,7 +119,7 @@ def _show(provider: str, requests: list[dict[str, Any]]) -> None:
     if not provider:
         print_line(NO_MODEL)
     elif not requests:
-        print_line("No session waits for a language model.")
+        print_line("Nothing waits for a language model.")
     for one in requests:
         print_line(f"--- to {provider}: {one['session']}, about {one['tokens']} tokens")
         print_line(one["system"])
