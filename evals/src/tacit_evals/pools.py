@@ -16,7 +16,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,6 +146,8 @@ def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None
                         old=by_id[old], why=why, meant=frozenset((new, old)) in pairs,
                     )
                 )  # fmt: skip
+        if writer is not None:
+            decisions = [one for one in decisions if one.act != "asked" or _is_open(engine, one, names)]
     finally:
         engine.close()
     found = {frozenset((one.new_id, one.old_id)) for one in decisions if one.act != "asked"}
@@ -153,6 +155,19 @@ def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None
     return Outcome(
         pool=name, statements=len(rows), replacements=len(meant), decisions=tuple(decisions), missed=missed
     )
+
+
+def _is_open(engine: Engine, one: Decision, names: Mapping[str, str]) -> bool:
+    """Whether the user is still asked: the model may have answered what words alone raised."""
+    ids = {name: memory_id for memory_id, name in names.items()}
+    pair = {ids[one.new_id], ids[one.old_id]}
+    edges = engine.desk.relations(ids[one.new_id])[0]
+    if not any(
+        edge.type == "contradicts" and edge.weight > 0 and {edge.source_id, edge.target_id} == pair
+        for edge in edges
+    ):
+        return False
+    return all(engine.show(memory_id).status == "active" for memory_id in pair)
 
 
 def _said_ms(row: Row) -> int:

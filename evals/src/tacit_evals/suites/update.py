@@ -119,7 +119,9 @@ def decide_all(
         except InvalidInput as error:  # go on, so that all requests are written that wait for an answer
             missing.append(error)
     if missing:
-        raise InvalidInput(f"{len(missing)} of {len(cases)} cases have no answer. {missing[0]}", hint=missing[0].hint)
+        raise InvalidInput(
+            f"{len(missing)} of {len(cases)} cases have no answer. {missing[0]}", hint=missing[0].hint
+        )
     return decided
 
 

@@ -160,7 +160,9 @@ def run_written(run: Run) -> Scorecard:
         except InvalidInput as error:  # go on, so that all requests are written that wait for an answer
             missing.append(error)
     if missing:
-        raise InvalidInput(f"{len(missing)} of {len(sessions)} sessions have no answer. {missing[0]}", hint=missing[0].hint)
+        raise InvalidInput(
+            f"{len(missing)} of {len(sessions)} sessions have no answer. {missing[0]}", hint=missing[0].hint
+        )
     return _card(found, run, plain=writer.plain)
 
 

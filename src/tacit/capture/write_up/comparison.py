@@ -22,10 +22,12 @@ what becomes of each older statement now that the newer one is there. An agent w
 - supersede: the newer one changes, reverses or corrects what the older one says, so that following the older one would now be wrong: \
 another value, name, place, tool, number of steps, owner, role or plan for the same thing; a rule that was taken back; a thing that was \
 renamed, moved, dropped or finished. Wording such as "now", "instead", "moved", "no longer" helps but is not needed: later word on the \
-same thing counts. The older one ends as a whole, so do not supersede it where an important part of it still holds and the newer one \
-does not say that part.
-- merge: both say the same thing, in other words, more or less precisely, or with an example or emphasis added. No more than one is \
-needed. better: which of the two wordings says more and should stay.
+same thing counts. So does a report that a thing was moved, removed, rebuilt or finished, for a statement that describes it as it was \
+before, and a solution for one that it took the place of. The older one ends as a whole, so do not supersede it where an important part of \
+it still holds and the newer one does not say that part.
+- merge: both say the same thing, in other words, more or less precisely, or with an example or emphasis added, so that an agent that \
+reads one of them misses nothing of the other that it would act on. Where each says something of its own that matters, keep both. \
+better: which of the two wordings says more and should stay.
 - contradict: both cannot hold, and it is unclear which one does: both are undated and disagree, or the newer one was said by \
 somebody who counts less (the user counts most, then the agent, then files and tools).
 - keep: both can hold at once. This is the usual case. They concern other parts, files, environments, moments or people; one is a \
