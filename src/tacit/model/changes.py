@@ -19,6 +19,7 @@ class Draft:
     `doubtful` = the words may belong to a text that the user only handed over, so that it waits for them.
     `read_off` = it was read off a README, a manifest or the commits of the project: kept for answers on demand, without a question.
     `line` = number of its first line in the file it comes from, 0 elsewhere.
+    `evidence` = further verbatim words it rests on.
     `proofs` as of a memory: how often a fix was seen to work.
     `at_ms` 0 = now; with `dated` False nobody knows when it was said, and it holds since ever as far as anyone knows.
     """
@@ -42,6 +43,7 @@ class Draft:
     read_off: bool = False
     line: int = 0
     proofs: int = 0
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,13 +97,13 @@ class Provenance:
     @property
     def speaker(self) -> str:
         """Who said it: the tier, but `agent` for what an agent stated, which is believed no more than an import."""
-        by_agent = self.tier is TrustTier.IMPORT and self.source in AGENT_SOURCES
+        by_agent = self.tier is TrustTier.IMPORT and (self.source in AGENT_SOURCES or self.extractor)
         return "agent" if by_agent else self.tier.name.lower()
 
     @property
     def read_from(self) -> str:
         """The file that nobody vouches for it was read from, `commits` for those of the project; "" = somebody said it."""
-        if self.tier is not TrustTier.IMPORT or self.source in AGENT_SOURCES:
+        if self.tier is not TrustTier.IMPORT or self.source in AGENT_SOURCES or self.extractor:
             return ""
         return "commits" if self.source == ".git" else self.source
 

@@ -58,11 +58,16 @@ def to_cassette(request: WriterRequest, answer: str, *, model: str) -> str:
 
 
 def _located(statement: dict[str, Any], texts: Mapping[int, str]) -> dict[str, Any]:
-    quote = str(statement.pop("quote", ""))
-    text = texts.get(statement.get("message", 0), "")
+    further = [_placed(dict(one), texts) for one in statement.pop("further", ())]
+    return {**_placed(statement, texts), "further": further}
+
+
+def _placed(place: dict[str, Any], texts: Mapping[int, str]) -> dict[str, Any]:
+    quote = str(place.pop("quote", ""))
+    text = texts.get(place.get("message", 0), "")
     span = span_of(quote, text)
     start = text.find(span) if span else 0
-    return {**statement, "start": start, "end": start + len(span)}
+    return {**place, "start": start, "end": start + len(span)}
 
 
 class ReplayWriter:
@@ -140,6 +145,8 @@ def _of_cassette(raw: Mapping[str, Any], texts: Mapping[int, str]) -> dict[str, 
     if "quote" in raw:
         return dict(raw)  # an answer as the model gave it
     rest = {name: value for name, value in raw.items() if name not in ("start", "end")}
+    if "further" in raw:
+        rest["further"] = [_of_cassette(one, texts) for one in raw["further"]]
     return {**rest, "quote": texts.get(raw["message"], "")[raw["start"] : raw["end"]]}
 
 

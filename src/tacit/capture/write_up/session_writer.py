@@ -47,7 +47,7 @@ from tacit.errors import ProviderError
 from tacit.model.changes import Change, Draft, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
@@ -57,8 +57,8 @@ from tacit.ports.store import Store
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 
 _LOG = logging.getLogger(__name__)
-MOST_WAITING = 5
-"""Statements of one request that wait for the user; the others of them are left out."""
+MOST_WAITING = 3
+"""Statements of one request that wait for the user; the others of them are kept for answers on demand, or left out."""
 LEAST_TOKENS = 2_500
 """With fewer tokens left for a session, nothing is asked of it today."""
 Values = Mapping[str, str | None]
@@ -390,7 +390,8 @@ class SessionWriter:
         items: list[Item] = []
         judges: dict[str, FateJudge] = {}
         beside: dict[str, tuple[str, ...]] = {}
-        made = _with_few_waiting(self._prepared([draft for draft, _ in drafts]))
+        only = [draft for draft, _ in drafts]
+        made = _with_few_waiting(self._prepared(only), only)
         for item, (_, statement) in zip(made, drafts, strict=True):
             if not isinstance(item, Memory):
                 items.append(item)
@@ -404,16 +405,23 @@ class SessionWriter:
         return items, judges, beside
 
 
-def _with_few_waiting(items: Sequence[Item]) -> list[Item]:
-    """The items, of those that would wait for the user only the surest: nobody reads a long queue."""
+def _with_few_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[Item]:
+    """The items, of those that would wait for the user only the surest: nobody reads a long queue.
+
+    What the agent said itself is kept for answers on demand instead; what stands in a text that was handed over, or is dangerous, is not.
+    """
     waiting = [one for one in items if isinstance(one, Memory) and one.status == "quarantined"]
     shown = {one.id for one in sorted(waiting, key=lambda one: -one.confidence)[:MOST_WAITING]}
-    return [
-        Skip(content=one.content, reason="others of this session wait for you already")
-        if isinstance(one, Memory) and one.status == "quarantined" and one.id not in shown
-        else one
-        for one in items
-    ]
+    found: list[Item] = []
+    for one, draft in zip(items, drafts, strict=True):
+        if not isinstance(one, Memory) or one.status != "quarantined" or one.id in shown:
+            found.append(one)
+        elif draft.doubtful:
+            found.append(Skip(content=one.content, reason="others of this session wait for you already"))
+        else:
+            on_demand = replace(one.provenance, tier=TrustTier.IMPORT)
+            found.append(replace(one, status="active", provenance=on_demand))
+    return found
 
 
 def _chances_of(turns: Sequence[Turn]) -> Mapping[int, float]:

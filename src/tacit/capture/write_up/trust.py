@@ -81,6 +81,12 @@ def draft_of(statement: Statement, reading: Reading) -> Draft | str:
     settled = _settled(statement, span, sent, reading)
     if settled is None:
         return "repeats what the session was given, or what the user refused"
+    further = _further(statement, reading)
+    if settled.tier is not TrustTier.USER and any(
+        (also := _settled(statement, words, place, reading)) and also.tier is TrustTier.USER
+        for place, words in further
+    ):
+        settled = _Settled(tier=TrustTier.USER)
     content = tidy(statement.content)
     waiting, message = reading.waiting, sent.message
     asked = next((one.text for one in waiting.messages[sent.number - 1 :: -1] if one.role == "user"), "")
@@ -102,8 +108,19 @@ def draft_of(statement: Statement, reading: Reading) -> Draft | str:
         confidence=round(confidence, 2),
         explicit=settled.confirmed,
         doubtful=settled.doubtful or bool(danger_of(content)),
+        evidence=tuple(dict.fromkeys(words for _, words in further if words != span)),
         trigger=_trigger(content, statement, asked),
     )
+
+
+def _further(statement: Statement, reading: Reading) -> list[tuple[Numbered, str]]:
+    """The further places of a statement that say what it quotes of them, with the words."""
+    sent = {one.number: one for one in reading.sent}
+    return [
+        (sent[number], words)
+        for number, quote in statement.further
+        if number in sent and (words := span_of(quote, sent[number].text))
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
