@@ -47,6 +47,7 @@ from tacit.errors import ProviderError
 from tacit.model.changes import Draft
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
+from tacit.model.pack import Surface
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
@@ -56,6 +57,7 @@ from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter
 from tacit.providers.writing.fake import FakeWriter
 from tacit.safety.redact import Redactor
+from tacit.safety.trust import may_appear
 
 KEY = SessionKey(host="plain", session_id="s")
 SCOPE = project_scope("p")
@@ -469,8 +471,45 @@ def test_of_what_would_wait_for_the_user_only_the_surest_does():
     made = bench.say(
         "How is it?", f"{'. '.join(quote.capitalize() for quote in quotes)}.", "What else?"
     ).write()
-    assert sorted(one.confidence for one in made) == [0.6, 0.65, 0.7, 0.75, 0.8]
-    assert {one.status for one in made} == {"quarantined"}
+    waiting = [one for one in made if one.status == "quarantined"]
+    assert sorted(one.confidence for one in waiting) == [0.7, 0.75, 0.8]
+    others = [one for one in made if one not in waiting]
+    assert {(one.status, one.provenance.tier, one.provenance.speaker) for one in others} == {
+        ("active", TrustTier.IMPORT, "agent")
+    }
+    allowed = {surface for surface in Surface for one in others if may_appear(one, surface)}
+    assert allowed == {Surface.ON_DEMAND}
+
+
+def test_of_what_stands_in_a_text_that_was_handed_over_nothing_becomes_active():
+    quotes = [
+        f"the {name} service always owns its own table" for name in ("red", "blue", "green", "black", "white")
+    ]
+    found = [statement(quote, quote.capitalize(), number=2) for quote in quotes]
+    bench = Bench(answer(*found))
+    block = "\n".join(f"> {quote.capitalize()}." for quote in quotes)
+    made = bench.say("What does the page say?", f"It says:\n{block}", "I see.").write()
+    assert [one.status for one in made] == ["quarantined"] * 3
+
+
+def test_a_statement_keeps_all_places_that_it_rests_on_and_is_the_users_where_one_of_them_says_so():
+    told = "The gateway keeps its counters in Redis, several gateways share them."
+    one = statement(
+        "The gateway keeps its counters in Redis",
+        "The gateway keeps its counters in Redis, several gateways share them.",
+        number=2,
+    )
+    one["further"] = [
+        {"message": 3, "quote": told},
+        {"message": 1, "quote": "words that nobody said here"},
+        {"message": 99, "quote": told},
+    ]
+    (made,) = Bench(answer(one)).say(ASKED, SAID, told).write()
+    assert made.evidence == (told.rstrip("."),)
+    assert made.provenance.tier is TrustTier.USER
+    del one["further"]
+    (alone,) = Bench(answer(one)).say(ASKED, SAID, told).write()
+    assert alone.provenance.tier is TrustTier.ASSISTANT
 
 
 def test_what_is_said_while_the_model_writes_waits_for_the_next_request():
