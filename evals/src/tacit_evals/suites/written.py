@@ -2,7 +2,8 @@
 
 Every session goes through the shipped write path with a store of its own: captured, cut, asked, checked, reconciled, stored.
 
-precision, recall_strength2, kind_accuracy: as in the suite `capture`, of the statements that the model wrote
+precision, recall_strength2, kind_accuracy: as in the suite `capture`, of all that is known of the session afterwards: what the model wrote, what
+                was stored without it, what waits
 precision_at_80, recall_strength2_at_80: the same of those with a confidence of .8 and more
 active_precision, active_recall_strength2: of all that became active, also what was learned without the model
 review_per_session: statements that wait for the user
@@ -120,7 +121,7 @@ def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """What became of one session: `written` = by the model, `active` = all that became active, also without it."""
+    """What became of one session: `written` = all that is stored, also without the model, `active` = all of that which became active."""
 
     written: Judged
     active: Judged
@@ -178,7 +179,7 @@ def _written(session: LabelledSession, writer: ReplayWriter, run: Run) -> _Writt
         )
         learned = [one for one in memories if one.kind not in NOTES and not one.content.startswith(TASKS)]
         spent = read_spending(bench.store.get_value(SPENDING))
-    made = [captured_of(one, session.turns) for one in learned if one.provenance.extractor]
+    made = [captured_of(one, session.turns) for one in learned]
     active = [captured_of(one, session.turns) for one in learned if one.status == "active"]
     return _Written(
         written=judge(session, Kept(learnings=tuple(made)), embedder=run.embedder),

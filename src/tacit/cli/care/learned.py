@@ -69,7 +69,7 @@ def _print(found: dict[str, Any]) -> None:
         print_line(f"{names[memory['id']]}  {memory['kind']}, {state_of(one)}")
         print_line(f"  {memory['content']}")
         fate = [
-            FATES.get(one["fate"], one["fate"]),
+            str(FATES.get(one["fate"], one["fate"])),
             *(f"replaced {named(other)}" for other in one["replaced"]),
         ]
         fate += [f"contradicts {named(other)}: `tacit review` asks which holds" for other in one["questions"]]
