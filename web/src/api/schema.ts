@@ -4924,9 +4924,9 @@ export interface components {
         };
         /**
          * WrittenUp
-         * @description What was sent to the language model, or what would be: `session` "" = none was written up now.
+         * @description What was sent to the language model, or what would be: `session`, or what else was sent; "" = nothing was sent now.
          *
-         *     `waiting` counts the sessions that can be written up after it, `tokens` what they would cost, estimated.
+         *     `waiting` counts the requests that can be sent after it, `tokens` what they would cost, estimated.
          */
         WrittenUp: {
             /** Provider */
