@@ -162,9 +162,22 @@ def _decide(case: UpdateCase, embedder: Embedder, *, today: int, writer: Writer 
                 if done is not None:
                     changes = (*changes, *done.changes)
                     fates |= _compared(store, done.changes, names)
+                    fates |= _settled(store, fates, names)
         finally:
             store.close()
     return Decided(case=case, fates=fates, why=_why(changes))
+
+
+def _settled(store: Store, fates: Mapping[str, Fate], names: Mapping[str, str]) -> dict[str, Fate]:
+    """The pairs that words alone took for a contradiction, and that are no question any more."""
+    edges = store.relations(list(names), scope=store.scopes())
+    asked = {
+        name
+        for one in edges
+        if one.type == "contradicts" and one.weight > 0
+        for name in (one.source_id, one.target_id)
+    }
+    return {key: KEEP for name, key in names.items() if fates[key] == "contradict" and name not in asked}
 
 
 def _compared(store: Store, changes: Sequence[Change], names: Mapping[str, str]) -> dict[str, Fate]:

@@ -8,11 +8,11 @@ said is ended only by a statement that speaks of it; else it is a question, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.capture.reconcile.judge import Judgment, judge_by_words
 from tacit.capture.write_up.request import FateOf
-from tacit.model.changes import Skip
+from tacit.model.changes import Merge, Skip
 from tacit.model.memory import Memory, TrustTier
 from tacit.reading.digest_lines import stems
 from tacit.safety.trust import may_supersede
@@ -30,18 +30,32 @@ class Ruled:
     fate: FateOf
 
 
-def known_already(memory: Memory, ruled: Sequence[Ruled]) -> Skip | None:
-    """The skip for a statement that repeats a memory which it may not change; None = it does not."""
+def known_already(memory: Memory, ruled: Sequence[Ruled]) -> Skip | Merge | None:
+    """What becomes of a statement that repeats a memory whose words it may not change; None = it repeats none.
+
+    What was heard in the same session without a model has the kind that the form of a sentence suggests: the writer knows better.
+    """
     for one in ruled:
         if one.fate.fate != "merge":
             continue
         stored = one.memory
         trusted = may_supersede(memory.provenance.tier, stored.provenance.tier)
         if not trusted or memory.status == "quarantined":
+            if memory.kind != stored.kind and _heard_alike(memory, stored):
+                return Merge(
+                    memory=replace(stored, kind=memory.kind),
+                    reason=f"says the same; a {memory.kind}, not a {stored.kind}",
+                )
             return Skip(
                 content=memory.content, reason=f"says the same as {stored.id}, which stays as it is", memory_id=stored.id
             )  # fmt: skip
     return None
+
+
+def _heard_alike(memory: Memory, stored: Memory) -> bool:
+    mine, theirs = memory.provenance, stored.provenance
+    same = (mine.host, mine.session_id, mine.source) == (theirs.host, theirs.session_id, theirs.source)
+    return same and bool(mine.session_id) and not theirs.extractor and not stored.error_signature
 
 
 class FateJudge:

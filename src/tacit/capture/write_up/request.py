@@ -34,10 +34,13 @@ For each statement:
 - content: one sentence of 8 to 45 words that can be understood alone. Name files, tools and values instead of "it" or "that", \
 exactly as they are written in the messages, and nothing that the messages do not name. Where the user states it, keep the user's \
 words in their order as far as possible. For an error: symptom, cause, fix.
-- kind: one of the given kinds. What was chosen for this project is a decision; how the user wants the agent to work, or things to be \
-done or look in general, is a preference; what the user objected to in the agent's work or belief, with how it is right, is a correction; \
-a rule that only the project's documents state is a guideline; a failure with its cause or fix is an error_pattern; what a file or part does or holds is a file_context; any other lasting truth is a fact.
-- message: the number of the message that says it. Prefer the user's. quote: 5 to 60 words of that message, copied exactly.
+- kind: one of the given kinds. A preference is what the user wants: how the agent is to work, how things are to look, behave or be done. A \
+correction is what the user objected to in the agent's work or belief, with how it is right. A decision is a choice between ways to build or do \
+it, with its reason, whoever made it. Wherever a failure is told, with its cause or cure, it is an error_pattern, also where the cure is a rule or \
+a design. What a named file, command, script or part does, holds or is for is a file_context. A guideline is a rule of the project that nobody \
+stated in the session. Any other lasting truth is a fact.
+- message: the number of the message that says it. Prefer the user's. quote: 5 to 60 words of that message, copied exactly: \
+what somebody says in their own words, not code, tables, logs, output of commands or quoted text, wherever the same is said in words.
 - further: up to four more places that it rests on, with message and quote in the same way: where it came up, where it was decided or \
 explained, where a success showed it, where the user agreed. Most statements have one to three; none is fine.
 - when: one to four short phrases that say in which situation it matters ("before a commit", "editing the parser"), and where \

@@ -78,16 +78,15 @@ def draft_of(statement: Statement, reading: Reading) -> Draft | str:
         return "quotes what the message does not say"
     if why := why_not(statement.content, [one.text for one in reading.sent], known=(reading.project,)):
         return why.partition(":")[0]
+    content = tidy(statement.content)
     settled = _settled(statement, span, sent, reading)
     if settled is None:
         return "repeats what the session was given, or what the user refused"
     further = _further(statement, reading)
-    if settled.tier is not TrustTier.USER and any(
-        (also := _settled(statement, words, place, reading)) and also.tier is TrustTier.USER
-        for place, words in further
-    ):
-        settled = _Settled(tier=TrustTier.USER)
-    content = tidy(statement.content)
+    for place, words in further:
+        also = _settled(statement, words, place, reading)
+        if also is not None and _settles_better(also, settled, share_said(content, words)):
+            settled = also
     waiting, message = reading.waiting, sent.message
     asked = next((one.text for one in waiting.messages[sent.number - 1 :: -1] if one.role == "user"), "")
     confidence = min(statement.confidence, ASKING if "?" in span else MOST_CONFIDENCE)
@@ -111,6 +110,16 @@ def draft_of(statement: Statement, reading: Reading) -> Draft | str:
         evidence=tuple(dict.fromkeys(words for _, words in further if words != span)),
         trigger=_trigger(content, statement, asked),
     )
+
+
+def _settles_better(also: _Settled, settled: _Settled, said: float) -> bool:
+    """Whether a further place settles a statement better than the first one: the user says it, or somebody in words of their own.
+
+    `said` = share of the statement's word stems that stand in the words of that place.
+    """
+    if also.tier is not settled.tier:
+        return also.tier is TrustTier.USER
+    return settled.doubtful and not also.doubtful and said >= STATED
 
 
 def _further(statement: Statement, reading: Reading) -> list[tuple[Numbered, str]]:
