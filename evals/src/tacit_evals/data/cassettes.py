@@ -39,8 +39,8 @@ def messages_of(request: WriterRequest) -> Mapping[int, str]:
     return {one["message"]: one["text"] for one in raw}
 
 
-def to_cassette(request: WriterRequest, answer: str, *, model: str) -> str:
-    """The cassette of an answer to `request`; a statement whose quote stands nowhere keeps none, a fate no reason.
+def to_cassette(request: WriterRequest, answer: str) -> dict[str, Any]:
+    """An answer to `request` as it is kept: a statement whose quote stands nowhere keeps none, a fate no reason.
 
     Raises:
         InvalidInput: if the answer is no JSON object with statements or fates.
@@ -48,13 +48,11 @@ def to_cassette(request: WriterRequest, answer: str, *, model: str) -> str:
     try:
         given = json.loads(answer)
         if is_comparison(request):
-            answered = {"fates": [{**one, "reason": ""} for one in given["fates"]]}
-        else:
-            texts = messages_of(request)
-            answered = {"statements": [_located(dict(one), texts) for one in given["statements"]]}
+            return {"fates": [{**one, "reason": ""} for one in given["fates"]]}
+        texts = messages_of(request)
+        return {"statements": [_located(dict(one), texts) for one in given["statements"]]}
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInput(f"The answer to {key_of(request)} cannot be read: {error}") from error
-    return json.dumps({"key": key_of(request), "model": model, **answered}, indent=1) + "\n"
 
 
 def _located(statement: dict[str, Any], texts: Mapping[int, str]) -> dict[str, Any]:
@@ -92,7 +90,8 @@ class ReplayWriter:
             except ValueError as error:
                 raise InvalidInput(f"{path} is no JSON: {error}") from error
             if isinstance(raw, dict):
-                self._recorded[raw.get("key", path.stem)] = cast("Mapping[str, Any]", raw)
+                kept = cast("Mapping[str, Any]", raw)
+                self._recorded.update(kept.get("answers", {path.stem: kept}))
             else:
                 self._plain[path.stem] = cast("list[dict[str, Any]]", raw)
 
