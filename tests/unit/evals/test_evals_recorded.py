@@ -42,6 +42,8 @@ def test_of_whole_pools_next_to_nothing_ends_that_was_not_meant_to(tmp_path):
         ["--data", str(shared_data("inject")), "--answers", str(ANSWERS / "pools"), "--json", str(written)]
     )
     outcomes = json.loads(written.read_text())
-    superseded = [one for pool in outcomes for one in pool["decisions"] if one["act"] in ("superseded", "ended")]
+    superseded = [
+        one for pool in outcomes for one in pool["decisions"] if one["act"] in ("superseded", "ended")
+    ]
     assert sum(one["meant"] for one in superseded) >= 20
     assert sum(not one["meant"] for one in superseded) <= 4
