@@ -320,12 +320,14 @@ def test_no_fix_without_proof(tools: tuple[ToolUse, ...]) -> None:
     ],
 )  # fmt: skip
 def test_of_an_errors_text_only_what_names_the_error_is_kept(error: str, kept: str) -> None:
-    (fix,), _ = find_fixes([agent(bash("make check", error), EDIT, bash("make check"))])
+    fixes, _ = find_fixes([agent(bash("make check", error), EDIT, bash("make check"))])
+    if not kept:  # nothing says what failed, so that there is nothing to learn
+        assert fixes == ()
+        return
+    (fix,) = fixes
     assert fix.essence == kept
     content = fix_draft(fix, Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)).content
-    assert content.startswith(
-        f"`make check` failed with: {kept.rstrip(chr(46))}. " if kept else "`make check` failed. Fixed"
-    )
+    assert content.startswith(f"`make check` failed with: {kept.rstrip(chr(46))}. ")
     assert "curl" not in content
 
 

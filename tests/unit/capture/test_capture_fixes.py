@@ -54,11 +54,34 @@ def test_what_does_it_again(failed, succeeded, again):
     assert does_again(failed, succeeded) is again
 
 
-def test_running_the_formatter_is_the_fix():
-    tools = (bash("golangci-lint run ./pkg/a", FORMAT), bash("gofmt -w ./pkg/a"), bash("golangci-lint run"))
-    (fix,), left = find_fixes([turn(*tools)])
-    assert fix.failure.prepared == ("gofmt -w ./pkg/a",)
-    assert left == ()
+@pytest.mark.parametrize(
+    ("failed", "error", "step", "again"),
+    [
+        ("golangci-lint run ./pkg/a", FORMAT, "gofmt -w ./pkg/a", "golangci-lint run"),
+        ("golangci-lint run main.go", "main.go:56:5: var uuidRegex is unused (unused)", "go build -o app", "golangci-lint run main.go"),
+        ("npm run check", "src/a.ts(3,1): error TS2304: Cannot find name 'b'.", "npm run build", "npm run check"),
+        ("git show 0381a524da4c363a02ecd2ee720d --no-stat", "fatal: unrecognized argument: --no-stat", "git fetch", "git show 0381a524da4c363a02ecd2ee720d"),
+        ("goreleaser", "command not found: goreleaser", "brew info goreleaser", "brew info goreleaser"),
+    ],
+)  # fmt: skip
+def test_what_any_reader_of_the_error_would_do_is_no_fix_to_tell(failed, error, step, again):
+    fixes, _ = find_fixes([turn(bash(failed, error), bash(step), bash(again))])
+    assert fixes == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        ("I need to move the tests to another file since the function moved there.", ""),
+        ("This shouldn't happen, let me look for the reason.", ""),
+        ("The reason is that the parser needs a newline at the end.", "The reason is that the parser needs a newline at the end"),
+    ],
+)  # fmt: skip
+def test_what_the_agent_means_to_do_next_is_no_cause(said, cause):
+    edit = ToolUse(tool="edit", paths=("parser.py",), finished=True, said=said)
+    tools = (bash("make check", "ModuleNotFoundError: No module named 'yaml'"), edit, bash("make check"))
+    (fix,), _ = find_fixes([turn(*tools)])
+    assert fix.failure.cause == cause
 
 
 def test_another_program_of_the_family_stands_in_for_a_missing_one():

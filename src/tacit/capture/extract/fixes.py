@@ -45,6 +45,21 @@ _CAUSE = late_pattern(
     r"|expects?|should be|isn'?t|wasn'?t|doesn'?t|must)\b",
     re.IGNORECASE,
 )
+_INTENTION = late_pattern(
+    r"^(?:(?:ok(?:ay)?|so|now|then|first|right)\b[,.]?\s+)*(?:i(?:'ll| will| need| should| must| have to|'m going)|let(?:'s| me)|we need to|this should)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says what the agent does next, and no cause."""
+_FORMATS = late_pattern(
+    r"\b(?:fmt|format|gofmt|goimports|prettier|black|isort|rustfmt|--fix|--write)(?=\s|$)"
+)
+_BUILDS = late_pattern(r"\b(?:build|compile|test|lint|check)\b")
+_LOCATED = late_pattern(r"[\w./\\-]+\.\w{1,5}[\"']?(?::\d+|\(\d+|, line \d)")
+_ONCE = late_pattern(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b")
+"""A name that no later call has: a commit, a digest."""
+_LOOKS_UP = late_pattern(
+    r"\b(?:brew|apt|apt-get|npm|pnpm|yarn|pip|uv|cargo|gem|dnf|pacman)\s+(?:pip\s+)?(?:info|search|show|list|ls|view|index)\b"
+)
 _CHANGES_FOLDER = late_pattern(r"^cd\s+[^\s;&|]+$")
 
 
@@ -189,7 +204,8 @@ def _used(use: ToolUse, waiting: list[Failure]) -> list[Failure]:
 def _edited(failure: Failure, use: ToolUse) -> Failure:
     cause = failure.cause
     if not cause and use.said:
-        first = next((s for s in re.split(r"(?<=[.!:])\s+", use.said) if _CAUSE.search(s)), "")
+        sentences = re.split(r"(?<=[.!:])\s+", use.said)
+        first = next((s for s in sentences if _CAUSE.search(s) and not _INTENTION.search(s.strip())), "")
         cause = first.strip().rstrip(".:") if 4 <= len(first.split()) <= 30 else ""
     paths = tuple(path for path in use.paths if path not in failure.edited)
     return replace(failure, edited=(*failure.edited, *paths)[-6:], cause=cause)
@@ -204,11 +220,13 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
         at_ms = turn.at_ms or failure.at_ms
         correction = _corrects(use.command, failure)
         if correction and not (red and correction.difference in ("option", "word")):
+            if _ONCE.search(failure.command) or _LOOKS_UP.search(use.command):
+                continue  # nobody calls it so again, or it only looks the program up
             fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms, correction=correction))
             continue
         if does_again(failure.command, use.command):
             # Failing otherwise now: what failed before is gone, but nothing proves by what.
-            if not red and _proves(failure):
+            if not red and _proves(failure) and _teaches(failure):
                 fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms))
             continue
         if not red and _prepares(use.command, failure):
@@ -233,6 +251,18 @@ def _proves(failure: Failure) -> bool:
         return bool(failure.prepared) or bool(failure.edited and not _says_where(failure))
     named = [path for path in failure.edited if path.rsplit("/", 1)[-1] in failure.error]
     return bool(named or failure.prepared)
+
+
+def _teaches(failure: Failure) -> bool:
+    """Whether the fix is worth telling: not where nothing says what failed, nor where any reader of the error would do the same."""
+    if not error_line(failure.error) or _ONCE.search(failure.command):
+        return False
+    if failure.cause or not failure.prepared:
+        return True
+    steps = [step for step in failure.prepared if not _FORMATS.search(step)]
+    if _LOCATED.search(failure.error):
+        steps = [step for step in steps if not _BUILDS.search(step)]
+    return bool(steps)
 
 
 def _says_where(failure: Failure) -> bool:
