@@ -112,11 +112,11 @@ def session(*tools):
 def test_a_proved_fix_is_offered_and_nothing_where_none_was_proved(tmp_path):
     data = tmp_path / "sessions"
     data.mkdir()
-    error = "Exit code 1\npkg/a.go:11:1: File is not properly formatted (gofmt)\n1 issues:\n* gofmt: 1"
+    error = "Exit code 1\nerror: missing go.sum entry for module providing package example.org/log"
     (data / "2026-01-16-a.md").write_text(
         session(
             tool("golangci-lint run", error),
-            tool("gofmt -w pkg/a.go", "ok"),
+            tool("go mod tidy", "ok"),
             tool("golangci-lint run", "0 issues."),
         )
     )
