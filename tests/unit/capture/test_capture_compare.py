@@ -135,6 +135,28 @@ def test_of_two_that_say_the_same_the_users_words_stay():
     assert (bench.memory(old).status, bench.memory(new).status) == ("active", "superseded")
 
 
+def test_what_the_user_said_is_not_merged_into_words_about_something_else():
+    bench = Bench(fates(("s2", "s1", "merge", "newer")))
+    old, new = (
+        bench.add("Never push to main without a review."),
+        bench.add("Lunch is at noon in the canteen downstairs."),
+    )
+    bench.compare()
+    assert {bench.memory(old).status, bench.memory(new).status} == {"active"}
+
+
+def test_two_that_say_the_same_as_a_third_are_both_its_evidence():
+    bench = Bench(fates(("s3", "s1", "merge", "newer"), ("s3", "s2", "merge", "newer")))
+    first = "Carts of the orders service are kept in Redis for two days."
+    second = "The orders service keeps carts in Redis, for two days."
+    both = bench.add(first), bench.add(second)
+    third = bench.add("The orders service keeps its carts in Redis for two days, then they are deleted.")
+    bench.compare()
+    assert {bench.memory(name).status for name in both} == {"superseded"}
+    assert {first, second} <= set(bench.memory(third).evidence)
+    assert bench.memory(third).frequency == 3
+
+
 def test_a_contradiction_becomes_one_question_and_ends_nothing():
     bench = Bench(fates(("s2", "s1", "contradict")))
     old, new = bench.add(OLD), bench.add(NEW)

@@ -64,7 +64,7 @@ class FateJudge:
     def __init__(self, content: str, ruled: Sequence[Ruled]) -> None:
         self._content = content
         self._judgments: Mapping[str, Judgment] = {
-            one.memory.content: _judgment(one.fate, touches=_may_touch(content, one.memory)) for one in ruled
+            one.memory.content: _judgment(one.fate, touches=may_touch(content, one.memory)) for one in ruled
         }
 
     def __call__(
@@ -78,7 +78,7 @@ class FateJudge:
         )
 
 
-def _may_touch(content: str, memory: Memory) -> bool:
+def may_touch(content: str, memory: Memory) -> bool:
     """Whether a fate may change the memory: one of the user's only where the statement speaks of the same thing."""
     if memory.provenance.tier is not TrustTier.USER:
         return True

@@ -16,7 +16,7 @@ from typing import Any, cast
 from tacit.capture.reconcile.decide import Neighbour, reconcile
 from tacit.capture.store import Keeper, Write
 from tacit.capture.write_up.comparison import FateOfPair, Pair, make_comparison, read_fates, short_ids
-from tacit.capture.write_up.fates import FateJudge, Ruled
+from tacit.capture.write_up.fates import FateJudge, Ruled, may_touch
 from tacit.capture.write_up.near import may_leave
 from tacit.capture.write_up.paid import PaidModel
 from tacit.capture.write_up.request import FateOf
@@ -271,6 +271,7 @@ class StatementComparer:
         changes: list[Change] = []
         relations: list[Relation] = []
         ended: set[str] = set()
+        current = {one.id: one for one in asked.values()}
         names = {memory.id: name for name, memory in named.items()}
         for pair in prepared.pairs:
             newer = asked.get(names[pair.newer.id])
@@ -282,10 +283,11 @@ class StatementComparer:
             for older, fate in ruled:
                 if newer is None or newer.id in ended or older.id in ended:
                     continue
-                made, more, gone = self._effect(newer, older, fate)
+                made, more, gone = self._effect(current[newer.id], current[older.id], fate)
                 changes += made
                 relations += more
                 ended.update(gone)
+                current.update({one.memory.id: one.memory for one in made if isinstance(one, Merge)})
         relations += self._settled_questions(prepared, said, asked, names)
         return changes, relations
 
@@ -330,6 +332,9 @@ class StatementComparer:
     def _merged(self, stays: Memory, goes: Memory, fate: FateOfPair) -> _Effect:
         if stays.error_signature != goes.error_signature:
             return [], [], ()  # Two errors have each their own fix, however alike the sentences are.
+        trusted = may_supersede(stays.provenance.tier, goes.provenance.tier)
+        if not trusted or not may_touch(stays.content, goes):
+            return [], [], ()
         kept = replace(
             stays,
             frequency=stays.frequency + goes.frequency,
