@@ -173,6 +173,7 @@ WRITTEN = {
             "kind": "decision",
             "message": 1,
             "quote": NEW,
+            "further": [],
             "when": ["editing the gateway"],
             "confidence": 0.8,
             "fates": [{"memory": "m1", "fate": "supersede", "reason": "it moved to the gateway"}],

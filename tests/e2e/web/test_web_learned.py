@@ -120,17 +120,17 @@ def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, 
         return panel.get_by_role("article").filter(has_text=text)
 
     one("make gateway").get_by_role("button", name="Accept").click()
-    page.get_by_text("Accepted").first.wait_for()
+    page.get_by_text("Accepted:").first.wait_for()
     expect(panel).to_contain_text("1 of them waits for you")
     assert statements(place)[WAITS]["memory"]["status"] == "active"
     one("owned by nobody").get_by_role("button", name="Drop").click()
-    page.get_by_text("Dropped").first.wait_for()
+    page.get_by_text("Dropped:").first.wait_for()
     assert statements(place)[WRONG]["memory"]["status"] == "retired"
     one("ruff").get_by_role("button", name="Edit").click()
     better = "Always run ruff and mypy before every commit."
     panel.get_by_role("textbox", name="Better words").fill(better)
     panel.get_by_role("button", name="Save").click()
-    page.get_by_text("Saved").first.wait_for()
+    page.get_by_text("Saved:").first.wait_for()
     expect(panel).to_contain_text(better)
     assert statements(place)[better]["fate"] == "new"
 
