@@ -12,7 +12,6 @@ from typing import Any, Literal, cast
 
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.ids import content_hash
-from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory
 
 MOST = 500
@@ -71,7 +70,7 @@ def outcomes_of(
 def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | None:
     fate = _FATES.get(type(change))
     stated = item if isinstance(item, Memory) else None
-    if stated is not None and stated.kind in SESSION_NOTES:
+    if stated is not None and stated.is_session_note:
         return None
     said: dict[str, Any] = {"at_ms": at_ms}
     if stated is not None:

@@ -58,7 +58,7 @@ from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash
-from tacit.model.kinds import DIGEST, SESSION_NOTES, TODO, KindRegistry
+from tacit.model.kinds import DIGEST, TODO, KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
@@ -475,9 +475,7 @@ class CapturePipeline:
             for one in (given[memory.id],)
         ]
         others = self._store.list_memories(MemoryFilter(), scope=visible, limit=CONTROLS + len(given))
-        controls = [
-            memory for memory in others if memory.id not in given and memory.kind not in SESSION_NOTES
-        ]
+        controls = [memory for memory in others if memory.id not in given and not memory.is_session_note]
         first = min(one.at_ms for one in given.values())
         shown += [Shown(memory=memory, at_ms=first, control=True) for memory in controls[:CONTROLS]]
         name = usage_name(key.host, key.session_id)

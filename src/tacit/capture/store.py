@@ -21,7 +21,7 @@ from tacit.capture.reconcile.judge import Judge, judge_by_words
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
-from tacit.model.kinds import BUILTIN_KINDS, SESSION_NOTES, KindRegistry
+from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.model.session import SessionKey
@@ -309,7 +309,7 @@ class Keeper:
 
 
 def _relatable(memory: Memory) -> bool:
-    return memory.status == "active" and memory.kind not in SESSION_NOTES
+    return memory.status == "active" and not memory.is_session_note
 
 
 def _ended(changes: Sequence[Change]) -> set[str]:

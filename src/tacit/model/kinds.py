@@ -29,8 +29,9 @@ class Kind:
         standing: a standing rule applies until it is superseded and is exempt from age gating.
         episodic: tells what happened; ages, and another moment never ends it.
         description: what statements of this kind say, for a model that reads sessions.
+        offered: such a model may choose it; not what it cannot tell from another kind, nor what only tells of one moment.
         separate: two statements of this kind that differ in a name or value speak of two things, as two episodes do.
-        session_note: Tacit writes one for a session and renews it; nobody states it.
+        session_note: Tacit writes one for a session and renews it; see `Memory.is_session_note`.
         at_start: belongs to the broad part of the start pack, as standing kinds do.
         in_profile: part of the profile of the user and the project, as an agent may ask for it.
         always: applies whatever is being done.
@@ -52,6 +53,7 @@ class Kind:
     standing: bool = False
     episodic: bool = False
     description: str = ""
+    offered: bool = True
     separate: bool = False
     session_note: bool = False
     at_start: bool = False
@@ -98,7 +100,7 @@ BUILTIN: tuple[Kind, ...] = (
     ),
     Kind(
         name="anti_pattern", label="Anti-pattern", prefix="ANTI", importance=0.85, standing=True, in_profile=True,
-        description="what must not be done",
+        description="what must not be done", offered=False,
         actions=(("edit_code", 0.55), ("review_code", 0.3)), breadth=0.4,
     ),
     Kind(
@@ -113,6 +115,7 @@ BUILTIN: tuple[Kind, ...] = (
     ),
     Kind(
         name="todo", label="Open task", prefix="TODO", importance=0.5, half_life_days=14, episodic=True,
+        description="work that was agreed or asked for and is still open at the end",
         session_note=True, at_start=True, is_symptom=True, breadth=-0.1,
         actions=(("plan_or_spec", 0.45), ("edit_code", 0.4), ("implement_feature", 0.35), ("execute_plan", 0.3)),
     ),
@@ -140,24 +143,24 @@ BUILTIN: tuple[Kind, ...] = (
     ),
     Kind(
         name="outcome", label="Outcome", prefix="OUT", importance=0.4, half_life_days=30, episodic=True,
-        is_result=True, breadth=-0.1,
+        offered=False, is_result=True, breadth=-0.1,
         actions=(("edit_code", 0.5), ("explain_code", 0.25), ("answer_question", 0.2)),
     ),
     Kind(
-        name="event", label="Event", prefix="EVT", importance=0.3, half_life_days=14, episodic=True,
+        name="event", label="Event", prefix="EVT", importance=0.3, half_life_days=14, episodic=True, offered=False,
         actions=(("answer_question", 0.4),), breadth=-0.1,
     ),
     Kind(
         name="observation", label="Observation", prefix="OBS", importance=0.3, half_life_days=30, episodic=True,
-        from_tools=True, actions=(("debug_investigate", 0.4), ("answer_question", 0.3)),
+        offered=False, from_tools=True, actions=(("debug_investigate", 0.4), ("answer_question", 0.3)),
     ),
     Kind(
         name="guideline", label="Guideline", prefix="RULE", importance=0.75, standing=True, in_profile=True,
-        description="a rule of the project", actions=(("edit_code", 0.4), ("implement_feature", 0.25)), breadth=0.6,
+        description="a rule of the project", offered=False, actions=(("edit_code", 0.4), ("implement_feature", 0.25)), breadth=0.6,
     ),
     Kind(
         name="digest", label="Session digest", prefix="DIG", importance=0.4, half_life_days=14, episodic=True,
-        session_note=True, at_start=True, breadth=-0.1,
+        offered=False, session_note=True, at_start=True, breadth=-0.1,
         actions=(("execute_plan", 0.4), ("plan_or_spec", 0.35)),
     ),
 )  # fmt: skip

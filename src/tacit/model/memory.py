@@ -8,6 +8,7 @@ from typing import Literal
 
 from tacit.errors import InvalidInput
 from tacit.model.ids import content_hash
+from tacit.model.kinds import SESSION_NOTES
 from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
 
@@ -198,6 +199,12 @@ class Memory:
     def proven(self) -> bool:
         """Whether it is a fix that worked twice, or once and the user confirmed it."""
         return self.proofs >= PROVEN and self.provenance.tier in (TrustTier.TOOL, TrustTier.ASSISTANT)
+
+    @property
+    def is_session_note(self) -> bool:
+        """Whether Tacit wrote it for a session and renews it, as its digest is; nobody stated it, so it quotes nothing."""
+        said = self.provenance
+        return self.kind in SESSION_NOTES and said.source == "session" and not said.span
 
     @property
     def session(self) -> str:

@@ -110,6 +110,10 @@ DROPPED = (
     "let me know when {tool} is done",
     "let's use option 2",
     "let's go with the second one",
+    "let's go with sessions.db",
+    "let's keep the WatchAgents signature as-is",
+    "GetDirectory should not be in session.go",
+    "Actually, auth.go should be utils.go in cmd",
     "tell me when the tests pass",
     # questions
     "why did you put a comment there?",

@@ -14,6 +14,7 @@ from tacit.app.vouching import said_by_user
 from tacit.app.wiring import open_engine
 from tacit.backends.fake import FakeStore
 from tacit.capture.backfill import Wanted
+from tacit.capture.outcomes import outcomes_name, read_outcomes
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.reconcile.rejected import rejected_name
 from tacit.capture.transcript import TranscriptSource
@@ -99,7 +100,7 @@ class Bench:
         )  # fmt: skip
         self.pipeline = CapturePipeline(
             store=self.store, embedder=FakeEmbedder(), tokens=EstimateCounter(), clock=self.clock,
-            redactor=Redactor(PrivacySettings(**(privacy or {}))), kinds=BUILTIN_KINDS, settings=CaptureSettings(kinds=("decision", "preference", "fact")),
+            redactor=Redactor(PrivacySettings(**(privacy or {}))), kinds=BUILTIN_KINDS, settings=CaptureSettings(kinds=("decision", "preference", "fact", "todo")),
             identify=lambda cwd: ProjectRecord(id="p", name="p", root=cwd), model=model,
         )  # fmt: skip
         self.said = []
@@ -370,6 +371,24 @@ def test_a_statement_of_the_agent_ends_nothing_that_the_user_said():
     assert made.provenance.tier is TrustTier.ASSISTANT
     assert bench.memory(old).status == "active"
     assert [(one.source_id, one.target_id) for one in bench.store.relations_of("contradicts", scope=bench.store.scopes())] == [(made.id, old)]  # fmt: skip
+
+
+def test_work_left_open_is_a_statement_until_a_later_session_tells_that_it_is_done():
+    planned = "The droid watcher still has to move from polling to fsnotify"
+    finished = "The droid watcher listens to fsnotify events now, polling is gone"
+    bench = Bench(
+        answer(statement(planned, planned, kind="todo")),
+        answer(statement(finished, finished, fates=[("m1", "supersede")])),
+    )
+    (left_open,) = bench.say(f"{planned}. Not today.", "Right.").write()
+    assert (left_open.kind, left_open.status) == ("todo", "active")
+    assert not left_open.is_session_note
+    told = read_outcomes(bench.store.get_value(outcomes_name("plain", "s")))
+    assert [one.memory_id for one in told] == [left_open.id]
+    bench.said = []
+    bench.say(f"{finished}. Look at the tests.", "They pass.", session="later").write()
+    assert [one["text"] for one in bench.sent_memories] == [planned]
+    assert bench.memory(left_open.id).status == "superseded"
 
 
 def test_a_contradiction_asks_and_what_is_to_be_kept_asks_nothing():

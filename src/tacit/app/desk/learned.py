@@ -16,7 +16,6 @@ from tacit.capture.outcomes import Fate, Outcome, outcomes_name, read_outcomes
 from tacit.capture.write_up.messages import read_waiting, unread_name
 from tacit.capture.write_up.spending import RequestRecord, read_session_spending, session_spending_name
 from tacit.model.ids import content_hash
-from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.session import Nudge, SessionKey
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
@@ -183,7 +182,7 @@ class LearnedReader:
         found = [
             _statement(shown[name], told, shown, [one for one in questions.get(name, ()) if visibility.shows(one)])
             for name, told in by_memory.items()
-            if name in shown and shown[name].kind not in SESSION_NOTES
+            if name in shown and not shown[name].is_session_note
         ]  # fmt: skip
         return tuple(sorted(found, key=lambda one: (_turn(one), one.memory.created_at_ms, one.memory.id)))
 

@@ -266,7 +266,7 @@ _WRONG = late_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _IS_VALUE = late_pattern(
-    r"^(?!(?i:i|you|he|she|they|what|why|how|let|(?:the |my |your )?(?:fix|problem|issue|bug|error|point|idea|question|reason|answer|solution))\b)(?:(?i:the|our) )?[\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? (?:on|with)"
+    r"^(?!\S+\.[a-z]{1,5}`? should be \S+\.[a-z]{1,5}\b)(?!(?i:i|you|he|she|they|what|why|how|let|(?:the |my |your )?(?:fix|problem|issue|bug|error|point|idea|question|reason|answer|solution))\b)(?:(?i:the|our) )?[\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? (?:on|with)"
     r"|listens? (?:on|at)|go(?:es)? through|uses?|deploys? to|points? (?:to|at)|expires? (?:in|after)|starts? (?:on|at))\s+"
     r"(?:called |named |in |at |on )?(?:(?:port|version|branch|host|region|queue|table|folder) )?(?:`[^`]+`|\S*[\d/._-]\S*|[A-Z]\w+)",
 )

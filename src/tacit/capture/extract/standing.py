@@ -21,6 +21,9 @@ _NOT_NAMED = (
 _NAME = rf"{_NOT_NAMED}[^\s,;:?!]+(?: (?!(?:is|are|should|must|will|would|can|could|that|which|who|it|they|we|you|i)\b)[^\s,;:?!]+){{0,6}}?"
 """A few words that name something."""
 _PATH = r"`?(?:(?:\.{1,2}|~|[\w@.-]+)?/[\w@./*-]+|https?://\S+)`?"
+_FILE_NAME = r"`?[\w/-]+\.[a-z]{1,5}`?"
+_SYMBOL = r"`?[\w.]+(?:\(\))?`?"
+"""One name of code: where it is to be is a move, done once."""
 _PLACE = r"(?:on|in|from|to|inside|under|into|for|with|about|outside|between)"
 _MAKING = (
     r"(?:have|put|show|use|add|include|display|render|print|log|write|mention|call|name|mock|hard-?code|nest|expose|wrap|import|require|rely|store"
@@ -77,7 +80,7 @@ _FORMS = tuple(
             r"|uses?|extends?|implements?|inherits?|starts? with|ends? with|returns?|takes?|gets?)\b).+$",
             "preference",
         ),
-        _Form("should not", rf"{_NAME} (?:should|must|may)(?:n'?t| not| only) (?!be able\b)[a-z]{{2,}}\b.*$"),
+        _Form("should not", rf"(?!{_SYMBOL} should ?n[o']?t be in {_FILE_NAME}[.!]?$){_NAME} (?:should|must|may)(?:n'?t| not| only) (?!be able\b)[a-z]{{2,}}\b.*$"),
         _Form(
             "must",
             rf"{_NAME} must (?:only )?(?!have\b|be (?:an?|the|some\w*|because|due|that|in|on|at|why|how|what|related|related to|your|my)\b)[a-z]{{2,}}\b .+$",
@@ -99,7 +102,7 @@ _FORMS = tuple(
         _Form(
             "chosen",
             r"(?:let'?s|lets|we(?:'ll| will|'?re going to| are going to)|i(?:'ve| have) decided to) (?:only )?(?:go with|stick (?:with|to)|standardi[sz]e on|settle on|stay with|use|keep) "
-            r"(?!(?:going|trying|looking|working)\b).+$|(?:we'?re|we are) (?:going|sticking|staying) with .+$|(?:decision\s*:|the decision is)\s*\S.+$",
+            r"(?!(?:going|trying|looking|working)\b)\S+(?: \S+){2,}(?<! as-is)(?<! as it is)$|(?:we'?re|we are) (?:going|sticking|staying) with \S+(?: \S+){2,}$|(?:decision\s*:|the decision is)\s*\S.+$",
             "decision", orders=None),
         _Form(
             "a change of tools",
@@ -120,11 +123,11 @@ _FORMS = tuple(
             "not wanted",
             rf"(?:(?:plus )?(?:i|we)(?: really)? )?(?:do not|don'?t|dont|never) want (?!(?:to|you|us|me|anything|something)\b){_NOT_NAMED}\S+(?: \S+){{2,}}.*$"
             rf"|(?:we )?(?:do not|don'?t|dont) need (?:an?|any|the) \S+(?: \S+)*? {_PLACE} \S.+$",
-            "anti_pattern", orders=None),
+            "correction", orders=None),
         _Form(
             "do not make",
             rf"(?:do not|don'?t|dont) {_MAKING} {_NOT_NAMED}\S+(?: \S+){{0,8}}? {_PLACE} {_NOT_NAMED}\S+.*$",
-            "anti_pattern", orders=None),
+            "correction", orders=None),
         _Form(
             "what it is",
             r"this is (?:not )?(?:only )?an? (?!(?:great|nice|good|bad|huge|big|known|real|serious|cool|new|simple|small) )[^.?!]*?"

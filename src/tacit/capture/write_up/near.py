@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from tacit.capture.write_up.cut import Numbered
 from tacit.errors import EmbedderMismatch, ProviderError
-from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
 from tacit.ports.models import Embedder
@@ -59,7 +58,7 @@ def near_memories(
 
 def may_leave(memory: Memory) -> bool:
     """Whether a model may read the memory: it is no note of a session, and neither for one session alone nor restricted."""
-    return memory.kind not in SESSION_NOTES and memory.sensitivity <= Sensitivity.PROJECT
+    return not memory.is_session_note and memory.sensitivity <= Sensitivity.PROJECT
 
 
 def _telling(messages: Sequence[Numbered]) -> list[Numbered]:

@@ -166,8 +166,7 @@ class SessionWriter:
         self._given = given
         self._said = said
         self._step = step
-        # Kinds that tell of the moment are not asked for: a session's own notes do that.
-        self._kinds = tuple(kind.name for kind in kinds if not kind.episodic)
+        self._kinds = tuple(kind.name for kind in kinds if kind.offered)
 
     # --- what waits
 

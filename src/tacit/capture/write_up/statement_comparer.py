@@ -23,7 +23,7 @@ from tacit.capture.write_up.request import FateOf
 from tacit.capture.write_up.session_writer import Model, WriteUp
 from tacit.errors import EmbedderMismatch, ProviderError
 from tacit.model.changes import Change, Contradict, Edit, Merge, Supersede
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.clock import Clock
@@ -393,7 +393,8 @@ def _words_stay(newer: Memory, older: Memory, fate: FateOfPair) -> bool:
 
 
 def _is_live(memory: Memory) -> bool:
-    return memory.status in LIVE and may_leave(memory)
+    """Whether the memory is compared; open work is not: it ages within weeks, and what a later session tells of it ends it."""
+    return memory.status in LIVE and memory.kind not in SESSION_NOTES and may_leave(memory)
 
 
 def _said_ms(memory: Memory) -> int:
