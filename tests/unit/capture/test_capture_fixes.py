@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tacit.capture.checkpoint import Checkpoint
@@ -67,6 +69,41 @@ def test_what_does_it_again(failed, succeeded, again):
 def test_what_any_reader_of_the_error_would_do_is_no_fix_to_tell(failed, error, step, again):
     fixes, _ = find_fixes([turn(bash(failed, error), bash(step), bash(again))])
     assert fixes == ()
+
+
+def test_a_program_that_is_only_looked_up_stands_in_for_none():
+    missing = "command not found: python3.12"
+    assert find_fixes([turn(bash("python3.12 -V", missing), bash("which python3"))])[0] == ()
+
+
+def test_the_work_of_a_session_is_no_fix_where_nobody_says_why():
+    error = "FATAL: role tacit does not exist"
+    edits = tuple(used("edit", f"part{number}.py") for number in range(4))
+    (fix,), _ = find_fixes([turn(bash("make load", error), *edits[:2], bash("make load"))])
+    assert fix.failure.edited == ("part0.py", "part1.py")
+    assert find_fixes([turn(bash("make load", error), *edits, bash("make load"))])[0] == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("The loader needs the role tacit, which the seeds must create.", True),
+        ("The README is missing the row of the new provider.", False),
+    ],
+)
+def test_a_later_session_tells_the_cause_only_in_words_of_the_failure(said, known):
+    first = turn(bash("make load", "FATAL: role tacit does not exist in seeds.sql"))
+    _, left = find_fixes([first])
+    left = tuple(replace(one, elsewhere=True) for one in left)
+    edit = ToolUse(tool="edit", paths=("db/seeds.sql",), finished=True, said=said)
+    (fix,), _ = find_fixes([turn(edit, bash("make load"))], left)
+    assert bool(fix.failure.cause) is known
+
+
+def test_a_later_session_mends_no_line_that_the_error_names():
+    _, left = find_fixes([turn(bash("make lint", "main.go:45:1: declared and not used"))])
+    left = tuple(replace(one, elsewhere=True) for one in left)
+    assert find_fixes([turn(used("edit", "main.go"), bash("make lint"))], left)[0] == ()
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,8 @@ DROPPED = (
     "let's go with sessions.db",
     "let's keep the WatchAgents signature as-is",
     "GetDirectory should not be in session.go",
+    "we don't want a @../pkg/droid/debug.go file",
+    "we don't need any mapping to change types",
     "Actually, auth.go should be utils.go in cmd",
     "tell me when the tests pass",
     # questions

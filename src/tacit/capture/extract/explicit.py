@@ -183,7 +183,7 @@ _OWN_PLACE = (
 )
 _WANT = late_pattern(
     r"^(?:i|we)(?:'d| would)?(?: really| generally| also)* (?:always want\b|want (?:every|each|all|any|no)\b|want (?:you|us) to (?:always|never)\b"
-    r"|(?:do not|don'?t|dont|never) want (?!to\b|me\b|the\b|this\b|that\b|these\b|those\b|it\b|you to (?!ever\b|use\b))|rather (?=.+\bthan\b)).+$",
+    r"|(?:do not|don'?t|dont|never) want (?!(?:an? )?@|to\b|me\b|the\b|this\b|that\b|these\b|those\b|it\b|you to (?!ever\b|use\b))|rather (?=.+\bthan\b)).+$",
     re.IGNORECASE | re.DOTALL,
 )
 _MUST = late_pattern(

@@ -24,10 +24,13 @@ from tacit.capture.extract.invocations import Correction, find_correction, names
 from tacit.capture.turn import ToolUse, Turn
 from tacit.late_pattern import late_pattern
 from tacit.reading.commands import main_command, split_commands
+from tacit.reading.digest_lines import stems
 from tacit.reading.errors import error_signature
 
 MAX_OPEN = 12
 MAX_COMMAND = 300
+MOST_EDITED = 3
+"""Edits of more files than these are the work of a session: which of them helped, only a cause can tell."""
 _LOOKING = (
     "ls|cat|grep|rg|find|head|tail|diff|git diff|git status|git log|git show|which|test|pgrep|kill|wc|sed|awk|sleep|stat"
     "|file|ps|curl|"
@@ -53,8 +56,12 @@ _INTENTION = late_pattern(
 _FORMATS = late_pattern(
     r"\b(?:fmt|format|gofmt|goimports|prettier|black|isort|rustfmt|--fix|--write)(?=\s|$)"
 )
-_BUILDS = late_pattern(r"\b(?:build|compile|test|lint|check)\b")
-_LOCATED = late_pattern(r"[\w./\\-]+\.\w{1,5}[\"']?(?::\d+|\(\d+|, line \d)")
+_BUILDS = late_pattern(r"\b(?:build|compile)\b")
+_ONLY_TELLS = late_pattern(r"(?<![\w-])(?:(?:test|lint|check|help)(?![\w-])|--help|--version)")
+_MISSING = late_pattern(
+    r"not found|no such|(?:cannot|can't|could not) find (?:the )?(?:module|package|file|library)|missing|does not exist|not built|cannot open",
+    re.IGNORECASE,
+)
 _ONCE = late_pattern(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b")
 """A name that no later call has: a commit, a digest."""
 _LOOKS_UP = late_pattern(
@@ -204,11 +211,23 @@ def _used(use: ToolUse, waiting: list[Failure]) -> list[Failure]:
 def _edited(failure: Failure, use: ToolUse) -> Failure:
     cause = failure.cause
     if not cause and use.said:
-        sentences = re.split(r"(?<=[.!:])\s+", use.said)
-        first = next((s for s in sentences if _CAUSE.search(s) and not _INTENTION.search(s.strip())), "")
-        cause = first.strip().rstrip(".:") if 4 <= len(first.split()) <= 30 else ""
+        sentences = (one.strip() for one in re.split(r"(?<=[.!:])\s+", use.said))
+        cause = next((one.rstrip(".:") for one in sentences if _says_why(one, failure, use.paths)), "")
     paths = tuple(path for path in use.paths if path not in failure.edited)
     return replace(failure, edited=(*failure.edited, *paths)[-6:], cause=cause)
+
+
+def _says_why(sentence: str, failure: Failure, paths: Sequence[str]) -> bool:
+    """Whether the sentence gives a cause, and of this failure: it shares a word with the command, the error or a file that is edited.
+
+    In a later session, which may be about anything, it takes two words, and the file does not count.
+    """
+    if not (_CAUSE.search(sentence) and not _INTENTION.search(sentence) and 4 <= len(sentence.split()) <= 30):
+        return False
+    concerned = f"{failure.command} {error_line(failure.error) or failure.error}"
+    if not failure.elsewhere:
+        concerned += " ".join(("", *(re.sub(r"[/\\.]", " ", path) for path in paths)))
+    return len(stems(sentence) & stems(concerned)) > failure.elsewhere
 
 
 def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> list[Failure]:
@@ -220,7 +239,7 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
         at_ms = turn.at_ms or failure.at_ms
         correction = _corrects(use.command, failure)
         if correction and not (red and correction.difference in ("option", "word")):
-            if _ONCE.search(failure.command) or _LOOKS_UP.search(use.command):
+            if _ONCE.search(failure.command) or _looks_up(use.command):
                 continue  # nobody calls it so again, or it only looks the program up
             fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms, correction=correction))
             continue
@@ -235,13 +254,22 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
     return kept
 
 
+def _looks_up(command: str) -> bool:
+    return bool(_LOOKS_UP.search(command)) or main_command(command) in ("which", "type", "whereis")
+
+
 def _step(command: str) -> str:
     return command.strip() if _CHANGES_FOLDER.match(command.strip()) else _bare(command)
 
 
 def _prepares(command: str, failure: Failure) -> bool:
+    """Whether the command may have helped: building does where something is missing; formatting is no news to anybody."""
     if _CHANGES_FOLDER.match(command.strip()):
         return is_environment(failure.error) or is_misuse(failure.error)
+    if _FORMATS.search(command) or _ONLY_TELLS.search(command):
+        return False
+    if _BUILDS.search(command) and not _MISSING.search(failure.error):
+        return False
     return len(command) <= 160 and "\n" not in command and bool(_PREPARES.search(command))
 
 
@@ -250,19 +278,14 @@ def _proves(failure: Failure) -> bool:
     if not failure.elsewhere:
         return bool(failure.prepared) or bool(failure.edited and not _says_where(failure))
     named = [path for path in failure.edited if path.rsplit("/", 1)[-1] in failure.error]
-    return bool(named or failure.prepared)
+    return bool((named and not _says_where(failure)) or failure.prepared)
 
 
 def _teaches(failure: Failure) -> bool:
-    """Whether the fix is worth telling: not where nothing says what failed, nor where any reader of the error would do the same."""
+    """Whether the fix is worth telling: not where nothing says what failed, nor where much was edited and nobody said why."""
     if not error_line(failure.error) or _ONCE.search(failure.command):
         return False
-    if failure.cause or not failure.prepared:
-        return True
-    steps = [step for step in failure.prepared if not _FORMATS.search(step)]
-    if _LOCATED.search(failure.error):
-        steps = [step for step in steps if not _BUILDS.search(step)]
-    return bool(steps)
+    return bool(failure.cause or failure.prepared) or len(failure.edited) <= MOST_EDITED
 
 
 def _says_where(failure: Failure) -> bool:

@@ -121,8 +121,8 @@ _FORMS = tuple(
             "anti_pattern", orders=None),
         _Form(
             "not wanted",
-            rf"(?:(?:plus )?(?:i|we)(?: really)? )?(?:do not|don'?t|dont|never) want (?!(?:to|you|us|me|anything|something)\b){_NOT_NAMED}\S+(?: \S+){{2,}}.*$"
-            rf"|(?:we )?(?:do not|don'?t|dont) need (?:an?|any|the) \S+(?: \S+)*? {_PLACE} \S.+$",
+            rf"(?:(?:plus )?(?:i|we)(?: really)? )?(?:do not|don'?t|dont|never) want (?!(?:to|you|us|me|anything|something)\b|(?:the |an? )?@){_NOT_NAMED}\S+(?: \S+){{2,}}.*$"
+            rf"|(?:we )?(?:do not|don'?t|dont) need (?:an?|any|the) \S+(?: \S+)*? (?!to (?!(?:the|our|an?|any)\b)){_PLACE} \S.+$",
             "correction", orders=None),
         _Form(
             "do not make",
