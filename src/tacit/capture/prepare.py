@@ -142,24 +142,16 @@ def words_of(trigger: Trigger) -> tuple[str, ...]:
 
 def clean_trigger(trigger: Trigger, redactor: Redacts, *, lost: LostWords = NOTHING_LOST) -> Trigger:
     """The trigger without terms that hold a secret, or a piece of what redaction took out of the words it is read from."""
-    trigger = replace(
-        trigger,
-        objects=lost.clean(trigger.objects),
-        paths=lost.clean(trigger.paths),
-        commands=lost.clean(trigger.commands),
-        topics=lost.clean(trigger.topics),
-        phrases=lost.clean(trigger.phrases),
-    )
     return replace(
         trigger,
         actions=tuple(pair for pair in trigger.actions if not redactor.redact(pair[0]).has_secret),
-        objects=clean_terms(trigger.objects, redactor),
-        paths=clean_terms(trigger.paths, redactor),
+        objects=clean_terms(lost.clean(trigger.objects), redactor),
+        paths=clean_terms(lost.clean(trigger.paths), redactor),
         languages=clean_terms(trigger.languages, redactor),
-        commands=clean_terms(trigger.commands, redactor),
+        commands=clean_terms(lost.clean(trigger.commands), redactor),
         tools=clean_terms(trigger.tools, redactor),
-        topics=clean_terms(trigger.topics, redactor),
-        phrases=clean_terms(trigger.phrases, redactor),
+        topics=clean_terms(lost.clean(trigger.topics), redactor),
+        phrases=clean_terms(lost.clean(trigger.phrases), redactor),
     )
 
 

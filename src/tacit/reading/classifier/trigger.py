@@ -121,9 +121,7 @@ class TriggerModel:
         fitted, breadth = self.weigh(rules, content, kind=kind, vector=vector)
         weights = np.maximum(fitted, RULES_KEPT * said_by_rules(rules, self._classes))
         found = [
-            (name, round(float(weight), 2))
-            for name, weight in zip(self._classes, weights, strict=True)
-            if weight >= LEAST
+            (self._classes[place], round(float(weights[place]), 2)) for place in np.flatnonzero(weights >= LEAST)
         ]
         actions = tuple(sorted(found, key=lambda item: (-item[1], item[0]))[:MOST])
         return replace(rules, actions=actions, breadth=round(breadth, 2))
