@@ -121,7 +121,8 @@ class TriggerModel:
         fitted, breadth = self.weigh(rules, content, kind=kind, vector=vector)
         weights = np.maximum(fitted, RULES_KEPT * said_by_rules(rules, self._classes))
         found = [
-            (self._classes[place], round(float(weights[place]), 2)) for place in np.flatnonzero(weights >= LEAST)
+            (self._classes[place], round(float(weights[place]), 2))
+            for place in np.flatnonzero(weights >= LEAST)
         ]
         actions = tuple(sorted(found, key=lambda item: (-item[1], item[0]))[:MOST])
         return replace(rules, actions=actions, breadth=round(breadth, 2))
