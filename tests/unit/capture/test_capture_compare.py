@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from samples import NOW_MS
@@ -41,7 +42,7 @@ def fates(*found):
 
 
 class Bench:
-    def __init__(self, *answers, may_send=True, **settings):
+    def __init__(self, *answers, may_send=True, embedder=None, **settings):
         self.clock = FakeClock(now_ms=NOW_MS)
         self.store = FakeStore(clock=self.clock)
         self.writer = FakeWriter(answers)
@@ -50,7 +51,7 @@ class Bench:
             settings=WriterSettings(provider="fake", **settings), vouches=lambda *_: False, may_send=lambda _root: may_send,
         )  # fmt: skip
         self.pipeline = CapturePipeline(
-            store=self.store, embedder=FakeEmbedder(), tokens=EstimateCounter(), clock=self.clock, redactor=Redactor(PrivacySettings()),
+            store=self.store, embedder=embedder or FakeEmbedder(), tokens=EstimateCounter(), clock=self.clock, redactor=Redactor(PrivacySettings()),
             kinds=BUILTIN_KINDS, settings=CaptureSettings(), model=model,
         )  # fmt: skip
         self.pipeline.comparer.compare_next(at_once=True)  # from here on statements wait
@@ -143,6 +144,23 @@ def test_what_the_user_said_is_not_merged_into_words_about_something_else():
     )
     bench.compare()
     assert {bench.memory(old).status, bench.memory(new).status} == {"active"}
+
+
+class OneMatter(FakeEmbedder):
+    """Takes all statements to be about one matter."""
+
+    def embed(self, texts):
+        return np.tile(super().embed(["one matter"]), (len(texts), 1))
+
+
+def test_what_the_user_said_is_merged_with_the_same_in_other_words():
+    bench = Bench(fates(("s2", "s1", "merge", "newer")), embedder=OneMatter())
+    old, new = (
+        bench.add("Never push to main without a review."),
+        bench.add("Ask somebody to look at it first."),
+    )
+    bench.compare()
+    assert (bench.memory(old).status, bench.memory(new).status) == ("superseded", "active")
 
 
 def test_two_that_say_the_same_as_a_third_are_both_its_evidence():
