@@ -36,7 +36,7 @@ from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.late_pattern import compile_waiting
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
-from tacit.model.memory import AGENT_SOURCES, BY_AGENT, Memory, Sensitivity, Speaker, TrustTier
+from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensitivity, Speaker, TrustTier
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -424,7 +424,7 @@ class Engine:
             scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
             when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
             spoken_of = tuple(one.id for one in named if self.agents.speaks_of(caller, one, user_words))
-        if speaker is Speaker.AGENT and session is None:
+        if source == BY_TOOL and session is None:
             # Only now: words of an earlier session may be quoted, too.
             session = self.agents.asking.only_session(cwd)
         made = self._writing().memories.remember(

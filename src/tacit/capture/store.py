@@ -298,7 +298,7 @@ class Keeper:
         batch = [other for other in current.values() if scope.allows(other.scope)]
         near: list[Neighbour] = []
         for other in (*(other for other in stored if other.id not in current), *batch):
-            if other.id in gone or other.status not in ("active", "quarantined"):
+            if other.id in gone or other.status not in ("active", "quarantined") or other.is_session_note:
                 continue
             cosine = cosines.get(other.id, 0.0)
             theirs = vectors.get(other.content)

@@ -404,6 +404,17 @@ def memory_path(memory: str) -> str:
     return f"/v1/memories/{name}"
 
 
+def _was_read_off(provenance: dict[str, Any]) -> bool:
+    """Whether the memory was read from a file, rather than said in a session or through a tool; as `Provenance.read_from`."""
+    from tacit.model.memory import AGENT_SOURCES
+
+    return (
+        provenance["tier"] == "import"
+        and not provenance["extractor"]
+        and provenance["source"] not in AGENT_SOURCES
+    )
+
+
 def _table_of(
     memories: Sequence[dict[str, Any]], *, with_scope: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -411,7 +422,7 @@ def _table_of(
     from tacit.cli.terminal.output import day, short_ids, shortened
 
     names = short_ids([m["id"] for m in memories])
-    origins = [m["provenance"]["source"] if m["provenance"]["tier"] == "import" else "" for m in memories]
+    origins = [m["provenance"]["source"] if _was_read_off(m["provenance"]) else "" for m in memories]
     with_origin = any(origins)
     scope, origin = ("scope",) * with_scope, ("from",) * with_origin
     columns = ("memory", "kind", "since", *scope, *origin, "content")

@@ -14,6 +14,7 @@ from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.model.trace import Trace
 from tacit.safety.escape import OPEN_TAG, escape_text
+from tacit.safety.trust import is_marked
 
 TAIL_TOKENS = 24
 """Kept free for the line that says how many more there are."""
@@ -57,7 +58,7 @@ def memory_line(memory: Memory) -> str:
     """One memory with its id, kind and day."""
     text = memory.content if len(memory.content) <= LINE_CHARS else f"{memory.content[:LINE_CHARS]}..."
     origin = memory.provenance.read_from
-    marks = ", unconfirmed" if origin or memory.status == "quarantined" else ""
+    marks = ", unconfirmed" if is_marked(memory) else ""
     marks += f", from {escape_text(origin)}" if origin else ""
     return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({_day(memory.validity.valid_from_ms)}{marks})"
 

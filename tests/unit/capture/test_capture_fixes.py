@@ -73,7 +73,38 @@ def test_what_any_reader_of_the_error_would_do_is_no_fix_to_tell(failed, error, 
 
 def test_a_program_that_is_only_looked_up_stands_in_for_none():
     missing = "command not found: python3.12"
-    assert find_fixes([turn(bash("python3.12 -V", missing), bash("which python3"))])[0] == ()
+    failed, looked = bash("python3.12 build.py", missing), bash("which python3")
+    assert find_fixes([turn(failed, looked)])[0] == ()
+    (fix,), _ = find_fixes([turn(failed, looked, bash("python3 build.py"))])
+    assert fix.correction.whole == "python3 build.py"
+
+
+@pytest.mark.parametrize(
+    ("step", "prepares"),
+    [
+        ("pip install -e '.[test]'", True),
+        ("pip install -r requirements/test.txt", True),
+        ("pip install black", True),
+        ("npm install && npm test", True),
+        ("docker compose up -d --build", True),
+        ("npm run db:migrate", True),
+        ("go test ./...", False),
+        ("./app help sync", False),
+        ("app --help", False),
+        ("ruff format .", False),
+        ("npm run build", False),
+    ],
+)
+def test_a_step_that_installs_or_starts_may_have_helped(step, prepares):
+    error = "ConnectionRefusedError: the connection to port 5432 was refused"
+    fixes, _ = find_fixes([turn(bash("make load", error), bash(step), bash("make load"))])
+    assert [fix.failure.prepared for fix in fixes] == ([(step,)] if prepares else [])
+
+
+def test_building_helps_where_something_is_missing():
+    missing = "FATAL: the file dist/cli.js does not exist"
+    (fix,), _ = find_fixes([turn(bash("make load", missing), bash("npm run build"), bash("make load"))])
+    assert fix.failure.prepared == ("npm run build",)
 
 
 def test_the_work_of_a_session_is_no_fix_where_nobody_says_why():

@@ -98,7 +98,7 @@ def test_each_statement_has_its_evidence_and_its_fate(work, tacit):
     assert "replaced" in text
     assert "tacit review accept|edit|reject" in text
     assert tacit("forget", ending).code == 0, "commands take the ending that is shown"
-    assert "retired" in tacit("learned", "s1").out
+    assert "forgotten" in tacit("learned", "s1").out
 
 
 def test_the_last_session_of_the_folder_is_the_default(work):
@@ -128,7 +128,7 @@ def test_reminders_are_told(work, tacit):
     )
     (due,) = work.found("s1")["nudges"]
     assert (due["turn"], due["at_ms"]) == (1, 0)
-    assert "no block has carried it" in tacit("learned", "s1").out
+    assert "not shown to the agent yet" in tacit("learned", "s1").out
     call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "c"}
     assert NUDGE in work.hook("PreToolUse", **call)
     (given,) = work.found("s1")["nudges"]

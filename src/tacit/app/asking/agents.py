@@ -202,10 +202,11 @@ class Agents:
         return tuple(one for one in found if one.id not in besides and _holds_most(one.content, query))
 
     def profile(self, caller: Caller) -> Listing:
-        """What is known of the user and their standing rules, the most important first."""
+        """What is known of the user and their standing rules, the most important first; nothing that nobody confirmed."""
         kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
         found = self.listing(caller, kinds=kinds, unconfirmed=False, limit=LISTED)
-        ranked = sorted(found.memories, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
+        theirs = [one for one in found.memories if one.provenance.tier >= TrustTier.ASSISTANT]
+        ranked = sorted(theirs, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
         return Listing(memories=tuple(ranked), more=found.more)
 
     def digests(self, caller: Caller, *, limit: int = 1) -> Listing:

@@ -1,7 +1,8 @@
 """What a session taught. In: a session's name, or a project. Out: its statements with their evidence and fate, what was asked for it, what waits.
 
 Statements and their present state come from the store; what became of each, and the requests to a language model, from what
-capture keeps of the session. A program gets nothing that would count what it may not see. Reads alone.
+capture keeps of the session. A program without the user's token gets no counts that include memories hidden from it. Only reads;
+never writes.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Learned:
         running: it has not ended, as far as is known.
         statements: by the turn they were said in.
         dropped: what was not stored, most frequent reason first.
-        nudges: when the agent was told that it may store something.
+        nudges: when the agent was told that it may store something; for the user alone.
         requests: to a language model, oldest first.
         waiting: what is to come.
     """
@@ -142,10 +143,10 @@ class LearnedReader:
             at_ms=state.last_signal_at_ms if state else 0,
             running=state is not None and not state.ended,
             statements=statements,
-            nudges=state.nudges if state else (),
             waiting=StillWaiting(statements=sum(one.waits for one in statements)),
         )
-        return self._with_counts(told, key, outcomes) if visibility.by_user else told
+        nudges = state.nudges if state else ()
+        return self._with_counts(replace(told, nudges=nudges), key, outcomes) if visibility.by_user else told
 
     def _with_counts(self, told: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
         """With what a program is not told: numbers that count what it may not see."""

@@ -1,7 +1,7 @@
 """Proven fixes: something failed, something changed, the same thing succeeded. In: turns. Out: fixes and what is open.
 
 Three ways that a success proves a fix: files were edited in between; another command was run in between that prepares (install,
-start, format); or the command was called in another way (`invocations`), for which tests that run and do not pass yet are success
+start, build); or the command was called in another way (`invocations`), for which tests that run and do not pass yet are success
 enough. What fails in one session may be fixed in a later one. Ordinary red tests that turn green while a feature is built are no
 fixes, nor is an error that itself says which line of the edited file is wrong. Never judges by the agent's words alone.
 """
@@ -30,7 +30,7 @@ from tacit.reading.errors import error_signature
 MAX_OPEN = 12
 MAX_COMMAND = 300
 MOST_EDITED = 3
-"""Edits of more files than these are the work of a session: which of them helped, only a cause can tell."""
+"""If more files than this were edited, the fix is kept only where a cause was stated."""
 _LOOKING = (
     "ls|cat|grep|rg|find|head|tail|diff|git diff|git status|git log|git show|which|test|pgrep|kill|wc|sed|awk|sleep|stat"
     "|file|ps|curl|"
@@ -38,10 +38,12 @@ _LOOKING = (
 _NOT_WORTH = frozenset(_LOOKING.split("|"))
 _READERS = frozenset({"sed", "awk", "cat", "git show", "git diff", "git log"})
 """Programs that only look, whose misuse is worth knowing all the same."""
-_PREPARES = late_pattern(
-    r"\b(?:install|add|up|start|init|migrate|generate|mkdir|touch|chmod|login|sync|restore|pull|build|codegen|reset"
-    r"|download|fetch|export|source|setup|tidy|update|prune|clean|fmt|format|gofmt|goimports|prettier|black|isort|--fix|--write|-w)(?=\s|$)"
+_STEP = late_pattern(
+    r"(?<![\w-])(?:(?P<prepares>install|add|up|start|init|migrate|generate|mkdir|touch|chmod|login|sync|restore|pull|codegen|reset"
+    r"|download|fetch|export|source|setup|tidy|update|prune|clean)|(?P<builds>build|compile)|(?P<tells>test|lint|check|help))(?=[\s:]|$)"
+    r"|(?P<asks>--help|--version)(?=\s|$)"
 )
+"""What a simple command does, by its first word that says so."""
 _EDITS = frozenset({"edit", "write"})
 _CAUSE = late_pattern(
     r"\b(?:because|the (?:issue|problem|cause|reason|error) (?:is|was)|caused by|due to|needs? to|requires?|missing"
@@ -53,11 +55,6 @@ _INTENTION = late_pattern(
     re.IGNORECASE,
 )
 """How a sentence begins that says what the agent does next, and no cause."""
-_FORMATS = late_pattern(
-    r"\b(?:fmt|format|gofmt|goimports|prettier|black|isort|rustfmt|--fix|--write)(?=\s|$)"
-)
-_BUILDS = late_pattern(r"\b(?:build|compile)\b")
-_ONLY_TELLS = late_pattern(r"(?<![\w-])(?:(?:test|lint|check|help)(?![\w-])|--help|--version)")
 _MISSING = late_pattern(
     r"not found|no such|(?:cannot|can't|could not) find (?:the )?(?:module|package|file|library)|missing|does not exist|not built|cannot open",
     re.IGNORECASE,
@@ -183,7 +180,7 @@ class _Part:
 def _simple(command: str) -> list[_Part]:
     """The simple commands of a line; options and redirections left out."""
     found: list[_Part] = []
-    for part in re.split(r"&&|\|\||[;|]", _bare(command)):
+    for part in _parts(_bare(command)):
         name = main_command(part)
         if name:
             words = frozenset(word for word in part.split() if not word.startswith("-"))
@@ -191,6 +188,10 @@ def _simple(command: str) -> list[_Part]:
             built = part.split()[0].startswith("./")
             found.append(_Part(name=name, words=words - paths, paths=paths, built=built))
     return found
+
+
+def _parts(command: str) -> list[str]:
+    return re.split(r"&&|\|\||[;|]", command)
 
 
 def _bare(command: str) -> str:
@@ -239,8 +240,11 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
         at_ms = turn.at_ms or failure.at_ms
         correction = _corrects(use.command, failure)
         if correction and not (red and correction.difference in ("option", "word")):
-            if _ONCE.search(failure.command) or _looks_up(use.command):
-                continue  # nobody calls it so again, or it only looks the program up
+            if _looks_up(use.command):
+                kept.append(failure)
+                continue
+            if _ONCE.search(failure.command):
+                continue  # nobody calls it so again
             fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms, correction=correction))
             continue
         if does_again(failure.command, use.command):
@@ -263,14 +267,13 @@ def _step(command: str) -> str:
 
 
 def _prepares(command: str, failure: Failure) -> bool:
-    """Whether the command may have helped: building does where something is missing; formatting is no news to anybody."""
+    """Whether the command may have helped. Building does where something is missing; testing and formatting never do."""
     if _CHANGES_FOLDER.match(command.strip()):
         return is_environment(failure.error) or is_misuse(failure.error)
-    if _FORMATS.search(command) or _ONLY_TELLS.search(command):
+    if len(command) > 160 or "\n" in command:
         return False
-    if _BUILDS.search(command) and not _MISSING.search(failure.error):
-        return False
-    return len(command) <= 160 and "\n" not in command and bool(_PREPARES.search(command))
+    does = {found.lastgroup for part in _parts(command) if (found := _STEP.search(part))}
+    return "prepares" in does or ("builds" in does and bool(_MISSING.search(failure.error)))
 
 
 def _proves(failure: Failure) -> bool:

@@ -7,7 +7,7 @@ said is ended only by a statement that speaks of it; else it is a question, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.reconcile.judge import Judgment, judge_by_words
@@ -30,10 +30,13 @@ class Ruled:
     fate: FateOf
 
 
-def known_already(memory: Memory, ruled: Sequence[Ruled]) -> Skip | Merge | None:
+def known_already(
+    memory: Memory, ruled: Sequence[Ruled], *, standing: Collection[str]
+) -> Skip | Merge | None:
     """What becomes of a statement that repeats a memory whose words it may not change; None = it repeats none.
 
-    What was heard in the same session without a model has the kind that the form of a sentence suggests: the writer knows better.
+    What was heard in the same session without a model has the kind that the form of a sentence suggests: the writer knows better, but
+    makes nothing that ages of a rule. `standing` = names of the kinds of rules.
     """
     for one in ruled:
         if one.fate.fate != "merge":
@@ -41,7 +44,8 @@ def known_already(memory: Memory, ruled: Sequence[Ruled]) -> Skip | Merge | None
         stored = one.memory
         trusted = may_supersede(memory.provenance.tier, stored.provenance.tier)
         if not trusted or memory.status == "quarantined":
-            if memory.kind != stored.kind and _heard_alike(memory, stored):
+            ages = stored.kind in standing and memory.kind not in standing
+            if memory.kind != stored.kind and not ages and _heard_alike(memory, stored):
                 return Merge(
                     memory=replace(stored, kind=memory.kind),
                     reason=f"says the same; a {memory.kind}, not a {stored.kind}",
@@ -55,7 +59,8 @@ def known_already(memory: Memory, ruled: Sequence[Ruled]) -> Skip | Merge | None
 def _heard_alike(memory: Memory, stored: Memory) -> bool:
     mine, theirs = memory.provenance, stored.provenance
     same = (mine.host, mine.session_id, mine.source) == (theirs.host, theirs.session_id, theirs.source)
-    return same and bool(mine.session_id) and not theirs.extractor and not stored.error_signature
+    heard = same and bool(mine.session_id) and not theirs.extractor and not stored.error_signature
+    return heard and stored.status == "active" and may_touch(memory.content, stored)
 
 
 class FateJudge:

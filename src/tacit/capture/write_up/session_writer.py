@@ -9,7 +9,6 @@ After a failure everything goes on waiting; the next request is made later, afte
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -56,9 +55,8 @@ from tacit.ports.steps import Step, no_step
 from tacit.ports.store import Store
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 
-_LOG = logging.getLogger(__name__)
 MOST_WAITING = 3
-"""Statements of one request that wait for the user; the others of them are kept for answers on demand, or left out."""
+"""At most so many of the agent's statements of one request enter the review queue."""
 LEAST_TOKENS = 2_500
 """With fewer tokens left for a session, nothing is asked of it today."""
 Values = Mapping[str, str | None]
@@ -167,6 +165,7 @@ class SessionWriter:
         self._said = said
         self._step = step
         self._kinds = tuple(kind.name for kind in kinds if kind.offered)
+        self._standing = frozenset(kind.name for kind in kinds if kind.standing)
 
     # --- what waits
 
@@ -391,29 +390,43 @@ class SessionWriter:
         beside: dict[str, tuple[str, ...]] = {}
         only = [draft for draft, _ in drafts]
         made = _with_few_waiting(self._prepared(only), only)
+        near = self._unchanged(near)
         for item, (_, statement) in zip(made, drafts, strict=True):
             if not isinstance(item, Memory):
                 items.append(item)
                 continue
-            ruled = [Ruled(memory=near[one.memory], fate=one) for one in statement.fates]
-            known = known_already(item, ruled)
+            ruled = [
+                Ruled(memory=near[one.memory], fate=one) for one in statement.fates if one.memory in near
+            ]
+            known = known_already(item, ruled, standing=self._standing)
             items.append(known or item)
             if known is None and ruled:
                 judges[item.id] = FateJudge(item.content, ruled)
                 beside[item.id] = tuple(one.memory.id for one in ruled)
         return items, judges, beside
 
+    def _unchanged(self, near: Mapping[str, Memory]) -> Mapping[str, Memory]:
+        """Those of `near` that still say what the model was sent, as they are now: its answer may have taken minutes."""
+        names = [one.id for one in near.values()]
+        now = {one.id: one for one in self._store.get(names, scope=self._store.scopes())}
+        return {
+            name: now[one.id]
+            for name, one in near.items()
+            if one.id in now and (now[one.id].status, now[one.id].content) == (one.status, one.content)
+        }
+
 
 def _with_few_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[Item]:
     """The items, of those that would wait for the user only the surest: nobody reads a long queue.
 
-    What the agent said itself is kept for answers on demand instead; what stands in a text that was handed over, or is dangerous, is not.
+    What the user said waits in any case. What the agent said itself is kept for answers on demand instead; what stands in a text that
+    was handed over, or is dangerous, is not.
     """
-    waiting = [one for one in items if isinstance(one, Memory) and one.status == "quarantined"]
+    waiting = [one for one in items if isinstance(one, Memory) and _may_be_too_many(one)]
     shown = {one.id for one in sorted(waiting, key=lambda one: -one.confidence)[:MOST_WAITING]}
     found: list[Item] = []
     for one, draft in zip(items, drafts, strict=True):
-        if not isinstance(one, Memory) or one.status != "quarantined" or one.id in shown:
+        if not isinstance(one, Memory) or not _may_be_too_many(one) or one.id in shown:
             found.append(one)
         elif draft.doubtful:
             found.append(Skip(content=one.content, reason="others of this session wait for you already"))
@@ -421,6 +434,10 @@ def _with_few_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[It
             on_demand = replace(one.provenance, tier=TrustTier.IMPORT)
             found.append(replace(one, status="active", provenance=on_demand))
     return found
+
+
+def _may_be_too_many(memory: Memory) -> bool:
+    return memory.status == "quarantined" and memory.provenance.tier is not TrustTier.USER
 
 
 def _chances_of(turns: Sequence[Turn]) -> Mapping[int, float]:

@@ -1,7 +1,8 @@
-"""How far a writer's statement is believed. In: a statement, the session it is from. Out: a draft, or None.
+"""How far a writer's statement is believed. In: a statement, the session it is from. Out: a draft, or the reason why it is dropped.
 
 It is the user's where the quoted words of the user say the same, or where the user said yes to what the agent proposed in these
-words; else the agent's. What stands in a text that somebody handed over, or in the output of a program, never becomes active.
+words; else the agent's. What stands in a text that somebody handed over, or in the output of a program, becomes active only where
+the user says it, too.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.capture.extract.echoes import Echoes
 from tacit.capture.extract.explicit import tidy
@@ -82,11 +83,16 @@ def draft_of(statement: Statement, reading: Reading) -> Draft | str:
     settled = _settled(statement, span, sent, reading)
     if settled is None:
         return "repeats what the session was given, or what the user refused"
-    further = _further(statement, reading)
-    for place, words in further:
+    evidence = [span]
+    for place, words in _further(statement, reading):
+        evidence.append(words)
         also = _settled(statement, words, place, reading)
-        if also is not None and _settles_better(also, settled, share_said(content, words)):
-            settled = also
+        if also is None:
+            continue  # a correction rests on what was refused, too
+        if also.tier is TrustTier.USER and settled.tier is not TrustTier.USER:
+            settled, sent, span = also, place, words
+        elif sent.message.role == "assistant" == place.message.role:
+            settled = _said_plainly(settled, also, share_said(content, words))
     waiting, message = reading.waiting, sent.message
     asked = next((one.text for one in waiting.messages[sent.number - 1 :: -1] if one.role == "user"), "")
     confidence = min(statement.confidence, ASKING if "?" in span else MOST_CONFIDENCE)
@@ -107,19 +113,19 @@ def draft_of(statement: Statement, reading: Reading) -> Draft | str:
         confidence=round(confidence, 2),
         explicit=settled.confirmed,
         doubtful=settled.doubtful or bool(danger_of(content)),
-        evidence=tuple(dict.fromkeys(words for _, words in further if words != span)),
+        evidence=tuple(dict.fromkeys(words for words in evidence if words != span)),
         trigger=_trigger(content, statement, asked),
     )
 
 
-def _settles_better(also: _Settled, settled: _Settled, said: float) -> bool:
-    """Whether a further place settles a statement better than the first one: the user says it, or somebody in words of their own.
+def _said_plainly(settled: _Settled, also: _Settled, said: float) -> _Settled:
+    """The agent's statement without doubt where it says in its own words, in a further place, what it first quotes or shows in code.
 
     `said` = share of the statement's word stems that stand in the words of that place.
     """
-    if also.tier is not settled.tier:
-        return also.tier is TrustTier.USER
-    return settled.doubtful and not also.doubtful and said >= STATED
+    if settled.doubtful and not also.doubtful and also.tier is settled.tier and said >= STATED:
+        return replace(settled, doubtful=False)
+    return settled
 
 
 def _further(statement: Statement, reading: Reading) -> list[tuple[Numbered, str]]:

@@ -89,11 +89,14 @@ def _print(found: dict[str, Any]) -> None:
         print_line(HOW)
 
 
+STATES = {"quarantined": "waits for you", "superseded": "replaced", "retired": "forgotten"}
+
+
 def state_of(one: dict[str, Any]) -> str:
     """Whether a statement holds, waits or is gone."""
     status = one["memory"]["status"]
-    if status == "quarantined":
-        return "waits for you"
+    if status in STATES:
+        return STATES[status]
     return "active, one question waits for you" if one["waits"] and status == "active" else status
 
 
@@ -112,7 +115,7 @@ def said_line(said: dict[str, Any], content: str) -> str:
 def nudge_line(one: dict[str, Any]) -> str:
     """A reminder to the agent, in words."""
     if not one["at_ms"]:
-        return f"due for turn {one['turn']}, no block has carried it"
+        return f"planned for turn {one['turn']}, not shown to the agent yet"
     return f"the agent was told in turn {one['given_turn']} that turn {one['turn']} may hold something"
 
 

@@ -48,7 +48,7 @@ function Found({ found }: { found: Learned }) {
           </>
         )}
         {nudges.map((one) => (
-          <Row key={one.stretch} name="reminder" value={one.at_ms === 0 ? `due for turn ${one.turn}, no block has carried it` : `the agent was told in turn ${one.given_turn} that turn ${one.turn} may hold something`} />
+          <Row key={one.stretch} name="reminder" value={one.at_ms === 0 ? `planned for turn ${one.turn}, not shown to the agent yet` : `the agent was told in turn ${one.given_turn} that turn ${one.turn} may hold something`} />
         ))}
         {requests.map((one, at) => (
           <Row
