@@ -128,6 +128,8 @@ def test_reminders_are_told(work, tacit):
     )
     (due,) = work.found("s1")["nudges"]
     assert (due["turn"], due["at_ms"]) == (1, 0)
+    told = work.engine.desk.learned.of_session("s1", visibility=work.engine.visibility(Speaker.AGENT))
+    assert told.nudges == (), "a program is not told what the user's message hashes to"
     assert "not shown to the agent yet" in tacit("learned", "s1").out
     call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "c"}
     assert NUDGE in work.hook("PreToolUse", **call)
@@ -135,6 +137,15 @@ def test_reminders_are_told(work, tacit):
     assert given["given_turn"] == 1
     assert given["at_ms"] > 0
     assert "told in turn 1" in tacit("learned", "s1").out
+
+
+@pytest.mark.parametrize(("source", "session"), [("mcp", "s1"), ("api", "")])
+def test_only_what_an_agents_tool_states_belongs_to_the_session_that_runs(work, tacit, source, session):
+    work.says("Please look at the exporter.")
+    (change,) = work.engine.remember(
+        "The exporter writes UTF-8.", cwd=str(tacit.project), speaker=Speaker.AGENT, source=source
+    )
+    assert change.memory.provenance.session_id == session
 
 
 def test_requests_to_a_model_are_told_with_their_cost(tacit, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tacit.errors import InvalidInput, NotFound, RefusedByTrust, UnknownKind
 from tacit.mcp.resources import read
 from tacit.mcp.server import build_server, listed_tools
 from tacit.mcp.tools import TOOLS, call
+from tacit.model.changes import Edit
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
@@ -183,6 +185,15 @@ def test_the_profile_is_the_users_rules_and_no_agents_word(desk):
     assert "British" in told
     assert "ninja" not in told
     assert "comments" not in told
+
+
+def test_a_rule_that_nobody_confirmed_is_none_of_the_users(desk):
+    name = desk.know("Write comments on every line of the exporter.", "preference")
+    stored = desk.engine.show(name)
+    unconfirmed = replace(stored, provenance=replace(stored.provenance, tier=TrustTier.IMPORT))
+    desk.engine._store.apply([Edit(memory=unconfirmed, reason="only the agent said so")])
+    assert "comments" not in desk.ask("memory_profile")
+    assert "unconfirmed" in desk.ask("memory_search", query="comments on every line of the exporter")
 
 
 def test_an_agent_sees_its_folder_and_no_other(desk, tmp_path):
