@@ -262,23 +262,30 @@ class Learning:
             _LOG.error("writing up failed: %s", type(error).__name__, extra={"detail": str(error)})
 
     def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
-        """Write up one session now, of those that were imported if `past`, else compare new statements; None = nothing can be done."""
+        """Send one request now; None = nothing waits that can be asked, or nothing may be asked for now.
+
+        Args:
+            past: write up a session that was imported; nothing is compared. Else a session that ended, or, where none waits, compare
+                new statements.
+            at_once: also in the pause after a failure, and while statements still come in.
+        """
         writer, comparer = self.capture.session_writer, self.capture.comparer
         if writer is None or comparer is None:
             return None
-        done = writer.write_up_next(past=past, at_once=at_once) or comparer.compare_next(at_once=at_once)
+        done = writer.write_up_next(past=past, at_once=at_once)
+        if done is None and not past:
+            done = comparer.compare_next(at_once=at_once)
         if done is not None and done.changes:
             self._changed()
         return done
 
     def write_up_requests(self, *, past: bool = False) -> tuple[Prepared | PreparedComparison, ...]:
-        """The requests that would be sent now, in order; nothing is sent."""
+        """The requests that would be sent now, in order; nothing is sent. Those of the past are of sessions alone."""
         writer, comparer = self.capture.session_writer, self.capture.comparer
         if writer is None or comparer is None:
             return ()
-        comparison = comparer.prepare() if not past else None
         sessions = tuple(writer.prepare(one) for one in writer.waiting(past=past))
-        return (*sessions, comparison) if comparison is not None else sessions
+        return sessions if past else (*sessions, *comparer.prepare())
 
     def import_rules(
         self, project: ProjectRecord, *, confirmed: bool = False, dry_run: bool = False

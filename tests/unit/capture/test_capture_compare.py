@@ -14,13 +14,15 @@ from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates,
 from tacit.capture.write_up.session_writer import Model
 from tacit.capture.write_up.spending import NAME, read_spending
 from tacit.capture.write_up.statement_comparer import BATCH
+from tacit.capture.write_up.statement_comparer import NAME as WAITING
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Draft
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
 from tacit.model.scope import project_scope
-from tacit.ports.store import MemoryFilter
+from tacit.ports.models import EmbedderIdentity
+from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.ports.writer import WriterAnswer
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
@@ -48,7 +50,7 @@ class Bench:
         self.writer = FakeWriter(answers)
         model = Model(
             writer=self.writer, prepare=lambda text: text.replace("hunter2", "[secret]"), tokens=EstimateCounter(),
-            settings=WriterSettings(provider="fake", **settings), vouches=lambda *_: False, may_send=lambda _root: may_send,
+            settings=WriterSettings(provider="fake", **settings), vouches=lambda *_: False, may_send=may_send if callable(may_send) else lambda _root: may_send,
         )  # fmt: skip
         self.pipeline = CapturePipeline(
             store=self.store, embedder=embedder or FakeEmbedder(), tokens=EstimateCounter(), clock=self.clock, redactor=Redactor(PrivacySettings()),
@@ -234,7 +236,7 @@ def test_what_was_there_before_a_writer_was_configured_is_not_compared():
     )  # fmt: skip
     bench.store.put_value("capture/compare", None)
     assert later.comparer.compare_next(at_once=True) is None
-    assert later.comparer.prepare() is None
+    assert later.comparer.prepare() == ()
 
 
 def test_statements_wait_until_it_is_quiet_or_many():
@@ -327,3 +329,115 @@ def test_instructions_and_statements_stand_apart():
     request = make_comparison([Pair(newer=second, older=(first,))], prepare=str, most_output_tokens=100)
     lines = request.user.splitlines()
     assert [line for line in lines if not line.startswith("{")] == ["Statements:", "", "Pairs:"]
+
+
+class Faulty(FakeEmbedder):
+    """Fails while `down`."""
+
+    down = False
+
+    def embed(self, texts):
+        if self.down:
+            raise ProviderError("no embedder", reason="refused")
+        return super().embed(texts)
+
+
+def test_statements_go_on_waiting_while_the_embedder_fails():
+    embedder = Faulty()
+    bench = Bench(fates(("s2", "s1", "supersede")), embedder=embedder)
+    old = bench.add(OLD)
+    bench.add(NEW)
+    embedder.down = True
+    assert bench.pipeline.comparer.prepare() == ()
+    assert bench.compare() is None
+    assert bench.writer.requests == []
+    embedder.down = False
+    assert bench.compare().error == ""
+    assert bench.memory(old).status == "superseded"
+
+
+def test_statements_go_on_waiting_while_the_stored_vectors_are_those_of_another_embedder(monkeypatch):
+    bench = Bench(fates(("s2", "s1", "supersede")))
+    old = bench.add(OLD)
+    bench.add(NEW)
+    other = EmbedderIdentity(name="another", dimensions=FakeEmbedder().identity.dimensions)
+    with monkeypatch.context() as patched:
+        patched.setattr(FakeEmbedder, "identity", property(lambda _: other))
+        assert bench.compare() is None
+    bench.compare()
+    assert bench.memory(old).status == "superseded"
+
+
+def test_statements_go_on_waiting_where_nothing_may_leave_and_other_projects_are_compared():
+    hidden = ["/p"]
+    bench = Bench(
+        fates(("s2", "s1", "supersede")),
+        fates(("s2", "s1", "supersede")),
+        may_send=lambda root: root not in hidden,
+    )
+    bench.store.put_project(ProjectRecord(id="p", root="/p", name="p"))
+    old = bench.add(OLD)
+    bench.add(NEW)
+    theirs = bench.add(OLD, project="q")
+    bench.add(NEW, project="q")
+    bench.compare()
+    assert bench.memory(theirs).status == "superseded"
+    assert bench.compare() is None
+    assert bench.memory(old).status == "active"
+    hidden.clear()
+    bench.compare()
+    assert bench.memory(old).status == "superseded"
+
+
+def test_a_dry_run_writes_nothing():
+    bench = Bench(fates(("s2", "s1", "supersede")))
+    before = bench.store.get_value(WAITING)
+    bench.add("The canteen opens at noon.", project="q")  # nothing stands near to it
+    bench.add(OLD)
+    bench.add(NEW)
+    assert len(bench.pipeline.comparer.prepare()) == 1
+    assert bench.store.get_value(WAITING) == before
+    bench.store.put_value(WAITING, None)
+    assert bench.pipeline.comparer.prepare() == ()
+    assert bench.store.get_value(WAITING) is None
+
+
+def test_a_dry_run_lists_every_request():
+    bench = Bench(fates(), fates())
+    for project in "pq":
+        bench.add(OLD, project=project)
+        bench.add(NEW, project=project)
+    listed = bench.pipeline.comparer.prepare()
+    assert [one.pairs[0].newer.scope for one in listed] == [project_scope("p"), project_scope("q")]
+    while bench.compare():
+        pass
+    assert [one.request.user for one in listed] == [one.user for one in bench.writer.requests]
+
+
+def test_after_a_failure_half_as_many_are_compared_and_one_that_fails_alone_is_given_up(caplog):
+    bench = Bench(*[ProviderError("too slow", reason="timed out")] * 5, fates(), fates())
+    bench.add(OLD)
+    first, *others = [
+        bench.add(f"Carts of the orders service in shop {number} live in Redis.") for number in range(3)
+    ]
+    asked = []
+    for _ in range(5):
+        asked.append(len(bench.pipeline.comparer.prepare()[0].statements))
+        assert bench.compare().error
+    assert asked == [4, 2, 1, 1, 1]
+    assert first not in bench.store.get_value(WAITING)
+    assert "is not compared" in caplog.text
+    assert bench.pipeline.comparer.prepare()[0].statements == (others[0],)
+    assert not bench.compare().error
+    assert not bench.compare().error
+    assert bench.compare() is None
+
+
+def test_a_client_that_is_missing_is_no_fault_of_the_statements():
+    bench = Bench(*[ProviderError("gone", reason="missing")] * 9, fates(("s2", "s1", "supersede")))
+    old = bench.add(OLD)
+    bench.add(NEW)
+    for _ in range(9):
+        assert bench.compare().error
+    bench.compare()
+    assert bench.memory(old).status == "superseded"

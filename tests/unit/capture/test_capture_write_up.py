@@ -889,3 +889,18 @@ def test_a_session_that_was_learned_from_before_can_be_written_up_later_and_only
     assert engine.write_up_next(past=True).changes
     assert backfill(write_up=True) == 0
     assert engine.status().extractor.asked == 1
+
+
+def test_an_import_of_the_past_has_nothing_compared(engine, tmp_path):
+    assert engine.write_up_next(at_once=True) is None  # from here on statements wait
+    for content in (
+        "The orders service keeps its carts in Redis.",
+        "Carts of the orders service are in Kafka.",
+    ):
+        engine.remember(content, kind="fact", cwd=str(tmp_path))
+    assert engine.write_up_requests(past=True) == ()
+    assert engine.write_up_next(past=True, at_once=True) is None
+    assert engine.status().extractor.asked == 0
+    (comparison,) = engine.write_up_requests()
+    assert "Kafka" in comparison.request.user
+    assert engine.write_up_next(at_once=True) is not None

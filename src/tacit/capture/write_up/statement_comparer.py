@@ -9,8 +9,9 @@ transaction. An import of thousands is not compared: only the newest statements 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from tacit.capture.reconcile.decide import Neighbour, reconcile
@@ -21,7 +22,7 @@ from tacit.capture.write_up.near import may_leave
 from tacit.capture.write_up.paid import PaidModel
 from tacit.capture.write_up.request import FateOf
 from tacit.capture.write_up.session_writer import Model, WriteUp
-from tacit.errors import EmbedderMismatch, ProviderError
+from tacit.errors import ProviderError
 from tacit.model.changes import Change, Contradict, Edit, Merge, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Relation
@@ -33,10 +34,13 @@ from tacit.ports.store import MemoryFilter, Store
 from tacit.ports.writer import WriterRequest
 from tacit.safety.trust import may_supersede, most_sensitive
 
+_LOG = logging.getLogger(__name__)
 NAME = "capture/compare"
 """Named value of the store: which statements wait, and up to which one all were looked at."""
 BATCH = 50
 """Most new statements in one request."""
+MOST_TRIES = 3
+"""A statement whose comparison failed so often, alone in its request, does not wait any more."""
 MOST_WAITING = 1_000
 NEAREST = 3
 """Statements before a new one that it is compared with: of 29 replacements in seven real projects the nearest three hold 28."""
@@ -67,14 +71,46 @@ class PreparedComparison:
         return f"{count} new {'statement' if count == 1 else 'statements'} beside older ones"
 
 
+_NOT_ABOUT_STATEMENTS = ("missing", "not logged in")
+"""Reasons of failures that no statement can be the cause of."""
 _Effect = tuple[list[Change], list[Relation], tuple[str, ...]]
 """Changes, relations, and the ids of what ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waiting:
+    """What waits, as stored.
+
+    Attributes:
+        seen: time and id of the newest statement that was looked at.
+        ids: statements that wait, oldest first.
+        most: most statements in the next request; half as many after each failure.
+        tries: how often the comparison of one statement alone failed, by its id.
+    """
+
     seen: tuple[int, str]
     ids: tuple[str, ...] = ()
+    most: int = BATCH
+    tries: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def without(self, ids: Collection[str]) -> _Waiting:
+        """The same without `ids`."""
+        return replace(
+            self,
+            ids=tuple(name for name in self.ids if name not in ids),
+            tries={name: count for name, count in self.tries.items() if name not in ids},
+        )
+
+    def after_failure(self, asked: Sequence[str]) -> _Waiting:
+        """The same after the comparison of `asked` failed: the next request is smaller; what fails alone is given up in the end."""
+        if len(asked) > 1:
+            return replace(self, most=len(asked) // 2)
+        (name,) = asked
+        tried = self.tries.get(name, 0) + 1
+        if tried < MOST_TRIES:
+            return replace(self, most=1, tries={**self.tries, name: tried})
+        _LOG.warning("a statement is not compared: %d requests failed", tried, extra={"detail": name})
+        return self.without({name})
 
 
 class StatementComparer:
@@ -114,41 +150,51 @@ class StatementComparer:
                     prepared.request, reserved, read=lambda text: read_fates(text, prepared.pairs)
                 )
             except ProviderError as error:
+                if not self._paid.stopped and error.reason not in _NOT_ABOUT_STATEMENTS:
+                    self._keep(self._waiting().after_failure(prepared.statements))
                 return WriteUp(subject=prepared.subject, error=str(error))
             changes, relations = self._effects(prepared, fates)
             values = self._paid.settled(answer, prepared.tokens, reserved=reserved, kept=0, dropped=0)
-            waiting = self._waiting()
-            left = tuple(name for name in waiting.ids if name not in set(prepared.statements))
+            left = replace(self._waiting().without(set(prepared.statements)), most=BATCH)
             stored = self._keeper.keep(
                 changes,
                 write=lambda write: self._keeper.apply(_with_relations(write, relations)),
-                values={**values, NAME: _written(replace(waiting, ids=left))},
+                values={**values, NAME: _written(left)},
             )
             return WriteUp(subject=prepared.subject, changes=stored)
 
-    def prepare(self) -> PreparedComparison | None:
-        """The request that would be sent next; nothing is sent."""
-        return self._next(at_once=True)
+    def prepare(self) -> tuple[PreparedComparison, ...]:
+        """The requests that would be sent now, in order; nothing is sent or stored. An answer can change the requests behind it."""
+        waiting = self._waiting()
+        requests = self._requests(self._live(waiting.ids), most=waiting.most)
+        return tuple(one for one in requests if one.pairs)
 
     # --- what waits
 
     def _next(self, *, at_once: bool) -> PreparedComparison | None:
+        """The request to send now. What ended, and what has nothing near to it, does not wait any more."""
         waiting = self._waiting()
-        if not at_once and not self._is_due(waiting):
-            return None
-        while waiting.ids:
-            prepared = self._prepared(waiting.ids)
-            if prepared.pairs:
-                return prepared
-            # Nothing stands near to these: there is nothing to ask.
-            waiting = replace(waiting, ids=tuple(x for x in waiting.ids if x not in set(prepared.statements)))
-            self._store.put_value(NAME, _written(waiting))
-        return None
+        found: PreparedComparison | None = None
+        if at_once or self._is_due(waiting):
+            live = self._live(waiting.ids)
+            over = set(waiting.ids) - {one.id for one in live}
+            for one in self._requests(live, most=waiting.most):
+                if one.pairs:
+                    found = one
+                    break
+                over.update(one.statements)
+            waiting = waiting.without(over)
+        self._keep(waiting)
+        return found
+
+    def _keep(self, waiting: _Waiting) -> None:
+        text = _written(waiting)
+        if text != self._store.get_value(NAME):
+            self._store.put_value(NAME, text)
 
     def _waiting(self) -> _Waiting:
-        """What waits, with what was stored since it was looked at last."""
-        stored = self._store.get_value(NAME)
-        before = _read(stored)
+        """What waits, with what was stored since it was looked at last. Stores nothing."""
+        before = _read(self._store.get_value(NAME))
         new: list[Memory] = []
         offset = 0
         while len(new) < MOST_WAITING:
@@ -167,12 +213,9 @@ class StatementComparer:
             return before
         seen = max(((one.created_at_ms, one.id) for one in new), default=(0, ""))
         if before is None:  # What was there before a writer was configured is not compared.
-            found = _Waiting(seen=seen)
-        else:
-            wanted = [one.id for one in reversed(new) if self._is_compared(one)]
-            found = _Waiting(seen=seen, ids=(*before.ids, *wanted)[-MOST_WAITING:])
-        self._store.put_value(NAME, _written(found))
-        return found
+            return _Waiting(seen=seen)
+        wanted = [one.id for one in reversed(new) if self._is_compared(one)]
+        return replace(before, seen=seen, ids=(*before.ids, *wanted)[-MOST_WAITING:])
 
     def _is_compared(self, memory: Memory) -> bool:
         # What the writer itself wrote was sent the near memories together with the session.
@@ -186,18 +229,39 @@ class StatementComparer:
 
     # --- the request
 
-    def _prepared(self, ids: Sequence[str]) -> PreparedComparison:
-        """The request for the first statements of `ids` that share their scope."""
+    def _live(self, ids: Sequence[str]) -> list[Memory]:
+        """Those of `ids` that can still be compared, in their order."""
         found = {one.id: one for one in self._store.get(list(ids), scope=self._store.scopes())}
-        gone = [name for name in ids if name not in found or not _is_live(found[name])]
-        live = [found[name] for name in ids if name in found and name not in set(gone)]
-        batch = [one for one in live if one.scope == live[0].scope][:BATCH]
-        root = self._root(batch[0]) if batch else ""
-        if not batch or not self._model.may_send(root):
-            return PreparedComparison(
-                statements=(*gone, *(one.id for one in batch)), pairs=(), request=WriterRequest(system="", user="", most_output_tokens=0),
-                tokens=0,
-            )  # fmt: skip
+        return [found[name] for name in ids if name in found and _is_live(found[name])]
+
+    def _requests(self, live: Sequence[Memory], *, most: int) -> Iterator[PreparedComparison]:
+        """Requests for `live`, each of one scope; those without pairs are of statements that nothing stands near to.
+
+        A scope that cannot be asked about now is left out: its texts may not leave, or the embedder failed.
+        """
+        left = list(live)
+        while left:
+            scope = left[0].scope
+            here = [one for one in left if one.scope == scope]
+            try:
+                prepared = self._prepared(here[:most])
+            except ProviderError as error:
+                _LOG.warning("statements are not compared now: %s", error.code, extra={"detail": str(error)})
+                prepared = None
+            taken = {one.id for one in here} if prepared is None else set(prepared.statements)
+            left = [one for one in left if one.id not in taken]
+            if prepared is not None:
+                yield prepared
+
+    def _prepared(self, batch: Sequence[Memory]) -> PreparedComparison | None:
+        """The request for `batch`, which shares its scope, or for the first statements of it; None = its texts may not leave now.
+
+        Raises:
+            ProviderError: if the embedder fails, or the stored vectors are those of another one.
+        """
+        root = self._root(batch[0])
+        if not self._model.may_send(root):
+            return None
         while True:
             pairs = self._pairs(batch)
             request = make_comparison(
@@ -207,7 +271,7 @@ class StatementComparer:
             tokens = sum(self._model.tokens.count(text) for text in texts)
             if tokens <= self._model.settings.tokens_per_session or len(batch) == 1:
                 return PreparedComparison(
-                    statements=(*gone, *(one.id for one in batch)), pairs=pairs, request=request, tokens=tokens, root=root
+                    statements=tuple(one.id for one in batch), pairs=pairs, request=request, tokens=tokens, root=root
                 )  # fmt: skip
             batch = batch[: len(batch) // 2]
 
@@ -221,20 +285,14 @@ class StatementComparer:
         waiting = self._store.list_memories(
             MemoryFilter(statuses=("quarantined",)), scope=scope, limit=MOST_UNCONFIRMED
         )
-        try:
-            vectors = self._embedder.embed([one.content for one in (*batch, *waiting)])
-        except ProviderError:
-            return ()
+        vectors = self._embedder.embed([one.content for one in (*batch, *waiting)])
         beside = vectors[len(batch) :]
         found: dict[str, tuple[Memory, list[Memory]]] = {}
         with self._store.at_once():
             for memory, vector in zip(batch, vectors, strict=False):
-                try:
-                    hits = self._store.search.semantic(
-                        vector, identity=self._embedder.identity, scope=scope, limit=_LOOKED_AT
-                    ).hits
-                except EmbedderMismatch:
-                    return ()
+                hits = self._store.search.semantic(
+                    vector, identity=self._embedder.identity, scope=scope, limit=_LOOKED_AT
+                ).hits
                 near = {hit.memory_id: hit.score for hit in hits}
                 stored = list(self._store.get(list(near), scope=scope))
                 for one, theirs in zip(waiting, beside, strict=True):
@@ -420,7 +478,10 @@ def _with_relations(write: Write, relations: Sequence[Relation]) -> Write:
 
 
 def _written(waiting: _Waiting) -> str:
-    return json.dumps({"seen": list(waiting.seen), "ids": list(waiting.ids)}, separators=(",", ":"))
+    plain = {
+        "seen": list(waiting.seen), "ids": list(waiting.ids), "most": waiting.most, "tries": dict(waiting.tries)
+    }  # fmt: skip
+    return json.dumps(plain, separators=(",", ":"))
 
 
 def _read(text: str | None) -> _Waiting | None:
@@ -428,6 +489,11 @@ def _read(text: str | None) -> _Waiting | None:
     try:
         raw = cast("dict[str, Any]", json.loads(text or "null"))
         at_ms, name = raw["seen"]
-        return _Waiting(seen=(int(at_ms), str(name)), ids=tuple(map(str, raw["ids"])))
+        return _Waiting(
+            seen=(int(at_ms), str(name)),
+            ids=tuple(map(str, raw["ids"])),
+            most=min(max(1, int(raw.get("most", BATCH))), BATCH),
+            tries={str(one): int(count) for one, count in dict(raw.get("tries", {})).items()},
+        )
     except (ValueError, KeyError, TypeError):
         return None
