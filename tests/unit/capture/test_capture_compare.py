@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,9 +18,9 @@ from tacit.capture.write_up.statement_comparer import BATCH
 from tacit.capture.write_up.statement_comparer import NAME as WAITING
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
-from tacit.model.changes import Draft
+from tacit.model.changes import Draft, Edit
 from tacit.model.kinds import BUILTIN_KINDS
-from tacit.model.memory import Provenance, Sensitivity, TrustTier
+from tacit.model.memory import BY_TOOL, Provenance, Relation, Sensitivity, TrustTier
 from tacit.model.scope import project_scope
 from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import MemoryFilter, ProjectRecord
@@ -67,12 +68,14 @@ class Bench:
         kind="fact",
         explicit=True,
         sensitivity=Sensitivity.PROJECT,
+        source="cli",
+        **more,
     ):
         self.clock.advance(1000)
-        told = Provenance(tier=tier, source="cli", span=content)
+        told = Provenance(tier=tier, source=source, span=content)
         draft = Draft(
             content=content, kind=kind, scope=project_scope(project), provenance=told, at_ms=self.clock.now_ms(), explicit=explicit,
-            sensitivity=sensitivity,
+            sensitivity=sensitivity, **more,
         )  # fmt: skip
         (change,) = self.pipeline.store_drafts([draft])
         return change.memory.id
@@ -441,3 +444,117 @@ def test_a_client_that_is_missing_is_no_fault_of_the_statements():
         assert bench.compare().error
     bench.compare()
     assert bench.memory(old).status == "superseded"
+
+
+def test_words_that_an_agent_quotes_of_the_user_wait_beside_what_the_user_said_otherwise():
+    bench = Bench(fates(("s2", "s1", "supersede")))
+    old, new = bench.add(OLD), bench.add(NEW, source=BY_TOOL)
+    assert bench.memory(new).status == "active"
+    bench.compare()
+    assert (bench.memory(old).status, bench.memory(new).status) == ("active", "quarantined")
+    assert bench.questions() == {(new, old)}
+
+
+def test_what_waits_in_review_since_the_first_pair_does_so_for_the_next_one():
+    third = "Carts of the orders service are in Redis, as ever."
+    bench = Bench(fates(("s3", "s1", "supersede"), ("s3", "s2", "merge", "newer")), embedder=OneMatter())
+    old, other = bench.add(OLD), bench.add(third, source=BY_TOOL)
+    new = bench.add(NEW, source=BY_TOOL)
+    bench.compare()
+    assert bench.memory(old).status == "active"
+    assert bench.memory(other).status == "active"
+    assert bench.memory(new).status == "superseded"  # it says what an active statement says
+
+
+@pytest.mark.parametrize("quoted", [0, 1])
+def test_the_users_own_words_stay_where_an_agent_quotes_the_same(quoted):
+    better = ("older", "newer")[quoted]
+    bench = Bench(fates(("s2", "s1", "merge", better)))
+    said = (OLD, "Carts of the orders service are kept in Redis with a lifetime of two days.")
+    both = [bench.add(text, source=BY_TOOL if place == quoted else "cli") for place, text in enumerate(said)]
+    bench.compare()
+    assert bench.memory(both[quoted]).status == "superseded"
+    assert bench.memory(both[1 - quoted]).status == "active"
+
+
+def waiting(bench, content, **more):
+    name = bench.add(content, **more)
+    bench.store.apply([Edit(memory=replace(bench.memory(name), status="quarantined"))])
+    return name
+
+
+def test_what_the_user_said_and_what_waits_is_ended_by_words_about_the_same_matter():
+    bench = Bench(fates(("s2", "s1", "supersede")))
+    old, new = waiting(bench, OLD), bench.add(NEW)
+    bench.compare()
+    assert (bench.memory(old).status, bench.memory(new).status) == ("superseded", "active")
+
+
+@pytest.mark.parametrize(
+    ("content", "source"), [("Lunch is at noon in the canteen downstairs.", "cli"), (NEW, BY_TOOL)]
+)
+def test_what_the_user_said_and_what_waits_is_asked_about_else(content, source):
+    bench = Bench(fates(("s2", "s1", "supersede")), embedder=OneMatter())
+    old, new = waiting(bench, OLD), bench.add(content, source=source)
+    bench.compare()
+    assert bench.memory(old).status == "quarantined"
+    assert bench.questions() == {(new, old)}
+
+
+def asked(bench, **more):
+    """Two statements that the user is asked about."""
+    old, new = bench.add(OLD), bench.add(NEW, **more)
+    bench.store.apply([], relations=[Relation(source_id=new, target_id=old, type="contradicts")])
+    assert bench.questions() == {(new, old)}
+    return new, old
+
+
+@pytest.mark.parametrize("found", [[], [("s2", "s1", "keep")], [("s2", "s1", "keep"), ("s2", "s7", "merge")]])
+def test_a_question_is_withdrawn_where_the_answer_says_that_both_hold(found):
+    bench = Bench(fates(*found))
+    asked(bench)
+    bench.compare()
+    assert bench.questions() == set()
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [("s1", "s2", "supersede")],
+        [("s2", "s1", "eat")],
+        [("s9", "s1", "merge")],
+        [("s2", "s1", "contradict"), ("s2", "s1", "keep")],
+    ],
+)
+def test_a_question_stays_where_the_answer_is_not_clear(found):
+    bench = Bench(fates(*found))
+    pair = asked(bench)
+    bench.compare()
+    assert bench.questions() == {pair}
+
+
+def test_a_question_about_words_that_an_agent_quotes_of_the_user_stays():
+    bench = Bench(fates(("s2", "s1", "keep")))
+    pair = asked(bench, source=BY_TOOL)
+    bench.compare()
+    assert bench.questions() == {pair}
+
+
+def test_what_is_merged_brings_its_proofs_its_files_and_its_evidence():
+    bench = Bench(fates(("s2", "s1", "merge", "newer")))
+    told = {"tier": TrustTier.ASSISTANT, "kind": "error_pattern", "error_signature": "E1"}
+    old = bench.add(
+        "Start the Redis server before the tests of the carts.",
+        proofs=2,
+        files=("a.py",),
+        evidence=("said once",),
+        **told,
+    )
+    new = bench.add(
+        "Before the cart tests run, start Redis with `make redis`.", proofs=1, files=("b.py",), **told
+    )
+    bench.compare()
+    kept = bench.memory(new)
+    assert (bench.memory(old).status, kept.proofs, kept.proven) == ("superseded", 3, True)
+    assert kept.files == ("b.py", "a.py")
+    assert {"said once", bench.memory(old).content} <= set(kept.evidence)

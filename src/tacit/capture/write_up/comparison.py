@@ -63,6 +63,21 @@ class FateOfPair:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fates:
+    """What an answer says of the pairs that were asked about, by their short ids.
+
+    Attributes:
+        ruled: the fates that are not `keep`.
+        kept: pairs of which the answer itself says `keep`.
+        whole: no entry had another shape, named a pair that was not asked about, or said something else of a pair than the one before.
+    """
+
+    ruled: tuple[FateOfPair, ...] = ()
+    kept: frozenset[tuple[str, str]] = frozenset()
+    whole: bool = True
+
+
 def short_ids(pairs: Sequence[Pair]) -> Mapping[str, Memory]:
     """All statements of the pairs by ids made for one request: s1, s2, ... in the order in which they were stored."""
     found = {one.id: one for pair in pairs for one in (*pair.older, pair.newer)}
@@ -112,8 +127,8 @@ def schema() -> dict[str, object]:
     return _object({"fates": {"type": "array", "items": entry}})
 
 
-def read_fates(text: str, pairs: Sequence[Pair]) -> tuple[FateOfPair, ...]:
-    """Fates of an answer's JSON text, those that are not `keep`; entries of another shape or of a pair that was not asked are left out.
+def read_fates(text: str, pairs: Sequence[Pair]) -> Fates:
+    """Fates of an answer's JSON text; entries of another shape or of a pair that was not asked are left out.
 
     Raises:
         ProviderError: if it is no object with a list `fates`.
@@ -125,14 +140,25 @@ def read_fates(text: str, pairs: Sequence[Pair]) -> tuple[FateOfPair, ...]:
     found = _fields(raw).get("fates")
     if not isinstance(found, list):
         raise ProviderError("The model's answer has no list `fates`.", reason="garbage")
+    entries = cast("list[object]", found)
     names = {memory.id: name for name, memory in short_ids(pairs).items()}
     asked = {(names[pair.newer.id], names[one.id]) for pair in pairs for one in pair.older}
     fates: dict[tuple[str, str], FateOfPair] = {}
-    for entry in cast("list[object]", found)[:MOST_FATES]:
+    kept: set[tuple[str, str]] = set()
+    whole = len(entries) <= MOST_FATES
+    for entry in entries[:MOST_FATES]:
         one = _fate(entry)
-        if one is not None and (one.newer, one.older) in asked and one.fate != "keep":
-            fates.setdefault((one.newer, one.older), one)
-    return tuple(fates.values())
+        if one is None or (one.newer, one.older) not in asked:
+            whole = False
+            continue
+        pair = one.newer, one.older
+        if one.fate == "keep":
+            kept.add(pair)
+        elif fates.setdefault(pair, one).fate != one.fate:
+            whole = False
+    return Fates(
+        ruled=tuple(fates.values()), kept=frozenset(kept - set(fates)), whole=whole and not kept & set(fates)
+    )
 
 
 def _fate(raw: object) -> FateOfPair | None:

@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from tacit.capture.reconcile.decide import Neighbour, reconcile
+from tacit.capture.reconcile.decide import MAX_EVIDENCE, MAX_FILES, Neighbour, reconcile
+from tacit.capture.relate import link_entities
 from tacit.capture.store import Keeper, Write
-from tacit.capture.write_up.comparison import FateOfPair, Pair, make_comparison, read_fates, short_ids
+from tacit.capture.write_up.comparison import FateOfPair, Fates, Pair, make_comparison, read_fates, short_ids
 from tacit.capture.write_up.fates import FateJudge, Ruled, may_touch
 from tacit.capture.write_up.near import may_leave
 from tacit.capture.write_up.paid import PaidModel
@@ -25,7 +26,7 @@ from tacit.capture.write_up.session_writer import Model, WriteUp
 from tacit.errors import ProviderError
 from tacit.model.changes import Change, Contradict, Edit, Merge, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
-from tacit.model.memory import Memory, MemoryStatus, Relation
+from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder
@@ -51,7 +52,6 @@ MOST_UNCONFIRMED = 60
 LIVE: tuple[MemoryStatus, ...] = ("active", "quarantined")
 _LOOKED_AT = 24
 _PAGE = 200
-_EVIDENCE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,9 +312,7 @@ class StatementComparer:
 
     # --- the answer
 
-    def _effects(
-        self, prepared: PreparedComparison, fates: Sequence[FateOfPair]
-    ) -> tuple[list[Change], list[Relation]]:
+    def _effects(self, prepared: PreparedComparison, fates: Fates) -> tuple[list[Change], list[Relation]]:
         """What the fates change. Statements that ended or changed while the model answered are left alone."""
         named = short_ids(prepared.pairs)
         now = {
@@ -327,7 +325,7 @@ class StatementComparer:
             for name, one in named.items()
             if one.id in now and now[one.id].content == one.content
         }
-        said = {(one.newer, one.older): one for one in fates}
+        said = {(one.newer, one.older): one for one in fates.ruled}
         changes: list[Change] = []
         relations: list[Relation] = []
         ended: set[str] = set()
@@ -347,8 +345,14 @@ class StatementComparer:
                 changes += made
                 relations += more
                 ended.update(gone)
-                current.update({one.memory.id: one.memory for one in made if isinstance(one, Merge)})
-        relations += self._settled_questions(prepared, said, asked, names)
+                current.update(
+                    {
+                        one.memory.id: one.memory
+                        for one in made
+                        if isinstance(one, Merge | Edit) and one.memory.status in LIVE
+                    }
+                )
+        relations += self._settled_questions(prepared, fates, asked, names)
         return changes, relations
 
     def _effect(self, newer: Memory, older: Memory, fate: FateOfPair) -> _Effect:
@@ -369,13 +373,19 @@ class StatementComparer:
             case Supersede():
                 return self._replaced(newer, older, decided.reason)
             case Contradict():
-                return self._asked(newer, older, decided.reason)
+                # Words that an agent quotes of the user wait in review beside what the user said themselves.
+                changed = decided.memory.status != newer.status
+                asks = replace(decided.memory, updated_at_ms=self._clock.now_ms()) if changed else newer
+                return self._asked(asks, older, decided.reason)
             case _:
                 return [], [], ()
 
     def _effect_on_waiting(self, newer: Memory, older: Memory, fate: FateOfPair) -> _Effect:
-        """What becomes of a statement that nobody confirmed: a later one of as much trust takes its place."""
-        if fate.fate == "supersede" and may_supersede(newer.provenance.tier, older.provenance.tier):
+        """What becomes of a statement that nobody confirmed: a later one of as much trust, about the same matter, takes its place."""
+        trusted = may_supersede(newer.provenance.tier, older.provenance.tier) and not _only_quoted(
+            newer, older
+        )
+        if fate.fate == "supersede" and trusted and may_touch(newer.content, older):
             return self._replaced(newer, older, f"replaces what waited: {fate.reason}")
         if fate.fate in ("supersede", "contradict"):
             return self._asked(newer, older, f"may contradict {older.id}: {fate.reason}")
@@ -403,15 +413,20 @@ class StatementComparer:
         trusted = may_supersede(stays.provenance.tier, goes.provenance.tier)
         if not trusted or not (may_touch(stays.content, goes) or self._are_alike(stays, goes)):
             return [], [], ()
+        said = (*stays.evidence, *goes.evidence, goes.provenance.span or goes.content)
+        files = tuple(dict.fromkeys((*stays.files, *goes.files)))[: max(MAX_FILES, len(stays.files))]
+        # A proof is a session: one that both were seen to work in counts once.
+        together = stays.session and stays.session == goes.session
         kept = replace(
             stays,
             frequency=stays.frequency + goes.frequency,
             importance=max(stays.importance, goes.importance),
             pinned=stays.pinned or goes.pinned,
             sensitivity=most_sensitive(stays.sensitivity, goes.sensitivity),
-            evidence=tuple(dict.fromkeys((*stays.evidence, goes.provenance.span or goes.content)))[
-                -_EVIDENCE:
-            ],
+            evidence=tuple(dict.fromkeys(said))[-MAX_EVIDENCE:],
+            proofs=max(stays.proofs, goes.proofs) if together else stays.proofs + goes.proofs,
+            files=files,
+            entities=stays.entities if files == stays.files else link_entities(stays.content, files=files),
             trigger=goes.trigger if stays.trigger.empty else stays.trigger,
             updated_at_ms=self._clock.now_ms(),
         )
@@ -421,18 +436,23 @@ class StatementComparer:
     def _settled_questions(
         self,
         prepared: PreparedComparison,
-        said: Mapping[tuple[str, str], FateOfPair],
+        fates: Fates,
         asked: Mapping[str, Memory],
         names: Mapping[str, str],
     ) -> list[Relation]:
-        """Questions about pairs of equal trust that were raised by words alone, and that the model answers: both hold."""
+        """Questions that the model answers: both statements hold. Only of pairs of equal trust, and none that an agent's quotation is in.
+
+        A pair that the answer leaves out is kept only where every entry of the answer could be read.
+        """
+        ruled = {(one.newer, one.older) for one in fates.ruled}
         both: set[tuple[str, str]] = set()
         for pair in prepared.pairs:
             newer = asked.get(names[pair.newer.id])
             for one in pair.older:
                 older = asked.get(names[one.id])
-                kept = (names[pair.newer.id], names[one.id]) not in said
-                if newer and older and kept and newer.provenance.tier == older.provenance.tier:
+                named = names[pair.newer.id], names[one.id]
+                kept = named in fates.kept or (fates.whole and named not in ruled)
+                if newer and older and kept and _of_equal_trust(newer, older):
                     both |= {(newer.id, older.id), (older.id, newer.id)}
         edges = (
             self._store.relations(sorted({first for first, _ in both}), scope=self._store.scopes())
@@ -452,12 +472,25 @@ class StatementComparer:
 
 
 def _words_stay(newer: Memory, older: Memory, fate: FateOfPair) -> bool:
-    """Whether the newer statement is the one to keep: the one that is active, the more trusted one, the one that says more."""
+    """Whether the newer statement is the one to keep: the one that is active, the more trusted one, the user's own words, the one that says more."""
     if newer.status != older.status:
         return newer.status == "active"
     if newer.provenance.tier != older.provenance.tier:
         return newer.provenance.tier > older.provenance.tier
+    if newer.provenance.vouched != older.provenance.vouched:
+        return older.provenance.vouched
     return fate.better == "newer"
+
+
+def _only_quoted(newer: Memory, older: Memory) -> bool:
+    """Whether an agent quotes the user for the newer statement, and the user said the older one themselves."""
+    mine, theirs = newer.provenance, older.provenance
+    return mine.vouched and theirs.tier is TrustTier.USER and not theirs.vouched
+
+
+def _of_equal_trust(newer: Memory, older: Memory) -> bool:
+    mine, theirs = newer.provenance, older.provenance
+    return mine.tier == theirs.tier and not mine.vouched and not theirs.vouched
 
 
 def _is_live(memory: Memory) -> bool:
