@@ -365,7 +365,7 @@ def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer: 
 
 
 def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer:  # noqa: ARG001
-    """Have one session that waits written up by the language model of the settings, or only show what would be sent."""
+    """Have the language model of the settings write up one session that waits, else compare new statements, or only show what would be sent."""
     done = None if request.dry_run else engine.write_up_next(past=request.past, at_once=True)
     prepared = engine.write_up_requests(past=request.past)
     told = engine.status().extractor

@@ -1,7 +1,7 @@
 """What a caller may read of the store's records. In: a store, who asks. Out: records as if what the caller may not see were not stored.
 
 A program that is not the user's gets no word, no id and no number of a memory that its level hides. The level that holds is the
-present one, also for what was recorded before. Reads alone.
+present one, also for what was recorded before. Only reads; never writes.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Contradict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A stored memory was changed by the user; `memory` is the new version under the same id."""
+    """A stored memory was changed, by the user or by a comparison; `memory` is the new version under the same id."""
 
     memory: Memory
     reason: str = "edited"

@@ -714,7 +714,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have one session that waits written up by the language model of the settings, or only show what would be sent. */
+        /** Have the language model of the settings write up one session that waits, else compare new statements, or only show what would be sent. */
         post: operations["post_write-ups"];
         delete?: never;
         options?: never;

@@ -1,7 +1,7 @@
 """What sessions did, and what they left open. In: a session's name, or a project. Out: digests, or why there is none.
 
 A digest is a memory as any other: what was forgotten is not shown. Files, commits and open tasks come from the note that capture
-keeps of the session, and are whole where the digest names the first ones. Reads alone.
+keeps of the session, and are whole where the digest names the first ones. Only reads; never writes.
 """
 
 from __future__ import annotations

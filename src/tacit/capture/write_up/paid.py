@@ -1,4 +1,4 @@
-"""Requests that cost something: one at a time, within the tokens of the day, later after a failure. In: requests. Out: answers."""
+"""Sends paid requests one at a time, keeps to the daily token limit, and waits after a failure. In: requests. Out: answers."""
 
 from __future__ import annotations
 

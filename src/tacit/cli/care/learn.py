@@ -105,10 +105,15 @@ def line_of(answer: dict[str, Any]) -> str:
 
     if answer["error"]:
         return f"{answer['session']}: {answer['error']} It waits and can be asked for again."
-    kinds = [change["change"] for change in answer["changes"]]
+    changes = answer["changes"]
+    kinds = [change["change"] for change in changes]
     brought = sum(kind in ("add", "supersede", "contradict") for kind in kinds)
+    # A merge of two stored statements also ends one of them: that edit is no further change.
+    merged = {change["memory"]["id"] for change in changes if change["change"] == "merge"}
+    edited = [change["memory"] for change in changes if change["change"] == "edit"]
+    replaced = sum(memory["validity"]["superseded_by"] not in merged for memory in edited)
     return (
-        f"{answer['session']}: {counted(brought)} learned, {kinds.count('merge')} known already, {kinds.count('edit')} replaced or in question; "
+        f"{answer['session']}: {counted(brought)} learned, {kinds.count('merge')} known already, {replaced} replaced or in question; "
         f"{answer['waiting']} requests wait"
     )
 
