@@ -11,6 +11,7 @@ import pytest
 from samples import NOW_MS
 from tacit.backends.fake import FakeStore
 from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.write_up import statement_comparer
 from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates, schema
 from tacit.capture.write_up.session_writer import Model
 from tacit.capture.write_up.spending import NAME, read_spending
@@ -18,9 +19,9 @@ from tacit.capture.write_up.statement_comparer import BATCH
 from tacit.capture.write_up.statement_comparer import NAME as WAITING
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
-from tacit.model.changes import Draft, Edit
+from tacit.model.changes import Add, Draft, Edit
 from tacit.model.kinds import BUILTIN_KINDS
-from tacit.model.memory import BY_TOOL, Provenance, Relation, Sensitivity, TrustTier
+from tacit.model.memory import BY_TOOL, Provenance, Relation, Sensitivity, TrustTier, Validity
 from tacit.model.scope import project_scope
 from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import MemoryFilter, ProjectRecord
@@ -420,7 +421,7 @@ def test_a_dry_run_lists_every_request():
 def test_after_a_failure_half_as_many_are_compared_and_one_that_fails_alone_is_given_up(caplog):
     bench = Bench(*[ProviderError("too slow", reason="timed out")] * 5, fates(), fates())
     bench.add(OLD)
-    first, *others = [
+    _, *others = [
         bench.add(f"Carts of the orders service in shop {number} live in Redis.") for number in range(3)
     ]
     asked = []
@@ -428,7 +429,7 @@ def test_after_a_failure_half_as_many_are_compared_and_one_that_fails_alone_is_g
         asked.append(len(bench.pipeline.comparer.prepare()[0].statements))
         assert bench.compare().error
     assert asked == [4, 2, 1, 1, 1]
-    assert first not in bench.store.get_value(WAITING)
+    assert json.loads(bench.store.get_value(WAITING))["ids"] == others
     assert "is not compared" in caplog.text
     assert bench.pipeline.comparer.prepare()[0].statements == (others[0],)
     assert not bench.compare().error
@@ -558,3 +559,48 @@ def test_what_is_merged_brings_its_proofs_its_files_and_its_evidence():
     assert (bench.memory(old).status, kept.proofs, kept.proven) == ("superseded", 3, True)
     assert kept.files == ("b.py", "a.py")
     assert {"said once", bench.memory(old).content} <= set(kept.evidence)
+
+
+def test_what_got_its_time_before_a_later_statement_and_was_stored_after_it_is_compared():
+    bench = Bench(fates(("s2", "s1", "supersede")))
+    old = bench.add(OLD)
+    slow_ms = bench.clock.now_ms() + 500
+    bench.add("The canteen opens at noon.")
+    assert bench.compare() is None  # nothing stands near to another
+    slow = replace(
+        bench.memory(old),
+        id="slow",
+        content=NEW,
+        created_at_ms=slow_ms,
+        validity=Validity(valid_from_ms=slow_ms),
+    )
+    embedder = FakeEmbedder()
+    bench.store.apply([Add(memory=slow)], vectors=embedder.embed([NEW]), identity=embedder.identity)
+    bench.compare()
+    assert bench.memory(old).status == "superseded"
+    assert bench.compare() is None
+    assert bench.pipeline.comparer.prepare() == ()
+
+
+def test_of_a_large_import_only_the_newest_wait_and_the_others_are_not_taken_in_later(monkeypatch):
+    monkeypatch.setattr(statement_comparer, "MOST_WAITING", 3)
+    monkeypatch.setattr(statement_comparer, "_PAGE", 2)
+    bench = Bench()
+    names = [bench.add(f"Carts of shop {number} of the orders service are in Redis.") for number in range(9)]
+    for _ in range(3):
+        bench.compare(at_once=False)
+        stored = json.loads(bench.store.get_value(WAITING))
+        assert stored["ids"] == names[-3:]
+    later = bench.add(OLD)
+    bench.compare(at_once=False)
+    assert json.loads(bench.store.get_value(WAITING))["ids"] == [*names[-2:], later]
+
+
+def test_a_record_of_an_earlier_version_is_read():
+    bench = Bench(fates(("s2", "s1", "supersede")))
+    old = bench.add(OLD)
+    at_ms = bench.memory(old).created_at_ms
+    bench.store.put_value(WAITING, json.dumps({"seen": [at_ms, old], "ids": []}))
+    bench.add(NEW)
+    bench.compare()
+    assert bench.memory(old).status == "superseded"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from tacit.capture.reconcile.decide import MAX_EVIDENCE, MAX_FILES, Neighbour, reconcile
@@ -43,6 +43,8 @@ BATCH = 50
 MOST_TRIES = 3
 """A statement whose comparison failed so often, alone in its request, does not wait any more."""
 MOST_WAITING = 1_000
+LATE_MS = 30 * 60_000
+"""So much older than the newest stored statement a new one can be: it gets its time before its vector is made, and is stored after that."""
 NEAREST = 3
 """Statements before a new one that it is compared with: of 29 replacements in seven real projects the nearest three hold 28."""
 LEAST_COSINE = 0.25
@@ -82,13 +84,17 @@ class _Waiting:
     """What waits, as stored.
 
     Attributes:
-        seen: time and id of the newest statement that was looked at.
+        newest_ms: time of the newest statement that was looked at.
+        seen: time and id up to which all were looked at.
+        known: ids of later statements that were looked at, too.
         ids: statements that wait, oldest first.
         most: most statements in the next request; half as many after each failure.
         tries: how often the comparison of one statement alone failed, by its id.
     """
 
+    newest_ms: int
     seen: tuple[int, str]
+    known: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     most: int = BATCH
     tries: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -195,27 +201,43 @@ class StatementComparer:
     def _waiting(self) -> _Waiting:
         """What waits, with what was stored since it was looked at last. Stores nothing."""
         before = _read(self._store.get_value(NAME))
-        new: list[Memory] = []
-        offset = 0
-        while len(new) < MOST_WAITING:
-            page = self._store.list_memories(
-                MemoryFilter(statuses=LIVE),
-                scope=self._store.scopes(),
-                limit=_PAGE if before else 1,
-                offset=offset,
-            )
-            fresh = [one for one in page if before is None or (one.created_at_ms, one.id) > before.seen]
-            new += fresh
-            offset += _PAGE
-            if before is None or len(fresh) < _PAGE:
-                break
-        if not new and before is not None:
+        after = before.seen if before else self._margin()
+        listed = self._listed(after)
+        known = set(before.known) if before else set[str]()
+        new = [one for one in listed if one.id not in known][:MOST_WAITING]
+        if before is not None and not new:
             return before
-        seen = max(((one.created_at_ms, one.id) for one in new), default=(0, ""))
+        newest_ms = max([before.newest_ms if before else 0, *(one.created_at_ms for one in listed)])
+        late = [one for one in listed if one.created_at_ms > newest_ms - LATE_MS][:MOST_WAITING]
+        found = _Waiting(
+            newest_ms=newest_ms,
+            seen=_order(listed[len(late)]) if len(late) < len(listed) else after,
+            known=tuple(one.id for one in late),
+        )
         if before is None:  # What was there before a writer was configured is not compared.
-            return _Waiting(seen=seen)
+            return found
         wanted = [one.id for one in reversed(new) if self._is_compared(one)]
-        return replace(before, seen=seen, ids=(*before.ids, *wanted)[-MOST_WAITING:])
+        return replace(
+            found, ids=(*before.ids, *wanted)[-MOST_WAITING:], most=before.most, tries=before.tries
+        )
+
+    def _margin(self) -> tuple[int, str]:
+        """Up to where nothing that is still to be stored can stand."""
+        newest = self._store.list_memories(MemoryFilter(statuses=LIVE), scope=self._store.scopes(), limit=1)
+        return (max(0, newest[0].created_at_ms - LATE_MS), "") if newest else (0, "")
+
+    def _listed(self, after: tuple[int, str]) -> list[Memory]:
+        """Statements behind `after`, newest first: as many as can be known or are taken in at once, at least."""
+        found: list[Memory] = []
+        while len(found) <= 2 * MOST_WAITING:
+            page = self._store.list_memories(
+                MemoryFilter(statuses=LIVE), scope=self._store.scopes(), limit=_PAGE, offset=len(found)
+            )
+            behind = [one for one in page if _order(one) > after]
+            found += behind
+            if len(behind) < _PAGE:
+                break
+        return found
 
     def _is_compared(self, memory: Memory) -> bool:
         # What the writer itself wrote was sent the near memories together with the session.
@@ -225,7 +247,7 @@ class StatementComparer:
         if not waiting.ids:
             return False
         quiet_ms = self._model.settings.quiet_minutes * 60_000
-        return len(waiting.ids) >= BATCH or self._clock.now_ms() - waiting.seen[0] >= quiet_ms
+        return len(waiting.ids) >= BATCH or self._clock.now_ms() - waiting.newest_ms >= quiet_ms
 
     # --- the request
 
@@ -503,7 +525,11 @@ def _said_ms(memory: Memory) -> int:
 
 
 def _stored_before(memory: Memory, other: Memory) -> bool:
-    return (memory.created_at_ms, memory.id) < (other.created_at_ms, other.id)
+    return _order(memory) < _order(other)
+
+
+def _order(memory: Memory) -> tuple[int, str]:
+    return memory.created_at_ms, memory.id
 
 
 def _with_relations(write: Write, relations: Sequence[Relation]) -> Write:
@@ -511,10 +537,7 @@ def _with_relations(write: Write, relations: Sequence[Relation]) -> Write:
 
 
 def _written(waiting: _Waiting) -> str:
-    plain = {
-        "seen": list(waiting.seen), "ids": list(waiting.ids), "most": waiting.most, "tries": dict(waiting.tries)
-    }  # fmt: skip
-    return json.dumps(plain, separators=(",", ":"))
+    return json.dumps(asdict(waiting), separators=(",", ":"))
 
 
 def _read(text: str | None) -> _Waiting | None:
@@ -523,7 +546,9 @@ def _read(text: str | None) -> _Waiting | None:
         raw = cast("dict[str, Any]", json.loads(text or "null"))
         at_ms, name = raw["seen"]
         return _Waiting(
+            newest_ms=int(raw.get("newest_ms", at_ms)),
             seen=(int(at_ms), str(name)),
+            known=tuple(map(str, raw.get("known", ()))),
             ids=tuple(map(str, raw["ids"])),
             most=min(max(1, int(raw.get("most", BATCH))), BATCH),
             tries={str(one): int(count) for one, count in dict(raw.get("tries", {})).items()},
