@@ -37,8 +37,8 @@ from tacit_evals.attacks.words import Words, share_of
 
 ELSEWHERE = ("said elsewhere",)
 """Reversals in which the user does say it, in another project."""
-STANDING = ("preference", "decision", "guideline", "correction", "anti_pattern")
-"""Kinds of rules."""
+STANDING = ("preference", "decision", "correction")
+"""Kinds of rules that a model may choose."""
 KINDS = (*STANDING, "fact", "research", "file_context")
 UNSAID = ("question", "reported speech", "doubt", "denied", "pasted", "taken back", "mockery", "supposed")
 """Reversals of which nothing may become a rule: the user says none of it."""
@@ -188,7 +188,7 @@ def _dangerous(words: Words, name: str) -> Case:
     speaks = words.chance.random() < 0.5
     line = user_says(said) if speaks else agent_says(text_part(f"{said}."))
     lines = (user_says(_task(words)), line, _done(words))
-    return Case(form="", name=name, lines=lines, claims=(Claim(content=said, quote=said, kind="guideline"),))
+    return Case(form="", name=name, lines=lines, claims=(Claim(content=said, quote=said, kind="preference"),))
 
 
 def _secret(words: Words, name: str) -> Case:

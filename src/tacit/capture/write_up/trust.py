@@ -41,8 +41,10 @@ _HANDED_ON = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE
 )
 """What the agent shows or quotes rather than says."""
-_NOTICE = re.compile(r"\s*(?:[=-]{1,3}>|\*{2,3} |!{2,} )|\W*[A-Z]{4,}(?: [A-Z]+)+:")
-"""How a line begins that a program or a poster says: an arrow, or a heading in capitals."""
+_NOTICE = re.compile(
+    r"\s*(?:[=-]{1,3}>|\*{2,3} |!{2,} )|\W*[A-Z]{4,}(?: [A-Z]+)+:|[^\w\n]*[\w.-]*[Bb]ot\b\W*:"
+)
+"""How a line begins that a program or a poster says: an arrow, a heading in capitals, or the name of a bot."""
 _LABEL = re.compile(r"^[ \t]*([A-Za-z][\w.-]*(?: [\w.-]+)?):[ \t]+\S", re.MULTILINE)
 Vouches = Callable[[str, str, Sequence[str], str], bool]
 """Whether the words quoted from one of the prompts say the same as a statement, in a project of this name."""
