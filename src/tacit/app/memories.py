@@ -68,7 +68,8 @@ class Memories:
         name = self._parts.kinds.get(kind).name if kind else kind_of(text)
         project = self._projects.of(cwd)
         place = scope or (project_scope(project.id) if project else UNIVERSAL)
-        _refuse_secrets(self._parts.redactor.at(place), when=when, files=files)
+        if when or files:
+            _refuse_secrets(self._parts.redactor.at(place), when=when, files=files)
         if project and place.project_id == project.id:
             self._projects.register(project)
         elif place.project_id and all(known.id != place.project_id for known in self._parts.store.projects()):

@@ -164,10 +164,10 @@ _LIMITS = frozenset(_LIMIT_WORDS.split())
 _LINKS = frozenset({"and", "then", "plus", "also", "so", "because", "since", "as", "otherwise"})
 _REASONS = frozenset({"because", "since", "so", "otherwise", "thanks"})
 _DOUBTS = late_pattern(
-    r"\b(?:maybe|perhaps|possibly|probably|might|not sure|unsure|i (?:guess|wonder|suppose|think|believe|assume|doubt|heard|read|saw)|(?:we|you|one|they) (?:could|might|may)\b"
+    r"\b(?:maybe|perhaps|possibly|probably|might|not sure|unsure|i (?:guess|wonder|suppose|think|believe|assume|doubt)|i (?:heard|read|saw)(?! (?:diffs?|logs?|code|patches|reviews?|messages|everything|all|it all)\b)|(?:we|you|one|they) (?:could|might|may)\b"
     r"|could (?:be|we|i)|should (?:i|we|it)\b|what if|suppos(?:e|ing)|imagine|hypothetical\w*|let'?s say|for example|for instance|e\.g\.|someday|some day|one day|at some point|eventually"
     r"|in theory|theoretically|considering|thinking (?:of|about)|wonder\w*|just kidding|kidding|joking|jk\b|as if|pretend|if i (?:said|told|asked|say)|would it|is it|are we|do we|don'?t we"
-    r"|someone|somebody|some people|people (?:say|think)|apparently|allegedly|supposedly|rumou?r|seems?|tempted|was going to|used to|previously|formerly|in the past|back then|last (?:year|month|week|time)"
+    r"|someone|somebody|some people|people (?:say|think)|apparently|allegedly|supposedly|rumou?r|seems?|tempted|was going to|used to(?![^.]*\bnow\b)|previously|formerly|in the past|back then|last (?:year|month|week|time)"
     r"|for now|right now|this time|just (?:this )?once|today|tonight|temporar(?:y|ily)|no idea|tbd|whether)\b",
     re.IGNORECASE,
 )

@@ -17,6 +17,12 @@ from tacit.reading.prompts.voice import asks_about_text, other_language, own_tex
 from tacit.reading.sentences import split_sentences
 
 _FENCE = late_pattern(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_DIFF = late_pattern(
+    r"^(?:diff --git |@@ -\d|--- \S[^\n]*\n\+\+\+ \S)[^\n]*"
+    r"(?:\n(?:[ +\-@\\]|diff --git |index [0-9a-f]|(?:new|deleted|old) (?:file )?mode |similarity |rename |copy )[^\n]*)*",
+    re.MULTILINE,
+)
+"""A patch as a terminal prints it, to its last line."""
 _ELEMENT = late_pattern(r"<([a-zA-Z][\w-]*)\b[^>\n]*>.*?</\1\s*>", re.DOTALL)
 _BULLET = late_pattern(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 _NOT_PROSE = late_pattern(
@@ -47,11 +53,13 @@ _BUILDS = late_pattern(
 )
 """Says what is to be built; what follows are the speaker's own wishes."""
 _SAYS = late_pattern(
-    r"\b(?:says?|said|states?|stated|reads|wrote|writes|told (?:me|us)|tells (?:me|us)|claims?|claimed|suggests?|suggested"
-    r"|recommends?|recommended|replied|answered|commented|posted)(?: (?:this|the following|that))?\s*[:,]?\s*$"
+    r"\b(?:says?|saying|said|states?|stated|reads|wrote|writes|(?:tells?|telling|told) (?:me|us|them|people|everybody|everyone|the team)"
+    r"|claims?|claiming|claimed|suggests?|suggested|recommends?|recommended|insists?|insisted|replied|answered|commented|posted)"
+    r"(?: (?:this|the following|that))?\s*[:,]?\s*$"
     r"|\bby @[\w-]+\s*:?\s*$|^\W*@[\w-]+\s*:?\s*$|^\W*according to [^.?!]+$",
     re.IGNORECASE,
 )
+_SELF = late_pattern(r"^(?:\W*(?:as|like|and|so|but|ok|btw)\b)*\W*(?:i|we)\b[^.:]{0,20}$", re.IGNORECASE)
 _HERE_IS = late_pattern(
     r"^\W*(?:(?:and|so|ok(?:ay)?|also)\W+)?(?:here(?:'s| is| are)|this is what)\b[^.?!]*$", re.IGNORECASE
 )
@@ -71,7 +79,7 @@ _DOCUMENT = late_pattern(
 )
 _ONLY_URL = late_pattern(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
 _ABOUT_IT = late_pattern(
-    r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|you agree)\b(?! (?:possible|doable|feasible|clear)\b)"
+    r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|he|she|they|you agree)\b(?! (?:possible|doable|feasible|clear)\b)"
     r"|what do you think\b(?! (?:of|about) (?!this|that|it\b))|what'?s your (?:take|opinion)|should (?:we|i)\b|do (?:you agree|we (?:want|need|really))|any thoughts"
     r"|thoughts\b|really\?|right\?|true\?|agreed?\?|good idea|how about (?:that|this)|why (?:is|would|do|does|should))",
     re.IGNORECASE,
@@ -121,6 +129,7 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def _sentences_of(text: str) -> tuple[Sentence, ...]:
+    text = _DIFF.sub("\n\n", text)
     said, places = _split(text)
     kept = {sentence.text for sentence in _split(own_text(text))[0]}
     marked = [replace(sentence, own=sentence.text in kept) for sentence in said]
@@ -199,7 +208,8 @@ def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence
 
 def opens_report(lead: str) -> bool:
     """Whether the words behind `lead` are announced as what somebody says ("the page recommends:")."""
-    return _SAYS.search(lead) is not None
+    says = _SAYS.search(lead)
+    return says is not None and not _SELF.match(lead[: says.start()])
 
 
 def hide_quotes(sentence: str) -> tuple[str, tuple[str, ...]]:
@@ -218,7 +228,7 @@ def _reports(line: str) -> bool:
     """Whether what follows this line is somebody else's words."""
     if _ORDERS.match(line) or _BUILDS.match(line):
         return False
-    if _SAYS.search(line) or _ONLY_URL.match(line):
+    if opens_report(line) or _ONLY_URL.match(line):
         return True
     opens = line.rstrip().endswith(":") or _HERE_IS.match(line) is not None
     return opens and (_THEIRS.search(line) is not None or _MINE.search(line) is None)

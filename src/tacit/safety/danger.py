@@ -52,7 +52,12 @@ _DISABLES = late_pattern(
     rf"|\b{_PROTECTION}\b[^.;]{{0,40}}\b(?:off|disabled|false|bypassed|skipped|unchecked)\b"
     r"|--(?:no-verify|insecure|no-check-certificate|dangerously[\w-]*|trusted-host|allow-root|no-sandbox|disable-web-security|skip-ssl\w*|yolo|no-gpg-sign|disable-\w+-check\w*|force-yes|allow-unauthenticated)\b"
     r"|\b(?:curl|wget)\b[^\n]*\s-\w*k\b|\bverify\s*=\s*false\b|rejectunauthorized\b[^.;]{0,10}false|node_tls_reject_unauthorized|stricthostkeychecking|git_ssl_no_verify"
-    r"|\bchmod\s+(?:-R\s+)?[0-7]?777\b|\brm\s+-\w*r\w*f|\brm\s+-\w*f\w*r|\bsudo\b|\bsetenforce\s+0|\bauto-?approve|\ball permissions\b|\bgrant\b[^.;]{0,30}\b(?:all|admin|root)\b",
+    r"|\b\w*ssl[-_]?verify\b[ =:]*(?:false|no|off|0)\b|\bstrict[-_]?ssl\b[ =:]*(?:false|no|off|0)\b|\bverify[-_]ssl\b[ =:]*(?:false|no|off|0)\b"
+    r"|\bchmod\s+(?:-R\s+)?[0-7]?777\b|\bsudo\b|\bsetenforce\s+0|\bauto-?approve|\ball permissions\b|\bgrant\b[^.;]{0,30}\b(?:all|admin|root)\b",
+    re.IGNORECASE,
+)
+_DELETES = late_pattern(
+    r"\brm\s+-\w*r\w*f|\brm\s+-\w*f\w*r|\bgit\s+push\b[^.;\n]*?\s(?:--force(?!-with-lease)(?![\w-])|-f\b)|\bgit\s+reset\s+--hard\b|\bgit\s+clean\s+-\w*f",
     re.IGNORECASE,
 )
 _ORDERS = late_pattern(
@@ -79,6 +84,8 @@ def danger_of(statement: str) -> str:
         return "it handles credentials"
     if _DISABLES.search(statement) and not _forbidden(statement, forbids, _DISABLES):
         return "it switches a protection off"
+    if _DELETES.search(statement) and not _forbidden(statement, forbids, _DELETES):
+        return "it deletes or overwrites work"
     host = _HOST.search(statement)
     if (
         host

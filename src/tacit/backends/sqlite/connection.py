@@ -11,11 +11,12 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import lock_descriptor, unlock_descriptor
 
 from tacit.backends.sqlite.schema import (
     SCHEMA_VERSION,
@@ -131,40 +132,73 @@ def _text_holds(text: object, needle: str) -> bool:
     return isinstance(text, str) and needle in text.casefold()
 
 
-def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> AbstractContextManager[None]:
+@contextmanager
+def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> Generator[None, None, None]:
     """Hold the lock that all writers of all processes share, waiting for it `wait_s` seconds at most.
 
     Raises:
         StoreBusy: another process holds it for longer.
         StoreReadOnly, StoreFull: the lock file cannot be made.
     """
-    return _holding(_make_lock(lock_file), database, wait_s=wait_s)
-
-
-def _make_lock(lock_file: Path) -> FileLock:
-    return FileLock(lock_file, mode=0o600, thread_local=False)
-
-
-@contextmanager
-def _holding(lock: FileLock, database: Path, *, wait_s: float) -> Generator[None, None, None]:
-    lock_file = Path(lock.lock_file)
+    lock = _WriterLock(lock_file)
     try:
-        lock.acquire(timeout=wait_s, poll_interval=_POLL_S)
-    except Timeout:
-        raise busy(database) from None
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise StoreFull(
-                f"No space is left for {lock_file}.", hint="Free some space, then try again."
-            ) from error
-        raise StoreReadOnly(
-            f"The lock file {lock_file} cannot be written: {error.strerror or error}.",
-            hint=f"Make {lock_file.parent} writable, or set TACIT_HOME to another folder.",
-        ) from error
-    try:
-        yield
+        with lock.hold(database, wait_s=wait_s):
+            yield
     finally:
-        lock.release()
+        lock.close()
+
+
+class _WriterLock:
+    """The lock that all writers of all processes share: a lock of the operating system on a file that stays open.
+
+    One thread may hold it at a time; its owner sees to that.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = -1
+
+    @contextmanager
+    def hold(self, database: Path, *, wait_s: float) -> Generator[None, None, None]:
+        """Hold it, waiting `wait_s` seconds at most. Raises as `file_lock`."""
+        until = time.monotonic() + wait_s
+        try:
+            self._open()
+            while not lock_descriptor(self._descriptor, blocking=False):
+                if time.monotonic() >= until:
+                    raise busy(database)
+                time.sleep(_POLL_S)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise StoreFull(
+                    f"No space is left for {self._path}.", hint="Free some space, then try again."
+                ) from error
+            raise StoreReadOnly(
+                f"The lock file {self._path} cannot be written: {error.strerror or error}.",
+                hint=f"Make {self._path.parent} writable, or set TACIT_HOME to another folder.",
+            ) from error
+        try:
+            yield
+        finally:
+            unlock_descriptor(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    __del__ = close
+
+    def _open(self) -> None:
+        """Open the file, anew where somebody has removed or replaced it since."""
+        if self._descriptor >= 0:
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(self._descriptor), self._path.stat()):
+                    return
+            self.close()
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        self._descriptor = os.open(self._path, flags, 0o600)
 
 
 class _Here(threading.local):
@@ -182,7 +216,7 @@ class Database:
         self.path = path
         self._step = step
         self.wait_s = WAIT_S
-        self._file_lock = _make_lock(lock_file)  # making one takes longer than taking it
+        self._file_lock = _WriterLock(lock_file)
         self._write_lock = threading.Lock()
         self._pool_lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
@@ -225,7 +259,7 @@ class Database:
         return version
 
     def _migrate(self, writer: sqlite3.Connection) -> None:
-        with _holding(self._file_lock, self.path, wait_s=WAIT_S):
+        with self._file_lock.hold(self.path, wait_s=WAIT_S):
             self._refuse_incomplete_file(writer)
             with suppress(OSError):
                 self.path.chmod(0o600)
@@ -356,7 +390,7 @@ class Database:
         try:
             if self._closed:
                 raise closed()
-            with _holding(self._file_lock, self.path, wait_s=self.wait_s):
+            with self._file_lock.hold(self.path, wait_s=self.wait_s):
                 yield from self._transaction(durable=durable)
         finally:
             self._write_lock.release()
@@ -402,6 +436,7 @@ class Database:
             for connection in (*self._idle, self._writer):
                 connection.close()
             self._idle.clear()
+            self._file_lock.close()
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

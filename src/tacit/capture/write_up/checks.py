@@ -14,8 +14,8 @@ from tacit.reading.digest_lines import stems
 
 GROUNDED = 0.5
 """Least share of a statement's word stems that the session holds."""
-LEAST_WORDS, MOST_WORDS = 5, 60
-"""The request asks for 8 to 45; a little less or more is no reason to lose a statement."""
+LEAST_WORDS, MOST_WORDS = 3, 60
+"""The request asks for 8 to 45; what a user says in three words, or a little more, is no reason to lose a statement."""
 LEAST_QUOTED = 3
 _CODE = re.compile(r"`([^`\n]+)`")
 _WORD = re.compile(r"[^\s,;!?()\[\]{}\"\u201c\u201d\u2018\u2019`]+")

@@ -10,12 +10,16 @@ _REPORTS = late_pattern(
     # Who says it: these words have a subject that is not the user. Behind `always`, `please`, `not` or a comma they are an order.
     r"(?<!always )(?<!never )(?<!please )(?<!not )(?<!n't )(?<!to )(?<!, )(?<!^)\b(?:ask|state|want|tell|order|quote|propose|recommend|suggest|demand|expect)\b"
     r"|\b(?:says?|said|claims?|claimed|states|stated|writes|wrote|suggests|suggested|recommends|recommended|told|tells|insists?|insisted|argues?|argued|thinks?|thought"
-    r"|wants|wanted|asks|asked|demands|demanded|proposes|proposed|advises?|advised|mentions?|mentioned|complains?|complained|believes?|ordered|tweeted|posted|replied|answered|quotes|quoted)\b"
+    r"|wants|wanted|asks|asked|demands|demanded|proposes|proposed|advises?|advised|mentions?|mentioned|complains?|complained|believes?|ordered|tweeted|posted|replied|answered|(?<!double )(?<!single )(?<!the )quotes|quoted)\b"
     # What things do as well: a report only where words follow.
     r"|\b(?:reads|requires|expects|orders)\b(?=\s*(?:[:\"'\u201c]|that\b|us\b|you\b|we\b|always\b|never\b|like\b))"
     r"|\baccording to\b",
     re.IGNORECASE,
 )
+_UNTIL = late_pattern(
+    r"\b(?:before|after|until|unless|when|whenever|if|once|every time) (?:you|i|we) $", re.IGNORECASE
+)
+"""What the agent or the user says, as the time of an order: "run the tests before you say that you are done"."""
 _SOURCES = late_pattern(
     r"\bin (?:the|their|its|his|her) (?:readme|docs?|documentation|article|blog|post|issue|ticket|comment|mail|email|spec)\b",
     re.IGNORECASE,
@@ -39,4 +43,5 @@ def names_source(text: str) -> bool:
 
 def _by_others(text: str, pattern: re.Pattern[str]) -> bool:
     claim = _REASON.split(text, maxsplit=1)[0]
-    return any(not _SELF.match(claim[: found.start()]) for found in pattern.finditer(claim))
+    leads = (claim[: found.start()] for found in pattern.finditer(claim))
+    return any(not _SELF.match(lead) and not _UNTIL.search(lead) for lead in leads)
