@@ -81,7 +81,7 @@ class Preparer:
             entities=link_entities(content, files=files),
             files=files,
             error_signature=redactor.redact(draft.error_signature).text,
-            evidence=tuple(redactor.redact(words).text for words in draft.evidence),
+            evidence=tuple(redactor.redact(words).text[:_MAX_SPAN] for words in draft.evidence),
             tokens=self.tokens.count(content),
             pinned=draft.pinned,
             proofs=0 if draft.proofs and danger_of(content) else draft.proofs,

@@ -76,6 +76,13 @@ def test_a_repetition_raises_frequency_importance_and_evidence() -> None:
     assert change.memory.importance == pytest.approx(0.6)
 
 
+def test_a_repetition_brings_the_evidence_of_its_own() -> None:
+    again = replace(memory("The port is 8080."), evidence=("it listens on 8080", "the old port is gone"))
+    change = decide(again, stored("The port is 8080"))
+    assert isinstance(change, Merge)
+    assert change.memory.evidence == ("The port is 8080.", "it listens on 8080", "the old port is gone")
+
+
 def test_evidence_is_capped_and_trust_rises() -> None:
     old = replace(
         stored("Use tabs in Go files", tier=TrustTier.ASSISTANT),

@@ -169,8 +169,8 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
         return Merge(memory=given, reason=known)
     mine, theirs = memory.provenance, stored.provenance
     evidence = stored.evidence
-    if mine.span and mine.span not in (theirs.span, *evidence):
-        evidence = (*evidence, mine.span)[-MAX_EVIDENCE:]
+    further = (words for words in (mine.span, *memory.evidence) if words and words != theirs.span)
+    evidence = tuple(dict.fromkeys((*evidence, *further)))[-MAX_EVIDENCE:]
     merged = replace(
         given,
         frequency=stored.frequency + 1,
