@@ -13,11 +13,13 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter
 
+from tacit.app.reasons import in_words
 from tacit.app.values import Recalled
 from tacit.model.changes import Change, Retire, Skip, Supersede
 from tacit.model.changes import Contradict as ContradictChange
 from tacit.model.memory import Memory
 from tacit.model.pack import PackItem
+from tacit.model.trace import Trace
 
 Json = dict[str, Any]
 
@@ -33,6 +35,8 @@ def encode(value: object) -> Any:
         return [encode(item) for item in cast(list[object], value)]
     if isinstance(value, Memory):
         return memory_json(value)
+    if isinstance(value, Trace):
+        value = in_words(value)
     return _adapter(type(value)).dump_python(value, mode="json")
 
 

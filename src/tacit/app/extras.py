@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tacit.app.reasons import loss_text
 from tacit.app.values import Failure
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
@@ -26,7 +27,6 @@ SESSIONS_READ = 20
 CHARS_PER_TOKEN = 4
 """Good enough to tell a long prompt from a short one."""
 NOTHING_FOUND = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
-MISSED = "missed the deadline"
 
 
 def failure_of_error(error: Exception) -> Failure:
@@ -40,7 +40,8 @@ def failure_of_error(error: Exception) -> Failure:
 
 def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
     """The timeout that a trace tells of, with the spaces that came too late; None when all came in time."""
-    late = tuple(note for stage in trace.stages for note in stage.notes if note.endswith(MISSED))
+    losses = [loss for stage in trace.stages for loss in stage.losses]
+    late = [loss_text(loss) for loss in losses if loss.cause == "late"]
     if not late and trace.cause is not SilenceCause.LATE:
         return None
     message = f"Context injection timed out after {settings.deadline_ms}ms"

@@ -230,7 +230,8 @@ def clean_situation(situation: Situation, clean: Clean, *, lost: LostWords = NOT
 
 def _clean_stage(stage: StageRecord, clean: Clean, lost: LostWords) -> StageRecord:
     drops = tuple(replace(drop, reason=clean(lost.without(drop.reason))) for drop in stage.drops)
-    return replace(stage, notes=_all(lost.clean(stage.notes), clean), drops=drops)
+    losses = tuple(replace(loss, detail=clean(lost.without(loss.detail))) for loss in stage.losses)
+    return replace(stage, notes=_all(lost.clean(stage.notes), clean), drops=drops, losses=losses)
 
 
 def _clean_failure(failure: PendingFailure, clean: Clean) -> PendingFailure:

@@ -338,7 +338,7 @@ class SignalHandler:
         sentence, asked = self._nudges.room(asked, state, settings.recall)
         context = Context(
             in_context=lambda memory: (
-                ""
+                None
                 if surface is Surface.ACTION and blocking.is_due(memory, signal, state, may_refuse=may_refuse)
                 else ledger.why_in_context(state, memory, surface=surface, reinject_after=again)
             ),

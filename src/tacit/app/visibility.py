@@ -19,7 +19,7 @@ from tacit.model.situation import Situation
 from tacit.model.trace import Drop, SilenceCause, StageRecord, Trace
 from tacit.ports.store import MemoryFilter, Recorded, Shown, Store, StoreStats
 from tacit.recall.pipeline import NO_CANDIDATE, NONE_PASSED
-from tacit.safety.trust import may_see, visible_levels
+from tacit.safety.trust import visible_levels, why_hidden
 
 _MEMORY_ID = re.compile(r"\bmem_\w+")
 _MOST = 100_000
@@ -46,7 +46,7 @@ class Visibility:
 
     def shows(self, memory: Memory) -> bool:
         """Whether the caller may see `memory`, by its level."""
-        return may_see(memory, session=self._session, by_user=self.by_user).allowed
+        return why_hidden(memory, session=self._session, by_user=self.by_user) is None
 
     def hidden(self, ids: Iterable[str]) -> frozenset[str]:
         """Those of `ids` that the caller may not see, by the level that holds now."""
@@ -201,13 +201,16 @@ def _stage_without(stage: StageRecord, hidden: frozenset[str]) -> StageRecord:
     return replace(
         stage,
         kept=tuple(name for name in stage.kept if name not in hidden),
-        drops=tuple(
-            Drop(memory_id=drop.memory_id, reason=_unnamed(drop.reason, hidden))
-            for drop in stage.drops
-            if drop.memory_id not in hidden
-        ),
+        drops=tuple(_drop_without(drop, hidden) for drop in stage.drops if drop.memory_id not in hidden),
         notes=stage.notes if stage.stage in _UNCOUNTED else (),
     )
+
+
+def _drop_without(drop: Drop, hidden: frozenset[str]) -> Drop:
+    why = drop.why
+    if why is not None:
+        why = replace(why, detail=_unnamed(why.detail, hidden))
+    return replace(drop, why=why, reason=_unnamed(drop.reason, hidden))
 
 
 def _unnamed(text: str, hidden: frozenset[str]) -> str:

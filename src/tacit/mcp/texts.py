@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from tacit.app.asking.agents import AgentStats
+from tacit.app.reasons import drop_text
 from tacit.capture.reconcile.decide import PROMOTED
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory
@@ -98,7 +99,9 @@ def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
         else f"silent: {escape_text(trace.silence) or 'nothing fitted'}"
     )
     lines = [f"- turn {trace.turn}, {trace.surface.value}, {_day(trace.at_ms)}, '{asked}': {told}"]
-    why = {drop.memory_id: f"{stage.stage}: {drop.reason}" for stage in trace.stages for drop in stage.drops}
+    why = {
+        drop.memory_id: f"{stage.stage}: {drop_text(drop)}" for stage in trace.stages for drop in stage.drops
+    }
     shown = [c for c in trace.candidates if not memory_id or c.memory_id == memory_id][:SHOWN_CANDIDATES]
     for candidate in shown:
         fate = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
@@ -33,23 +34,113 @@ class SilenceCause(StrEnum):
     FAILED = "failed"
 
 
+class DropCause(StrEnum):
+    """Why a memory was not handed over. What the fields of `Reason` hold is said beside each cause."""
+
+    NOTHING_COMING = "nothing_coming"
+    """The whole signal: no action is coming."""
+    NOT_VALID = "not_valid"
+    ENDED = "ended"
+    """`detail`: superseded or retired."""
+    QUARANTINED = "quarantined"
+    UNTRUSTED = "untrusted"
+    """`detail`: the trust tier and the surface."""
+    SENSITIVE = "sensitive"
+    """`detail`: the sensitivity."""
+    OWN_DIGEST = "own_digest"
+    """The digest of the session that asks."""
+    TOO_OLD = "too_old"
+    CODE_GONE = "code_gone"
+    BELOW_THRESHOLD = "below_threshold"
+    """`value`: relevance; `bound`: the threshold."""
+    BELOW_IMPORTANCE = "below_importance"
+    BELOW_SIMILARITY = "below_similarity"
+    """`detail`: the kind that the floor is for, or ""."""
+    NO_HIT = "no_hit"
+    """No space found it."""
+    KIND_OFF = "kind_off"
+    """Memories of this kind are not handed over unasked; `detail`: the kind."""
+    KIND_NOT_FOR_TASK = "kind_not_for_task"
+    """`detail`: the kind and the sort of task."""
+    KIND_NOT_ASKED = "kind_not_asked"
+    """`detail`: the kinds that were asked for, or the kind that was ruled out."""
+    SECOND_STAGE = "second_stage"
+    """`detail`: the model; `value`: its score; `bound`: its threshold."""
+    REPEATED = "repeated"
+    """It stands in the list already."""
+    IN_CONTEXT = "in_context"
+    """`detail`: where the session's context holds it, or ""."""
+    COPY = "copy"
+    """`detail`: id of the memory that says the same."""
+    SIMILAR = "similar"
+    """`value`: cosine; `detail`: id of the other memory."""
+    UNCHANGED = "unchanged"
+    """A session that goes on has it as it is."""
+    TOO_MANY = "too_many"
+    """`bound`: most memories."""
+    NO_ROOM = "no_room"
+    """`bound`: tokens that were left; `detail`: whose tokens, or "" = those of the block."""
+    HOST_CAP = "host_cap"
+    """`bound`: most characters that the host takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
+
+    Attributes:
+        cause: of a closed set.
+        value: what was measured; None = nothing was.
+        bound: what it was held against.
+        detail: see the cause.
+    """
+
+    cause: DropCause
+    value: float | None = None
+    bound: float | None = None
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """Why a stage let a memory go (`memory_id` empty = the whole signal)."""
+    """Why a stage let a memory go.
+
+    Attributes:
+        memory_id: the memory; "" = the whole signal.
+        why: the reason as a value; None = stored before reasons were values.
+        reason: the reason in words: of an old record, or put in where a trace is shown; "" in the store.
+    """
 
     memory_id: str
-    reason: str
+    why: Reason | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What a stage had to do without.
+
+    Attributes:
+        source: a space or a second-stage model.
+        cause: it was too late, or it failed.
+        detail: how far it came, or what it said.
+    """
+
+    source: str
+    cause: Literal["late", "failed"]
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRecord:
-    """What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`)."""
+    """What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`); `losses`: see `Loss`."""
 
     stage: str
     took_ms: float
     kept: tuple[str, ...] = ()
     drops: tuple[Drop, ...] = ()
     notes: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Pack, PackItem, Surface
-from tacit.model.trace import Drop
+from tacit.model.trace import Drop, DropCause, Reason
 from tacit.reading.sentences import shorten_at_sentence
 from tacit.recall.outcome import PINNED, Outcome
 
@@ -102,13 +102,15 @@ def pack(
             continue
         memory = candidate.memory
         if len(chosen) >= allowance.max_items:
-            drops.append(Drop(memory_id=memory.id, reason=f"more than {allowance.max_items} memories"))
+            drops.append(
+                Drop(memory_id=memory.id, why=Reason(cause=DropCause.TOO_MANY, bound=allowance.max_items))
+            )
             continue
         left = room.left if allowance.hand_on else room.unallotted
         item = _fitted(candidate, left, cost) if misses < PATIENCE else None
         if item is None:
             misses += 1
-            drops.append(Drop(memory_id=memory.id, reason=f"does not fit the {max(0, left)} tokens left"))
+            drops.append(Drop(memory_id=memory.id, why=Reason(cause=DropCause.NO_ROOM, bound=max(0, left))))
             continue
         misses = 0
         chosen[rank] = item

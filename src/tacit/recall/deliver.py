@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Block, Pack
 from tacit.model.sections import NO_SECTIONS
-from tacit.model.trace import Drop, TracedCandidate
+from tacit.model.trace import Drop, DropCause, Reason, TracedCandidate
 from tacit.recall.outcome import Outcome
 
 TRACED_CANDIDATES = 24
@@ -43,8 +43,8 @@ def deliver(
                 break
             pack = replace(pack, sections=NO_SECTIONS)
             continue
-        reason = f"over the host's cap of {cap_chars} characters"
-        drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, reason=reason))
+        why = Reason(cause=DropCause.HOST_CAP, bound=cap_chars)
+        drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, why=why))
         pack = replace(pack, items=pack.items[:-1])
     tokens = frame_tokens + pack.tokens if text else 0
     ids = tuple(dict.fromkeys(item.candidate.memory.id for item in pack.items)) if text else ()

@@ -9,9 +9,9 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.trace import Drop
+from tacit.model.trace import Drop, DropCause, Reason
 from tacit.recall.outcome import Outcome
-from tacit.safety.trust import may_appear
+from tacit.safety.trust import why_not_on
 
 STALE_EPISODE = 0.25
 """An episodic memory whose freshness fell below this (two half-lives) is handed over on demand only."""
@@ -33,32 +33,32 @@ def guard(
     drops: list[Drop] = []
     threshold = threshold_for(thresholds, query.surface)
     if query.surface is Surface.PROMPT and query.situation.nothing_coming:
-        return Outcome(kept=(), drops=(Drop(memory_id="", reason="no action is coming"),))
+        return Outcome(kept=(), drops=(Drop(memory_id="", why=Reason(cause=DropCause.NOTHING_COMING)),))
     for candidate in candidates:
         reason = _objection(candidate, query=query, kinds=kinds, threshold=threshold)
         if reason:
-            drops.append(Drop(memory_id=candidate.memory.id, reason=reason))
+            drops.append(Drop(memory_id=candidate.memory.id, why=reason))
         else:
             kept.append(candidate)
     return Outcome(kept=tuple(kept), drops=tuple(drops))
 
 
-def _objection(candidate: Candidate, *, query: Query, kinds: KindRegistry, threshold: float) -> str:
+def _objection(candidate: Candidate, *, query: Query, kinds: KindRegistry, threshold: float) -> Reason | None:
     memory = candidate.memory
     if not memory.validity.holds_at(query.at_ms):
-        return "no longer valid"
-    ruling = may_appear(memory, query.surface, session=query.session, by_user=query.by_user)
-    if not ruling:
-        return ruling.reason
+        return Reason(cause=DropCause.NOT_VALID)
+    ruling = why_not_on(memory, query.surface, session=query.session, by_user=query.by_user)
+    if ruling is not None:
+        return ruling
     if memory.kind == DIGEST and memory.session == query.session and query.surface in _IN_CONTEXT:
-        return "tells of this session"
+        return Reason(cause=DropCause.OWN_DIGEST)
     kind = kinds.of_stored(memory.kind)
     on_demand = query.surface is Surface.ON_DEMAND
     if kind.episodic and not on_demand and (candidate.score("recent") or 0.0) < STALE_EPISODE:
-        return "too old for its kind"
+        return Reason(cause=DropCause.TOO_OLD)
     if candidate.freshness in ("gone", "moved") and not kind.standing and not on_demand:
-        return "what it speaks of is gone from the code"
+        return Reason(cause=DropCause.CODE_GONE)
     least = max(threshold, kind.relevance_floor)
     if candidate.relevance < least:
-        return f"relevance {candidate.relevance:.2f} below {least:.2f}"
-    return ""
+        return Reason(cause=DropCause.BELOW_THRESHOLD, value=candidate.relevance, bound=least)
+    return None

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Candidate, Ranking, TokenMatches, WordTable
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.model.trace import Loss
 from tacit.ports.models import Embedder
 from tacit.ports.store import Store
 from tacit.reading.words.stems import content_words
@@ -79,10 +80,10 @@ def answer(
     """Weigh all memories that share a word with the query or are among the nearest by meaning.
 
     Returns:
-        (memory id, score >= 0), best first, ties by id; notes name what missed the deadline.
+        (memory id, score >= 0), best first, ties by id; losses name what missed the deadline.
     """
     asked = _read(query.text)
-    notes: list[str] = []
+    losses: list[Loss] = []
     meanings = [_by_name(rankings, "semantic")]
     if asked.heading and meanings[0]:
         meanings.append(_near_heading(asked.heading, query, store, embedder, remaining_ms))
@@ -108,13 +109,13 @@ def answer(
             parts.append(_share(with_neighbours(cosines, near)[:, 0]))
     matches = token_matches_of(embedder) if "late" in spaces else None
     if matches is not None and remaining_ms() <= 0:
-        notes.append("late missed the deadline")
+        losses.append(Loss(source="late", cause="late"))
     elif matches is not None:
         parts += _late(asked, memories, near, matches)
     parts.append(SESSION_SHARE * session_share(held, [place[0] if place else "" for place in places]))
     whole = np.mean(parts, axis=0)
     order = zip(names, map(float, whole), strict=True)
-    return Outcome(kept=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))), notes=tuple(notes))
+    return Outcome(kept=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))), losses=tuple(losses))
 
 
 def asks_twice(text: str) -> bool:

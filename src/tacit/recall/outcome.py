@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tacit.model.trace import Drop, SilenceCause
+from tacit.model.trace import Drop, Loss, SilenceCause
 
 T = TypeVar("T")
 PINNED = "pinned"
@@ -19,6 +19,7 @@ class Outcome(Generic[T]):
     kept: T
     drops: tuple[Drop, ...] = ()
     notes: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

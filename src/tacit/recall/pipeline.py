@@ -21,7 +21,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.session import SessionState
-from tacit.model.trace import Drop, SilenceCause, Trace
+from tacit.model.trace import Drop, DropCause, Reason, SilenceCause, Trace
 from tacit.ports.models import Embedder, Reranker, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.reading.classifier.matching import shipped_match
@@ -53,12 +53,13 @@ from tacit.recall.spaces import graph, semantic
 from tacit.recall.stage_log import StageLog
 from tacit.recall.unconfirmed import unconfirmed
 from tacit.safety.escape import escape_text
-from tacit.safety.trust import Ruling, may_see
+from tacit.safety.trust import why_hidden
 
 _LOG = logging.getLogger(__name__)
 _NO_SHARES: Mapping[str, float] = {}
 NO_CANDIDATE = "no candidate was found"
 NONE_PASSED = "no candidate passed the gate"
+NO_ACTION = "no action is coming"
 ALL_IN_CONTEXT = "everything that passed is in context already"
 NONE_FITS = "nothing that passed fits the budget"
 KEPT_LINES = 8192
@@ -70,7 +71,7 @@ class Context:
     """What one recall may know besides its query.
 
     Attributes:
-        in_context: says why a memory need not come again, "" when it may.
+        in_context: says why a memory need not come again; None = it may.
         cap_chars: the host's cap on one block; 0 = none.
         remaining_ms: milliseconds left until the deadline.
         turn, epoch: of the session, for the trace.
@@ -86,7 +87,7 @@ class Context:
         traced: most candidates that the trace keeps; measuring wants the whole short list.
     """
 
-    in_context: Callable[[Memory], str] = field(default=lambda _memory: "")
+    in_context: Callable[[Memory], Reason | None] = field(default=lambda _memory: None)
     cap_chars: int = 0
     remaining_ms: Callable[[], float] = field(default=lambda: 1e9)
     turn: int = 0
@@ -241,7 +242,7 @@ class RecallPipeline:
             threshold=threshold_for(settings.thresholds, query.surface),
             remaining_ms=context.remaining_ms,
         )
-        stages.note("score", kept=_ids(read.kept), drops=(*floored.drops, *read.drops), notes=read.notes)
+        stages.note("score", kept=_ids(read.kept), drops=(*floored.drops, *read.drops), losses=read.losses)
         guarded = guard(read.kept, query=query, kinds=self._kinds, thresholds=settings.thresholds)
         pinned = pinned_candidates(query, store=self._store, settings=settings)
         if pinned:
@@ -269,7 +270,7 @@ class RecallPipeline:
             if c.memory.id in whole and not context.in_context(c.memory) and changed(c.memory)
         }.union(context.first)
         seen = tuple(
-            Drop(memory_id=c.memory.id, reason="as it was when this session was told last")
+            Drop(memory_id=c.memory.id, why=Reason(cause=DropCause.UNCHANGED))
             for c in guarded.kept
             if c.memory.id not in new
         )
@@ -286,9 +287,8 @@ class RecallPipeline:
         """The delivery to use, and why it is silent (None when it is not)."""
         delivered = done.kept
         if delivered.block.empty:
-            whole = next((d.reason for d in guarded.drops if not d.memory_id), "")
-            if whole:
-                return delivered, Silence(cause=SilenceCause.NOTHING_COMING, reason=whole)
+            if any(not drop.memory_id for drop in guarded.drops):
+                return delivered, Silence(cause=SilenceCause.NOTHING_COMING, reason=NO_ACTION)
             if not scored:
                 return delivered, Silence(cause=SilenceCause.NOTHING_FOUND, reason=NO_CANDIDATE)
             if not guarded.kept:
@@ -350,19 +350,19 @@ class RecallPipeline:
         )
         rankings = (*found.kept, *waiting)
         counts = tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings)
-        stages.note("retrieve", notes=(*counts, *vector.notes, *found.notes))
-        if settings.embedding_required and query.surface is Surface.PROMPT:
-            for note in vector.notes:
-                if note.startswith("semantic failed: "):
-                    raise ProviderError(f"Failed to embed query: {note.removeprefix('semantic failed: ')}")
+        losses = (*vector.losses, *found.losses)
+        stages.note("retrieve", notes=(*counts, *vector.notes, *found.notes), losses=losses)
+        failed = next((loss for loss in vector.losses if loss.cause == "failed"), None)
+        if failed and settings.embedding_required and query.surface is Surface.PROMPT:
+            raise ProviderError(f"Failed to embed query: {failed.detail}")
         if asked:
             answered = answer(
                 query, rankings, spaces=spaces, store=self._store, embedder=self._embedder,
                 remaining_ms=context.remaining_ms,
             )  # fmt: skip
-            whole, fuse_notes = answered.kept, answered.notes
+            whole, late = answered.kept, answered.losses
         else:
-            whole, fuse_notes = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
+            whole, late = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
         fused = cut_short(whole, rankings, settings.shortlist, held=() if asked else context.window)
         apart, stages.nearness = semantic.standing_out(rankings, self._usual_for(query, settings))
         stages.among = max((r.background.total for r in rankings if r.background), default=0)
@@ -378,8 +378,8 @@ class RecallPipeline:
         memories = {m.id: m for m in self._store.get([i for i, _ in fused], scope=query.scope)}
         # Taken out here, so that no later stage, model or trace reads what may not be seen.
         for memory in tuple(memories.values()):
-            if not (ruling := _seen_by(query, memory)):
-                stages.withheld.append(Drop(memory_id=memory.id, reason=ruling.reason))
+            if hidden := _hidden_from(query, memory):
+                stages.withheld.append(Drop(memory_id=memory.id, why=hidden))
                 del memories[memory.id]
         listed = [memories[memory_id] for memory_id, _ in fused if memory_id in memories]
         model = self._sparse if "expanded" in spaces else None
@@ -405,7 +405,7 @@ class RecallPipeline:
             for memory_id, score in fused
             if memory_id in memories
         )
-        stages.note("fuse", kept=_ids(candidates), notes=(*fuse_notes, *expanded.notes))
+        stages.note("fuse", kept=_ids(candidates), losses=(*late, *expanded.losses))
         return candidates
 
     def _probed(
@@ -429,13 +429,9 @@ class RecallPipeline:
         stages.note("retrieve", notes=pool.notes)
         stages.note("fuse", kept=_ids(pool.candidates), notes=("ordered by expected need",))
         found = self._start_pools.with_first(pool, first=context.first, scope=query.scope, at_ms=query.at_ms)
-        rulings = [(candidate, _seen_by(query, candidate.memory)) for candidate in found]
-        stages.withheld += [
-            Drop(memory_id=candidate.memory.id, reason=ruling.reason)
-            for candidate, ruling in rulings
-            if not ruling
-        ]
-        return tuple(candidate for candidate, ruling in rulings if ruling)
+        hidden = {c.memory.id: why for c in found if (why := _hidden_from(query, c.memory))}
+        stages.withheld += [Drop(memory_id=memory_id, why=why) for memory_id, why in hidden.items()]
+        return tuple(candidate for candidate in found if candidate.memory.id not in hidden)
 
     def _scored(
         self,
@@ -525,10 +521,10 @@ class RecallPipeline:
         return self._line_tokens(layout.line(candidate, text, self._kinds)) + 1 + suffix
 
 
-def _seen_by(query: Query, memory: Memory) -> Ruling:
-    """Whether whoever asks may see `memory`, by its sensitivity."""
+def _hidden_from(query: Query, memory: Memory) -> Reason | None:
+    """Why whoever asks may not see `memory`, by its sensitivity; None = they may."""
     by_user = query.by_user and query.surface is Surface.ON_DEMAND
-    return may_see(memory, session=query.session, by_user=by_user)
+    return why_hidden(memory, session=query.session, by_user=by_user)
 
 
 def _ids(candidates: Sequence[Candidate]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.session import SessionState
 from tacit.model.situation import Situation
-from tacit.model.trace import Trace
+from tacit.model.trace import DropCause, Reason, Trace
 from tacit.recall.deliver import Delivered
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.render.block import cleaned
@@ -146,10 +146,7 @@ class RefreshBlock:
         except TacitError as error:
             _LOG.warning("the refresh of this turn failed: %s", error)
             return None
-        notes = [note for stage in trace.stages for note in stage.notes]
-        if any(
-            note.startswith("semantic failed") or note == "semantic missed the deadline" for note in notes
-        ):
+        if any(loss.source == "semantic" for stage in trace.stages for loss in stage.losses):
             return None
         return done, trace
 
@@ -181,8 +178,10 @@ class RefreshBlock:
             e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is not Surface.PROMPT
         }
 
-        def in_sections(memory: Memory) -> str:
-            return "stands in a fixed section" if memory.id in fixed else ""
+        def in_sections(memory: Memory) -> Reason | None:
+            if memory.id not in fixed:
+                return None
+            return Reason(cause=DropCause.IN_CONTEXT, detail="a fixed section")
 
         def render(pack: Pack) -> str:
             return relevant_text(cleaned(pack, self._clean).items)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.model.trace import Trace
+from tacit.model.trace import DropCause, SilenceCause, Trace
 
-BELOW = "relevance "
-"""How the guard's reason begins when the threshold alone said no."""
 OPEN_STAGES = frozenset({"budget", "deliver"})
 """Stages that drop for want of room: with fewer or more candidates they would decide anew."""
 
@@ -53,13 +51,13 @@ def would_have(trace: Trace) -> tuple[str, ...]:
 
 def in_shadow(trace: Trace) -> bool:
     """Whether shadow mode alone kept the block back."""
-    return trace.silence.startswith("shadow mode")
+    return trace.cause is SilenceCause.SHADOW
 
 
 def replay(trace: Trace, *, threshold: float, most: int) -> Replayed:
     """Decide `trace` again with `threshold` (0-1), at most `most` memories."""
     dropped = {
-        drop.memory_id: (stage.stage, drop.reason)
+        drop.memory_id: (stage.stage, drop.why)
         for stage in trace.stages
         for drop in stage.drops
         if drop.memory_id
@@ -71,8 +69,8 @@ def replay(trace: Trace, *, threshold: float, most: int) -> Replayed:
         name = candidate.memory_id
         if candidate.relevance < threshold or name in passing:
             continue
-        stage, reason = dropped.get(name, ("", ""))
-        gated = stage == "guard" and reason.startswith(BELOW)
+        stage, why = dropped.get(name, ("", None))
+        gated = why is not None and why.cause is DropCause.BELOW_THRESHOLD
         if name not in before and not gated and stage not in OPEN_STAGES:
             continue
         passing.append(name)

@@ -15,6 +15,7 @@ from tacit.errors import ProviderError
 from tacit.model.evidence import Ranking
 from tacit.model.pack import Surface
 from tacit.model.query import Query
+from tacit.model.trace import Loss
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.recall.outcome import Outcome
@@ -43,7 +44,7 @@ def embed_query(
     executor: Executor | None,
     remaining_ms: Callable[[], float],
 ) -> Outcome[Vectors | None]:
-    """The vector of a query's words, shape (dimensions,); None, with a note, when there is none in time.
+    """The vector of a query's words, shape (dimensions,); None, with a loss, when there is none in time.
 
     Args:
         text: the words; none for nothing but blanks.
@@ -64,9 +65,9 @@ def embed_query(
         finally:
             pending.cancel()
     except TimeoutError:
-        return Outcome(kept=None, notes=("semantic missed the deadline",))
+        return Outcome(kept=None, losses=(Loss(source="semantic", cause="late"),))
     except ProviderError as error:
-        return Outcome(kept=None, notes=(f"semantic failed: {error}",))
+        return Outcome(kept=None, losses=(Loss(source="semantic", cause="failed", detail=str(error)),))
 
 
 def retrieve(
@@ -94,9 +95,9 @@ def retrieve(
             listed, and more hits of theirs would only cost time.
 
     Returns:
-        One ranking per space that answered in time, in the spaces' fixed order; notes name the others.
+        One ranking per space that answered in time, in the spaces' fixed order; losses name the others.
     """
-    notes: list[str] = []
+    losses: list[Loss] = []
     found: dict[str, Ranking] = {}
     if query.error_signature:
         found["error"] = search.error(query.error_signature, scope=query.scope, limit=max(limit, wide))
@@ -106,7 +107,7 @@ def retrieve(
         if ask is None and embedded is None:
             continue
         if remaining_ms() <= 0:
-            notes.append(f"{name} missed the deadline")
+            losses.append(Loss(source=name, cause="late"))
             continue
         most = limit if SPACES[name].together is not None else max(limit, wide)
         if embedded is not None:
@@ -116,4 +117,4 @@ def retrieve(
             ranking = ask(search, query, most)
         found[name] = ranking
     order = ("error", *SPACES)
-    return Outcome(kept=tuple(found[name] for name in order if name in found), notes=tuple(notes))
+    return Outcome(kept=tuple(found[name] for name in order if name in found), losses=tuple(losses))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from tacit.model.trace import Drop, StageRecord
+from tacit.model.trace import Drop, Loss, StageRecord
 
 
 def process_ms() -> float:
@@ -42,7 +42,13 @@ class StageLog:
         self._began_ms = self._since_ms = self.timer()
 
     def note(
-        self, stage: str, *, kept: Sequence[str] = (), drops: Sequence[Drop] = (), notes: Sequence[str] = ()
+        self,
+        stage: str,
+        *,
+        kept: Sequence[str] = (),
+        drops: Sequence[Drop] = (),
+        notes: Sequence[str] = (),
+        losses: Sequence[Loss] = (),
     ) -> None:
         """End `stage`: its time began where the stage before ended."""
         now_ms = self.timer()
@@ -53,6 +59,7 @@ class StageLog:
                 kept=tuple(kept),
                 drops=tuple(drops),
                 notes=tuple(notes),
+                losses=tuple(losses),
             )
         )
         self._since_ms = now_ms

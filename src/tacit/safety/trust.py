@@ -12,6 +12,7 @@ from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, MemoryStatus, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeKind
+from tacit.model.trace import DropCause, Reason
 
 _SURFACES: dict[TrustTier, frozenset[Surface]] = {
     TrustTier.USER: frozenset(Surface),
@@ -73,8 +74,8 @@ def may_store_as(
     return StoreRuling(status="quarantined", reason="not confirmed by the user")
 
 
-def may_see(memory: Memory, *, session: str = "", by_user: bool = False) -> Ruling:
-    """Decide by sensitivity whether whoever asks may see `memory`. Scope is enforced before, in the query of every search.
+def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> Reason | None:
+    """Why whoever asks may not see `memory`, by its sensitivity; None = they may. Scope is enforced in every search.
 
     Args:
         memory: what is asked for.
@@ -83,16 +84,16 @@ def may_see(memory: Memory, *, session: str = "", by_user: bool = False) -> Ruli
     """
     level = memory.sensitivity
     if by_user or level <= Sensitivity.PROJECT:
-        return Ruling(allowed=True)
+        return None
     if level is Sensitivity.SESSION and session and memory.session == session:
-        return Ruling(allowed=True)
-    return Ruling(allowed=False, reason=f"sensitivity: {level.name.lower()}")
+        return None
+    return Reason(cause=DropCause.SENSITIVE, detail=level.name.lower())
 
 
 def visible_levels(
     asked: tuple[Sensitivity, ...] | None = None, *, by_user: bool
 ) -> tuple[Sensitivity, ...] | None:
-    """Those of the levels `asked` (None = any) that `may_see` allows without a session; None = no limit."""
+    """Those of the levels `asked` (None = any) that `why_hidden` allows without a session; None = no limit."""
     if by_user:
         return asked
     levels = tuple(Sensitivity) if asked is None else asked
@@ -126,19 +127,21 @@ def sensitivity_of(
     return before if level is None else level
 
 
-def may_appear(memory: Memory, surface: Surface, *, session: str = "", by_user: bool = False) -> Ruling:
-    """Decide whether `memory` may be handed over on `surface`, by status, trust tier and sensitivity.
+def why_not_on(
+    memory: Memory, surface: Surface, *, session: str = "", by_user: bool = False
+) -> Reason | None:
+    """Why `memory` may not be handed over on `surface`, by status, trust tier and sensitivity; None = it may.
 
-    `session` and `by_user` are as for `may_see`; an answer on demand alone can be for the user.
+    `session` and `by_user` are as for `why_hidden`; an answer on demand alone can be for the user.
     """
     if memory.status in ("superseded", "retired"):
-        return Ruling(allowed=False, reason=memory.status)
+        return Reason(cause=DropCause.ENDED, detail=memory.status)
     if memory.status == "quarantined" and surface is not Surface.ON_DEMAND:
-        return Ruling(allowed=False, reason="quarantined")
+        return Reason(cause=DropCause.QUARANTINED)
     tier = memory.provenance.tier
     if surface not in _SURFACES[tier] and not memory.proven:
-        return Ruling(allowed=False, reason=f"trust: {tier.name.lower()} not on {surface.value}")
-    return may_see(memory, session=session, by_user=by_user and surface is Surface.ON_DEMAND)
+        return Reason(cause=DropCause.UNTRUSTED, detail=f"{tier.name.lower()} not on {surface.value}")
+    return why_hidden(memory, session=session, by_user=by_user and surface is Surface.ON_DEMAND)
 
 
 def may_supersede(new: TrustTier, old: TrustTier) -> Ruling:

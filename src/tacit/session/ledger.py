@@ -8,6 +8,7 @@ from dataclasses import replace
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, PackItem, Surface
 from tacit.model.session import Exposure, RenderedBlock, SessionState
+from tacit.model.trace import DropCause, Reason
 
 MAX_EXPOSURES = 4000
 MAX_BLOCKS = 400
@@ -19,7 +20,9 @@ CALL_PREFIX = "call:"
 LASTING = ("start", "refresh")
 
 
-def why_in_context(state: SessionState, memory: Memory, *, surface: Surface, reinject_after: int) -> str:
+def why_in_context(
+    state: SessionState, memory: Memory, *, surface: Surface, reinject_after: int
+) -> Reason | None:
     """Say why `memory` need not be handed over again, or "" when it may be.
 
     It may come again when its content changed, after a compaction or clear (a new epoch), after `reinject_after`
@@ -29,13 +32,15 @@ def why_in_context(state: SessionState, memory: Memory, *, surface: Surface, rei
         if entry.memory_id != memory.id or entry.epoch != state.epoch:
             continue
         if entry.content_hash != memory.content_hash:
-            return ""
+            return None
         if entry.surface is Surface.HOST:
-            return "" if surface is Surface.ACTION else "the host loaded it from its rule file"
+            if surface is Surface.ACTION:
+                return None
+            return Reason(cause=DropCause.IN_CONTEXT, detail="the host's rule file")
         if reinject_after and state.turn - entry.turn >= reinject_after:
-            return ""
-        return f"already in context (turn {entry.turn}, {entry.surface.value})"
-    return ""
+            return None
+        return Reason(cause=DropCause.IN_CONTEXT, detail=f"turn {entry.turn}, {entry.surface.value}")
+    return None
 
 
 def held(state: SessionState, *, reinject_after: int) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionSta
 from tacit.model.trace import Trace
 from tacit.ports.store import Store, TraceFilter
 from tacit.recall.deliver import TRACED_CHARS
+from tacit.recall.replay import in_shadow
 
 TRACES_OF_A_SESSION = 500
 EXPOSURES_OF_A_SESSION = 2000
@@ -55,7 +56,7 @@ def row_of(trace: Trace) -> RecallRow:
         injected=trace.injected,
         candidates=len(trace.candidates),
         silence=trace.silence,
-        shadow=trace.silence.startswith("shadow mode"),
+        shadow=in_shadow(trace),
         tokens=trace.tokens,
         budget_tokens=trace.budget_tokens,
         took_ms=trace.took_ms,

@@ -12,7 +12,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, Store
 from tacit.recall.outcome import PINNED
-from tacit.safety.trust import may_appear
+from tacit.safety.trust import why_not_on
 
 PINNED_SURFACES = (Surface.START, Surface.PROMPT)
 _SPARE = 4
@@ -34,7 +34,8 @@ def pinned_candidates(query: Query, *, store: Store, settings: RecallSettings) -
         fit = [
             m
             for m in memories
-            if m.validity.holds_at(query.at_ms) and may_appear(m, query.surface, session=query.session)
+            if m.validity.holds_at(query.at_ms)
+            and why_not_on(m, query.surface, session=query.session) is None
         ]
         found += [
             Candidate(memory=memory, fused=1.0, relevance=1.0, reasons=(PINNED,))

@@ -1,7 +1,7 @@
 """Ask the user's own second-stage models, one text at a time, as long as there is time.
 
 In: candidates or memories, a model, the time that is left. Out: those that the model lets through; scores by memory. A model
-that is being loaded, or broken, or too slow is named in the notes and changes nothing: without it nothing is missing. A
+that is being loaded, or broken, or too slow is named in the losses and changes nothing: without it nothing is missing. A
 forward pass cannot be interrupted, so none is begun that would take longer than what is left, judged by the longest so far.
 """
 
@@ -15,7 +15,7 @@ from tacit.errors import ProviderError
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.model.trace import Drop
+from tacit.model.trace import Drop, DropCause, Loss, Reason
 from tacit.ports.models import Reranker
 from tacit.recall.outcome import PINNED, Outcome
 
@@ -51,11 +51,14 @@ def read_together(
     found = _scores(query, (c.memory for c in due), model, remaining_ms, total=len(due))
     low = {name: value for name, value in found.kept.items() if value < settings.least}
     drops = tuple(
-        Drop(memory_id=name, reason=f"{model.name} says {value:.2f}, below {settings.least:.2f}")
+        Drop(
+            memory_id=name,
+            why=Reason(cause=DropCause.SECOND_STAGE, value=value, bound=settings.least, detail=model.name),
+        )
         for name, value in low.items()
     )
     kept = tuple(c for c in candidates if c.memory.id not in low)
-    return Outcome(kept=kept, drops=drops, notes=found.notes)
+    return Outcome(kept=kept, drops=drops, losses=found.losses)
 
 
 def expand(
@@ -66,7 +69,7 @@ def expand(
         return Outcome(kept=None)
     found = _scores(query, memories, model, remaining_ms, total=len(memories))
     whole = len(found.kept) == len(memories)
-    return Outcome(kept=found.kept if whole else None, notes=found.notes)
+    return Outcome(kept=found.kept if whole else None, losses=found.losses)
 
 
 def _scores(
@@ -82,15 +85,16 @@ def _scores(
     text = query.text[:ASKED_CHARS]
     try:
         if total and not model.ready:
-            return Outcome(kept=found, notes=(f"{model.name} is being loaded",))
+            return Outcome(
+                kept=found, losses=(Loss(source=model.name, cause="late", detail="is being loaded"),)
+            )
         for memory in memories:
             if remaining_ms() <= longest:
-                return Outcome(
-                    kept=found, notes=(f"{model.name} missed the deadline after {len(found)} of {total}",)
-                )
+                late = Loss(source=model.name, cause="late", detail=f"after {len(found)} of {total}")
+                return Outcome(kept=found, losses=(late,))
             since = perf_counter()
             found[memory.id] = model.score(text, memory.content)
             longest = max(longest, (perf_counter() - since) * 1000)
     except ProviderError as error:
-        return Outcome(kept={}, notes=(f"{model.name} failed: {error}",))
+        return Outcome(kept={}, losses=(Loss(source=model.name, cause="failed", detail=str(error)),))
     return Outcome(kept=found)

@@ -16,7 +16,7 @@ from tacit.config.settings import Floors, RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.trace import Drop
+from tacit.model.trace import Drop, DropCause, Reason
 from tacit.recall.outcome import Outcome
 from tacit.recall.score.typed import TASK_TYPES, similarity_of, task_of, type_of
 
@@ -43,7 +43,7 @@ def reach_floors(
         if not reason and searched:
             reason = _objection(candidate, query, floors, best)
         if reason:
-            drops.append(Drop(memory_id=candidate.memory.id, reason=reason))
+            drops.append(Drop(memory_id=candidate.memory.id, why=reason))
         else:
             kept.append(_made_certain(candidate, query, settings) if searched else candidate)
     return Outcome(kept=tuple(kept), drops=tuple(drops))
@@ -55,33 +55,35 @@ def _kinds(query: Query, settings: RecallSettings) -> tuple[str, ...]:
     return settings.kinds
 
 
-def _kind_objection(candidate: Candidate, query: Query, kinds: Sequence[str], *, by_task: bool) -> str:
+def _kind_objection(
+    candidate: Candidate, query: Query, kinds: Sequence[str], *, by_task: bool
+) -> Reason | None:
     kind = candidate.memory.kind
     if kinds and kind not in kinds:
-        return f"kind {kind} is not handed over unasked"
+        return Reason(cause=DropCause.KIND_OFF, detail=kind)
     if by_task and query.surface is not Surface.FAILURE:
         task = task_of(query)
         if type_of(kind) not in TASK_TYPES[task]:
-            return f"kind {kind} is not looked at for a task of sort {task}"
-    return ""
+            return Reason(cause=DropCause.KIND_NOT_FOR_TASK, detail=f"{kind}, {task}")
+    return None
 
 
-def _objection(candidate: Candidate, query: Query, floors: Floors, best: float) -> str:
+def _objection(candidate: Candidate, query: Query, floors: Floors, best: float) -> Reason | None:
     memory = candidate.memory
     if memory.importance < floors.importance:
-        return f"importance {memory.importance:.2f} below {floors.importance:.2f}"
+        return Reason(cause=DropCause.BELOW_IMPORTANCE, value=memory.importance, bound=floors.importance)
     unmeasured = candidate.score("semantic") is None
     similar = similarity_of(query, candidate)
     least = floors.similarity.get(memory.kind, floors.similarity.get(_REST, 0.0))
     if similar < least:
-        return f"similarity {similar:.2f} below {least:.2f} for kind {memory.kind}"
+        return Reason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least, detail=memory.kind)
     if not floors.ratio and not floors.cosine:
-        return ""
+        return None
     if unmeasured and similar == 0.0:
         real = any((candidate.score(space) or 0.0) > 0 for space in REAL_HITS)
-        return "" if real else "neither meaning nor words nor entities were found"
+        return None if real else Reason(cause=DropCause.NO_HIT)
     least = max(floors.ratio * best, floors.cosine)
-    return f"similarity {similar:.2f} below {least:.2f}" if similar < least else ""
+    return Reason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least) if similar < least else None
 
 
 def _made_certain(candidate: Candidate, query: Query, settings: RecallSettings) -> Candidate:
