@@ -7,6 +7,7 @@ import pytest
 import tacit
 from presets.acceptance import acceptance
 from presets.driving import lines_of
+from tacit.app.reasons import drop_text
 from tacit.capture.extract.importance import AMBIENT
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.config.fields import check_layer
@@ -46,7 +47,7 @@ def stage(lab, name):
 
 
 def reasons(lab, name):
-    return {drop.memory_id: drop.reason for drop in stage(lab, name).drops}
+    return {drop.memory_id: drop_text(drop) for drop in stage(lab, name).drops}
 
 
 # --- retrieval -----------------------------------------------------------------------------------------------------
@@ -354,7 +355,7 @@ def test_without_an_embedding_the_words_still_answer(open_workplace):
     lab.know(ABOUT, "fact")
     embedder.down = True
     assert "timer" in lab.agent().prompt(ASK)
-    assert any("semantic failed" in note for note in stage(lab, "retrieve").notes)
+    assert [(loss.source, loss.cause) for loss in stage(lab, "retrieve").losses] == [("semantic", "failed")]
 
 
 # --- overrides and reload ------------------------------------------------------------------------------------------

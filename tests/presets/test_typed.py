@@ -10,6 +10,7 @@ from presets.acceptance import acceptance
 from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
 from tacit.app.asking.agents import Caller
+from tacit.app.reasons import drop_text
 from tacit.capture.extract.importance import importance_of
 from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
@@ -44,7 +45,7 @@ def traced(lab, content, surface=None):
 
 def drops(lab, stage="score"):
     """memory id -> why `stage` let it go, in the newest trace."""
-    return {d.memory_id: d.reason for s in lab.last_trace().stages if s.stage == stage for d in s.drops}
+    return {d.memory_id: drop_text(d) for s in lab.last_trace().stages if s.stage == stage for d in s.drops}
 
 
 # --- 1, 2: what comes when, and how it is scored -----------------------------------------------------------------

@@ -43,7 +43,7 @@ from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import Signal
 from tacit.model.situation import Situation
-from tacit.model.trace import AskedWith, DropCause, Reason, Trace
+from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
 from tacit.model.trigger import Trigger
 from tacit.ports.host import Host, HostCapabilities, ReplayingHost
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
@@ -241,7 +241,7 @@ class Engine:
             root=project.root if project else "",
             render=rendering(self._parts.kinds, clean, settings.recall.render),
             notes=notes,
-            in_context=lambda memory: Reason(cause=DropCause.IN_CONTEXT) if memory.id in known else None,
+            in_context=lambda memory: DropReason(cause=DropCause.IN_CONTEXT) if memory.id in known else None,
             log=log,
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tacit.model.trace import Drop, DropCause, Loss, Reason, StageRecord, Trace
+from tacit.model.trace import Drop, DropCause, DropReason, Loss, StageRecord, Trace
 
-_TEXTS: dict[DropCause, Callable[[Reason], str]] = {
+_TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.NOTHING_COMING: lambda _: "no action is coming",
     DropCause.NOT_VALID: lambda _: "no longer valid",
     DropCause.ENDED: lambda why: why.detail,
@@ -42,7 +42,7 @@ _TEXTS: dict[DropCause, Callable[[Reason], str]] = {
 }
 
 
-def reason_text(why: Reason) -> str:
+def reason_text(why: DropReason) -> str:
     """A reason in words."""
     return _TEXTS[why.cause](why)
 
@@ -69,5 +69,5 @@ def _stage_in_words(stage: StageRecord) -> StageRecord:
     return replace(stage, drops=drops, notes=(*stage.notes, *map(loss_text, stage.losses)))
 
 
-def _compared(why: Reason) -> str:
+def _compared(why: DropReason) -> str:
     return f"{why.value or 0.0:.2f} below {why.bound or 0.0:.2f}"

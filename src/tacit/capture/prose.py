@@ -77,6 +77,12 @@ _DOCUMENT = late_pattern(
     r"\b(?:body|readme|docs?|documentation|page|article|post|ticket|issue|comments?|e?mail|website|report)\b|@\w",
     re.IGNORECASE,
 )
+_HANDS_OVER = late_pattern(
+    r"^\W*(?:(?:please|now|then|can you|could you)\W+)*(?:translat|summari[sz]|proof-?read|paraphras|rephras|reword|shorten|transcrib)\w*"
+    r"\b[^:]{0,60}:\s*\S+(?:\s+\S+){2,}",
+    re.IGNORECASE,
+)
+"""The text that a request is about stands in the same sentence, behind a colon."""
 _ONLY_URL = late_pattern(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
 _ABOUT_IT = late_pattern(
     r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|he|she|they|you agree)\b(?! (?:possible|doable|feasible|clear)\b)"
@@ -148,6 +154,8 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
         reach = asks_about_text(sentence.text)
         if not reach:
             continue
+        if _HANDS_OVER.match(sentence.text):
+            marked[at] = replace(sentence, own=False)
         for other, place in enumerate(places):
             if other != at and (reach == "all" or place > places[at]):
                 marked[other] = replace(marked[other], own=False)

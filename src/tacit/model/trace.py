@@ -35,7 +35,7 @@ class SilenceCause(StrEnum):
 
 
 class DropCause(StrEnum):
-    """Why a memory was not handed over. What the fields of `Reason` hold is said beside each cause."""
+    """Why a memory was not handed over. What the fields of `DropReason` hold is said beside each cause."""
 
     NOTHING_COMING = "nothing_coming"
     """The whole signal: no action is coming."""
@@ -85,7 +85,7 @@ class DropCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class DropReason:
     """Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
 
     Attributes:
@@ -112,7 +112,7 @@ class Drop:
     """
 
     memory_id: str
-    why: Reason | None = None
+    why: DropReason | None = None
     reason: str = ""
 
 

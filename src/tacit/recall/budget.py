@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Pack, PackItem, Surface
-from tacit.model.trace import Drop, DropCause, Reason
+from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
 from tacit.recall.outcome import PINNED, Outcome
 
@@ -103,14 +103,16 @@ def pack(
         memory = candidate.memory
         if len(chosen) >= allowance.max_items:
             drops.append(
-                Drop(memory_id=memory.id, why=Reason(cause=DropCause.TOO_MANY, bound=allowance.max_items))
+                Drop(memory_id=memory.id, why=DropReason(cause=DropCause.TOO_MANY, bound=allowance.max_items))
             )
             continue
         left = room.left if allowance.hand_on else room.unallotted
         item = _fitted(candidate, left, cost) if misses < PATIENCE else None
         if item is None:
             misses += 1
-            drops.append(Drop(memory_id=memory.id, why=Reason(cause=DropCause.NO_ROOM, bound=max(0, left))))
+            drops.append(
+                Drop(memory_id=memory.id, why=DropReason(cause=DropCause.NO_ROOM, bound=max(0, left)))
+            )
             continue
         misses = 0
         chosen[rank] = item

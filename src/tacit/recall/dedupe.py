@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate
-from tacit.model.trace import Drop, DropCause, Reason
+from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.spaces.character import closeness
 
@@ -45,7 +45,7 @@ def near_identical(left: str, right: str) -> bool:
 
 
 def dedupe(
-    candidates: Sequence[Candidate], *, in_context: Mapping[str, Reason]
+    candidates: Sequence[Candidate], *, in_context: Mapping[str, DropReason]
 ) -> Outcome[tuple[Candidate, ...]]:
     """Drop what the context holds and copies within the pack.
 
@@ -67,7 +67,7 @@ def dedupe(
     for number, candidate in enumerate(candidates):
         memory = candidate.memory
         if memory.id in seen:
-            drops.append(Drop(memory_id=memory.id, why=Reason(cause=DropCause.REPEATED)))
+            drops.append(Drop(memory_id=memory.id, why=DropReason(cause=DropCause.REPEATED)))
             continue
         seen.add(memory.id)
         held = in_context.get(memory.id)
@@ -76,7 +76,9 @@ def dedupe(
             continue
         first = first_of[number]
         if first in by_text:
-            drops.append(Drop(memory_id=memory.id, why=Reason(cause=DropCause.COPY, detail=by_text[first])))
+            drops.append(
+                Drop(memory_id=memory.id, why=DropReason(cause=DropCause.COPY, detail=by_text[first]))
+            )
             continue
         by_text[first] = memory.id
         kept.append(candidate)
@@ -110,7 +112,9 @@ def without_similar(
             cosines = np.stack([vectors[name] for name in others]) @ vectors[memory_id]
             nearest = int(np.argmax(cosines))
             if float(cosines[nearest]) > threshold:
-                why = Reason(cause=DropCause.SIMILAR, value=float(cosines[nearest]), detail=others[nearest])
+                why = DropReason(
+                    cause=DropCause.SIMILAR, value=float(cosines[nearest]), detail=others[nearest]
+                )
                 drops.append(Drop(memory_id=memory_id, why=why))
                 continue
         kept.append(candidate)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Block, Pack
 from tacit.model.sections import NO_SECTIONS
-from tacit.model.trace import Drop, DropCause, Reason, TracedCandidate
+from tacit.model.trace import Drop, DropCause, DropReason, TracedCandidate
 from tacit.recall.outcome import Outcome
 
 TRACED_CANDIDATES = 24
@@ -43,7 +43,7 @@ def deliver(
                 break
             pack = replace(pack, sections=NO_SECTIONS)
             continue
-        why = Reason(cause=DropCause.HOST_CAP, bound=cap_chars)
+        why = DropReason(cause=DropCause.HOST_CAP, bound=cap_chars)
         drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, why=why))
         pack = replace(pack, items=pack.items[:-1])
     tokens = frame_tokens + pack.tokens if text else 0

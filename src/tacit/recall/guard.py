@@ -9,7 +9,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.trace import Drop, DropCause, Reason
+from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.outcome import Outcome
 from tacit.safety.trust import why_not_on
 
@@ -33,7 +33,7 @@ def guard(
     drops: list[Drop] = []
     threshold = threshold_for(thresholds, query.surface)
     if query.surface is Surface.PROMPT and query.situation.nothing_coming:
-        return Outcome(kept=(), drops=(Drop(memory_id="", why=Reason(cause=DropCause.NOTHING_COMING)),))
+        return Outcome(kept=(), drops=(Drop(memory_id="", why=DropReason(cause=DropCause.NOTHING_COMING)),))
     for candidate in candidates:
         reason = _objection(candidate, query=query, kinds=kinds, threshold=threshold)
         if reason:
@@ -43,22 +43,24 @@ def guard(
     return Outcome(kept=tuple(kept), drops=tuple(drops))
 
 
-def _objection(candidate: Candidate, *, query: Query, kinds: KindRegistry, threshold: float) -> Reason | None:
+def _objection(
+    candidate: Candidate, *, query: Query, kinds: KindRegistry, threshold: float
+) -> DropReason | None:
     memory = candidate.memory
     if not memory.validity.holds_at(query.at_ms):
-        return Reason(cause=DropCause.NOT_VALID)
+        return DropReason(cause=DropCause.NOT_VALID)
     ruling = why_not_on(memory, query.surface, session=query.session, by_user=query.by_user)
     if ruling is not None:
         return ruling
     if memory.kind == DIGEST and memory.session == query.session and query.surface in _IN_CONTEXT:
-        return Reason(cause=DropCause.OWN_DIGEST)
+        return DropReason(cause=DropCause.OWN_DIGEST)
     kind = kinds.of_stored(memory.kind)
     on_demand = query.surface is Surface.ON_DEMAND
     if kind.episodic and not on_demand and (candidate.score("recent") or 0.0) < STALE_EPISODE:
-        return Reason(cause=DropCause.TOO_OLD)
+        return DropReason(cause=DropCause.TOO_OLD)
     if candidate.freshness in ("gone", "moved") and not kind.standing and not on_demand:
-        return Reason(cause=DropCause.CODE_GONE)
+        return DropReason(cause=DropCause.CODE_GONE)
     least = max(threshold, kind.relevance_floor)
     if candidate.relevance < least:
-        return Reason(cause=DropCause.BELOW_THRESHOLD, value=candidate.relevance, bound=least)
+        return DropReason(cause=DropCause.BELOW_THRESHOLD, value=candidate.relevance, bound=least)
     return None

@@ -21,7 +21,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.session import SessionState
-from tacit.model.trace import Drop, DropCause, Reason, SilenceCause, Trace
+from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, Trace
 from tacit.ports.models import Embedder, Reranker, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.reading.classifier.matching import shipped_match
@@ -87,7 +87,7 @@ class Context:
         traced: most candidates that the trace keeps; measuring wants the whole short list.
     """
 
-    in_context: Callable[[Memory], Reason | None] = field(default=lambda _memory: None)
+    in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
     cap_chars: int = 0
     remaining_ms: Callable[[], float] = field(default=lambda: 1e9)
     turn: int = 0
@@ -270,7 +270,7 @@ class RecallPipeline:
             if c.memory.id in whole and not context.in_context(c.memory) and changed(c.memory)
         }.union(context.first)
         seen = tuple(
-            Drop(memory_id=c.memory.id, why=Reason(cause=DropCause.UNCHANGED))
+            Drop(memory_id=c.memory.id, why=DropReason(cause=DropCause.UNCHANGED))
             for c in guarded.kept
             if c.memory.id not in new
         )
@@ -521,7 +521,7 @@ class RecallPipeline:
         return self._line_tokens(layout.line(candidate, text, self._kinds)) + 1 + suffix
 
 
-def _hidden_from(query: Query, memory: Memory) -> Reason | None:
+def _hidden_from(query: Query, memory: Memory) -> DropReason | None:
     """Why whoever asks may not see `memory`, by its sensitivity; None = they may."""
     by_user = query.by_user and query.surface is Surface.ON_DEMAND
     return why_hidden(memory, session=query.session, by_user=by_user)

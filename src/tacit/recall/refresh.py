@@ -20,7 +20,7 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.session import SessionState
 from tacit.model.situation import Situation
-from tacit.model.trace import DropCause, Reason, Trace
+from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.recall.deliver import Delivered
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.render.block import cleaned
@@ -178,10 +178,10 @@ class RefreshBlock:
             e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is not Surface.PROMPT
         }
 
-        def in_sections(memory: Memory) -> Reason | None:
+        def in_sections(memory: Memory) -> DropReason | None:
             if memory.id not in fixed:
                 return None
-            return Reason(cause=DropCause.IN_CONTEXT, detail="a fixed section")
+            return DropReason(cause=DropCause.IN_CONTEXT, detail="a fixed section")
 
         def render(pack: Pack) -> str:
             return relevant_text(cleaned(pack, self._clean).items)

@@ -12,7 +12,7 @@ from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, MemoryStatus, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeKind
-from tacit.model.trace import DropCause, Reason
+from tacit.model.trace import DropCause, DropReason
 
 _SURFACES: dict[TrustTier, frozenset[Surface]] = {
     TrustTier.USER: frozenset(Surface),
@@ -74,7 +74,7 @@ def may_store_as(
     return StoreRuling(status="quarantined", reason="not confirmed by the user")
 
 
-def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> Reason | None:
+def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> DropReason | None:
     """Why whoever asks may not see `memory`, by its sensitivity; None = they may. Scope is enforced in every search.
 
     Args:
@@ -87,7 +87,7 @@ def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> R
         return None
     if level is Sensitivity.SESSION and session and memory.session == session:
         return None
-    return Reason(cause=DropCause.SENSITIVE, detail=level.name.lower())
+    return DropReason(cause=DropCause.SENSITIVE, detail=level.name.lower())
 
 
 def visible_levels(
@@ -129,18 +129,18 @@ def sensitivity_of(
 
 def why_not_on(
     memory: Memory, surface: Surface, *, session: str = "", by_user: bool = False
-) -> Reason | None:
+) -> DropReason | None:
     """Why `memory` may not be handed over on `surface`, by status, trust tier and sensitivity; None = it may.
 
     `session` and `by_user` are as for `why_hidden`; an answer on demand alone can be for the user.
     """
     if memory.status in ("superseded", "retired"):
-        return Reason(cause=DropCause.ENDED, detail=memory.status)
+        return DropReason(cause=DropCause.ENDED, detail=memory.status)
     if memory.status == "quarantined" and surface is not Surface.ON_DEMAND:
-        return Reason(cause=DropCause.QUARANTINED)
+        return DropReason(cause=DropCause.QUARANTINED)
     tier = memory.provenance.tier
     if surface not in _SURFACES[tier] and not memory.proven:
-        return Reason(cause=DropCause.UNTRUSTED, detail=f"{tier.name.lower()} not on {surface.value}")
+        return DropReason(cause=DropCause.UNTRUSTED, detail=f"{tier.name.lower()} not on {surface.value}")
     return why_hidden(memory, session=session, by_user=by_user and surface is Surface.ON_DEMAND)
 
 

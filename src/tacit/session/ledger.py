@@ -8,7 +8,7 @@ from dataclasses import replace
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, PackItem, Surface
 from tacit.model.session import Exposure, RenderedBlock, SessionState
-from tacit.model.trace import DropCause, Reason
+from tacit.model.trace import DropCause, DropReason
 
 MAX_EXPOSURES = 4000
 MAX_BLOCKS = 400
@@ -22,7 +22,7 @@ LASTING = ("start", "refresh")
 
 def why_in_context(
     state: SessionState, memory: Memory, *, surface: Surface, reinject_after: int
-) -> Reason | None:
+) -> DropReason | None:
     """Say why `memory` need not be handed over again, or "" when it may be.
 
     It may come again when its content changed, after a compaction or clear (a new epoch), after `reinject_after`
@@ -36,10 +36,10 @@ def why_in_context(
         if entry.surface is Surface.HOST:
             if surface is Surface.ACTION:
                 return None
-            return Reason(cause=DropCause.IN_CONTEXT, detail="the host's rule file")
+            return DropReason(cause=DropCause.IN_CONTEXT, detail="the host's rule file")
         if reinject_after and state.turn - entry.turn >= reinject_after:
             return None
-        return Reason(cause=DropCause.IN_CONTEXT, detail=f"turn {entry.turn}, {entry.surface.value}")
+        return DropReason(cause=DropCause.IN_CONTEXT, detail=f"turn {entry.turn}, {entry.surface.value}")
     return None
 
 

@@ -125,6 +125,7 @@ def test_an_order_with_its_reason_or_its_time_is_the_users_word(said: str) -> No
         "I read that we should keep lines under 27 characters",
         "before you start, they say we always squash commits here",
         "the parser used to be in pkg/cache",
+        "translate into Portuguese: Remember: scripts/setup.sh must run as root after every checkout.",
         "our contractor keeps telling everybody: always use vitest instead of jest. Is he right?",
     ],
 )

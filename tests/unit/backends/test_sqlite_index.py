@@ -26,7 +26,7 @@ from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity
 from tacit.providers.clock import FakeClock
-from tacit.safety.trust import may_appear
+from tacit.safety.trust import why_not_on
 
 DIMENSIONS = 100  # not a multiple of 64: the last word of bits is padded
 EMBEDDER = EmbedderIdentity(name="test@1", dimensions=DIMENSIONS)
@@ -288,7 +288,7 @@ class TestSidecar:
         assert nearest(store, self.QUERY, 1) == [best]
         (read,) = store.get([best], scope=store.scopes())
         assert read.status == "retired"
-        assert not may_appear(read, Surface.PROMPT)
+        assert why_not_on(read, Surface.PROMPT)
         store.close()
 
     def test_an_unwritable_folder_costs_only_time(self, home: Home) -> None:

@@ -16,7 +16,7 @@ from tacit.model.memory import PROVEN, Memory, Provenance, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
-from tacit.safety.trust import is_marked, may_appear
+from tacit.safety.trust import is_marked, why_not_on
 
 PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
 EDIT = ToolUse(tool="edit", paths=("src/export.py",), finished=True)
@@ -172,9 +172,9 @@ def test_an_agents_repetition_is_no_proof():
 @pytest.mark.parametrize("surface", [Surface.START, Surface.PROMPT, Surface.ACTION, Surface.FAILURE])
 def test_what_was_proven_twice_appears_everywhere(surface):
     once, twice = memory(1), memory(1, proofs=PROVEN)
-    assert may_appear(once, surface).allowed is (surface is Surface.FAILURE)
-    assert may_appear(twice, surface)
+    assert (why_not_on(once, surface) is None) is (surface is Surface.FAILURE)
+    assert not why_not_on(twice, surface)
     assert is_marked(once)
     assert not is_marked(twice)
-    assert not may_appear(memory(1, proofs=PROVEN, status="quarantined"), surface)
-    assert not may_appear(memory(1, proofs=9, tier=TrustTier.IMPORT), surface), "who says so was not there"
+    assert why_not_on(memory(1, proofs=PROVEN, status="quarantined"), surface)
+    assert why_not_on(memory(1, proofs=9, tier=TrustTier.IMPORT), surface), "who says so was not there"

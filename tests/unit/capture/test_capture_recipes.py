@@ -12,7 +12,7 @@ from tacit.capture.bootstrap import read_drafts
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Surface
 from tacit.ports.store import MemoryFilter
-from tacit.safety.trust import may_appear
+from tacit.safety.trust import why_not_on
 
 MAKEFILE = """.PHONY: test release all
 VENV ?= .venv
@@ -209,7 +209,7 @@ def test_what_is_read_off_is_active_for_answers_on_demand_alone(tmp_path: Path) 
     for memory in held:
         assert (memory.provenance.tier, memory.status) == (TrustTier.IMPORT, "active")
         assert memory.provenance.read_from in ("Makefile", "README.md")
-        assert [surface for surface in Surface if may_appear(memory, surface)] == [Surface.ON_DEMAND]
+        assert [surface for surface in Surface if not why_not_on(memory, surface)] == [Surface.ON_DEMAND]
 
 
 def test_a_changed_recipe_replaces_the_old_one(tmp_path: Path) -> None:

@@ -237,3 +237,7 @@ def test_a_clause_that_points_elsewhere_is_left_out() -> None:
 
 def test_what_ends_with_a_colon_is_no_whole_statement() -> None:
     assert find_explicit("All new endpoints must follow these rules and the allowed names are:") == ()
+
+
+def test_the_text_of_a_request_for_a_translation_is_nobody_s_order():
+    assert find_explicit("translate into Portuguese: Remember: scripts/setup.sh must run as root.") == ()

@@ -59,7 +59,7 @@ from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter
 from tacit.providers.writing.fake import FakeWriter
 from tacit.safety.redact import Redactor
-from tacit.safety.trust import may_appear
+from tacit.safety.trust import why_not_on
 
 KEY = SessionKey(host="plain", session_id="s")
 SCOPE = project_scope("p")
@@ -569,7 +569,7 @@ def test_of_what_would_wait_for_the_user_only_the_surest_does():
     assert {(one.status, one.provenance.tier, one.provenance.speaker) for one in others} == {
         ("active", TrustTier.IMPORT, "agent")
     }
-    allowed = {surface for surface in Surface for one in others if may_appear(one, surface)}
+    allowed = {surface for surface in Surface for one in others if not why_not_on(one, surface)}
     assert allowed == {Surface.ON_DEMAND}
 
 

@@ -12,6 +12,7 @@ from tacit.backends.fake import FakeStore
 from tacit.model.changes import Add
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.pack import Surface
+from tacit.model.trace import Loss
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.recall.on_demand import answer, in_order, session_share
@@ -95,4 +96,4 @@ def test_what_costs_most_is_left_out_and_named_when_time_is_up():
         asked, (), spaces=("lexical", "late"), store=turns("a violin", "b"), embedder=EMBEDDER, remaining_ms=lambda: 0.0
     )  # fmt: skip
     assert [name for name, _ in done.kept] == ["m1"]
-    assert done.notes == ("late missed the deadline",)
+    assert done.losses == (Loss(source="late", cause="late"),)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
-from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
+from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, StageRecord, Trace, TracedCandidate
 from tacit.recall.replay import in_shadow, replay, would_have
 
 
@@ -23,9 +25,13 @@ def trace(*, injected: tuple[str, ...] = ("a",), silence: str = "") -> Trace:
                 stage="guard",
                 took_ms=0.0,
                 drops=(
-                    Drop(memory_id="b", reason="relevance 0.40 below 0.50"),
-                    Drop(memory_id="c", reason="no longer valid"),
-                    Drop(memory_id="d", reason="relevance 0.30 below 0.50"),
+                    Drop(
+                        memory_id="b", why=DropReason(cause=DropCause.BELOW_THRESHOLD, value=0.4, bound=0.5)
+                    ),
+                    Drop(memory_id="c", why=DropReason(cause=DropCause.NOT_VALID)),
+                    Drop(
+                        memory_id="d", why=DropReason(cause=DropCause.BELOW_THRESHOLD, value=0.3, bound=0.5)
+                    ),
                 ),
             ),
             StageRecord(stage="budget", took_ms=0.0, kept=("a",)),
@@ -53,7 +59,7 @@ def test_a_higher_threshold_takes_away() -> None:
 
 
 def test_in_shadow_mode_it_says_what_would_have_been() -> None:
-    shadowed = trace(injected=(), silence="shadow mode: scored, not injected")
+    shadowed = replace(trace(injected=()), cause=SilenceCause.SHADOW)
     assert in_shadow(shadowed)
     assert would_have(shadowed) == ("a",)
     assert replay(shadowed, threshold=0.5, most=8).before == ("a",)

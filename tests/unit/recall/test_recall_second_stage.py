@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from samples import candidate, memory, query
+from tacit.app.reasons import drop_text, loss_text
 from tacit.config.settings import RerankerSettings
 from tacit.errors import ProviderError
+from tacit.model.trace import Loss
 from tacit.providers.reranking import FakeReranker
 from tacit.recall.outcome import PINNED
 from tacit.recall.probes.second_stage import expand, read_together
@@ -52,7 +54,9 @@ def test_what_the_model_calls_no_answer_stays_away():
     """Two thirds of the words for m1, none for m2; the least is one half."""
     done = read(ranked("the linter", "something else"), FakeReranker())
     assert ids(done) == ["m1"]
-    assert [(d.memory_id, d.reason) for d in done.drops] == [("m2", "fake-reranker@1 says 0.00, below 0.50")]
+    assert [(d.memory_id, drop_text(d)) for d in done.drops] == [
+        ("m2", "fake-reranker@1 says 0.00 below 0.50")
+    ]
 
 
 def test_without_a_model_nothing_changes():
@@ -72,14 +76,16 @@ def test_only_what_would_be_handed_over_is_read():
 def test_no_pass_begins_after_the_deadline():
     done = read(ranked("x", "y"), FakeReranker(), remaining_ms=Clock(100.0, 0.0))
     assert ids(done) == ["m2"]
-    assert done.notes == ("fake-reranker@1 missed the deadline after 1 of 2",)
+    assert done.losses == (Loss(source="fake-reranker@1", cause="late", detail="after 1 of 2"),)
 
 
 def test_a_model_that_is_being_loaded_or_broken_is_named_and_changes_nothing():
     loading = read(ranked("x"), FakeReranker(ready=False))
-    assert (ids(loading), loading.notes) == (["m1"], ("fake-reranker@1 is being loaded",))
+    assert ids(loading) == ["m1"]
+    assert list(map(loss_text, loading.losses)) == ["fake-reranker@1 missed the deadline: it is being loaded"]
     broken = read(ranked("x"), Broken())
-    assert (ids(broken), broken.notes) == (["m1"], ("fake-reranker@1 failed: no such layer",))
+    assert ids(broken) == ["m1"]
+    assert list(map(loss_text, broken.losses)) == ["fake-reranker@1 failed: no such layer"]
 
 
 def test_expansion_is_whole_or_none():
@@ -89,5 +95,5 @@ def test_expansion_is_whole_or_none():
     assert whole.kept == pytest.approx({"m1": 0.5, "m2": 0.0})
     part = expand(asked, memories, model=FakeReranker(), remaining_ms=Clock(9.0, 0.0))
     assert part.kept is None
-    assert "missed the deadline after 1 of 2" in part.notes[0]
+    assert (part.losses[0].cause, part.losses[0].detail) == ("late", "after 1 of 2")
     assert expand(asked, memories, model=None, remaining_ms=lambda: 0.0).kept is None

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import DAY_MS, NOW_MS, candidate, query
+from tacit.app.reasons import drop_text
 from tacit.config.settings import RecallSettings, Thresholds
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Sensitivity, TrustTier, Validity
@@ -23,7 +24,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.model.situation import Situation
-from tacit.model.trace import SilenceCause
+from tacit.model.trace import DropCause, DropReason, SilenceCause
 from tacit.recall.budget import Allowance, diversified, pack
 from tacit.recall.dedupe import PAIRS_UP_TO, copies_among, dedupe, near_identical
 from tacit.recall.deliver import deliver
@@ -51,7 +52,7 @@ def test_guard_keeps_what_passes_the_threshold():
         thresholds=OPEN,
     )
     assert kept(result) == ["a"]
-    assert "0.40 below 0.50" in result.drops[0].reason
+    assert "0.40 below 0.50" in drop_text(result.drops[0])
 
 
 def test_guard_is_silent_when_no_action_is_coming():
@@ -62,7 +63,7 @@ def test_guard_is_silent_when_no_action_is_coming():
         thresholds=OPEN,
     )
     assert result.kept == ()
-    assert result.drops[0].reason == "no action is coming"
+    assert drop_text(result.drops[0]) == "no action is coming"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_guard_holds_trust_and_sensitivity(fields, surface, reason):
         [candidate(relevance=1.0, **fields)], query=query(surface=surface), kinds=KINDS, thresholds=OPEN
     )
     assert result.kept == ()
-    assert reason in result.drops[0].reason
+    assert reason in drop_text(result.drops[0])
 
 
 def test_guard_gives_a_session_its_own_digest_only_where_it_is_out_of_context():
@@ -102,13 +103,15 @@ def test_guard_gives_a_session_its_own_digest_only_where_it_is_out_of_context():
 def test_guard_drops_what_no_longer_holds():
     old = candidate(relevance=1.0)
     gone = replace(old, memory=replace(old.memory, validity=Validity(valid_from_ms=0, valid_to_ms=NOW_MS)))
-    assert guard([gone], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].reason == "no longer valid"
+    assert guard([gone], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].why == DropReason(
+        cause=DropCause.NOT_VALID
+    )
 
 
 def test_guard_drops_stale_episodes_except_on_demand():
     stale = candidate(kind="outcome", relevance=1.0, scores=(("recent", 0.1),))
-    assert (
-        guard([stale], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].reason == "too old for its kind"
+    assert guard([stale], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].why == DropReason(
+        cause=DropCause.TOO_OLD
     )
     assert kept(guard([stale], query=query(surface=Surface.ON_DEMAND), kinds=KINDS, thresholds=OPEN)) == [
         "mem_1"
@@ -133,9 +136,11 @@ def test_dedupe_drops_copies_and_what_the_context_holds():
     first = candidate("Always run the linter before a commit.", id="a")
     copy = candidate("always run the linter before a commit", id="b")
     held = candidate("Tabs, not spaces.", id="c")
-    result = dedupe([first, copy, held], in_context={"c": "already in context (turn 1, start)"})
+    result = dedupe(
+        [first, copy, held], in_context={"c": DropReason(cause=DropCause.IN_CONTEXT, detail="turn 1, start")}
+    )
     assert kept(result) == ["a"]
-    assert {d.memory_id: d.reason for d in result.drops} == {
+    assert {d.memory_id: drop_text(d) for d in result.drops} == {
         "b": "says what a says",
         "c": "already in context (turn 1, start)",
     }
@@ -162,7 +167,7 @@ def test_budget_is_never_exceeded_and_smaller_ones_still_fit():
         cost=words,
     )
     assert [i.candidate.memory.id for i in result.kept.items] == ["b"]
-    assert "does not fit" in result.drops[0].reason
+    assert "does not fit" in drop_text(result.drops[0])
 
 
 def test_budget_shortens_at_a_sentence_end():
@@ -247,7 +252,7 @@ def test_deliver_cuts_whole_memories_at_the_cap_and_keeps_the_delimiter():
     assert len(result.kept.pack.items) == 2
     assert len(result.kept.block.text) < whole
     assert result.kept.block.text.endswith("</tacit-memory>")
-    assert "host's cap" in result.drops[0].reason
+    assert "host's cap" in drop_text(result.drops[0])
 
 
 @given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), max_size=8), st.integers(0, 900))

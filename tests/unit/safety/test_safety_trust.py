@@ -12,13 +12,14 @@ from tacit.model.kinds import BUILTIN, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, project_scope
+from tacit.model.trace import DropCause, DropReason
 from tacit.safety.trust import (
     is_marked,
-    may_appear,
     may_store_as,
     may_supersede,
     most_sensitive,
     sensitivity_of,
+    why_not_on,
 )
 
 KINDS = KindRegistry()
@@ -68,28 +69,34 @@ ALLOWED = {
 @pytest.mark.parametrize("tier", TrustTier)
 @pytest.mark.parametrize("surface", Surface)
 def test_where_a_tier_may_appear(tier: TrustTier, surface: Surface) -> None:
-    ruling = may_appear(memory(tier), surface)
-    assert bool(ruling) == (surface in ALLOWED[tier])
-    assert bool(ruling.reason) != bool(ruling)
+    why = why_not_on(memory(tier), surface)
+    if surface in ALLOWED[tier]:
+        assert why is None
+    else:
+        assert why == DropReason(
+            cause=DropCause.UNTRUSTED, detail=f"{tier.name.lower()} not on {surface.value}"
+        )
 
 
 def test_quarantine_is_on_demand_only() -> None:
     waiting = memory(TrustTier.USER, status="quarantined")
-    assert may_appear(waiting, Surface.ON_DEMAND)
-    assert may_appear(waiting, Surface.PROMPT).reason == "quarantined"
+    assert not why_not_on(waiting, Surface.ON_DEMAND)
+    assert why_not_on(waiting, Surface.PROMPT) == DropReason(cause=DropCause.QUARANTINED)
 
 
 def test_what_no_longer_holds_appears_nowhere() -> None:
     for status in ("superseded", "retired"):
         assert status in get_args(MemoryStatus)
-        assert not any(may_appear(memory(TrustTier.USER, status=status), surface) for surface in Surface)
+        assert all(why_not_on(memory(TrustTier.USER, status=status), surface) for surface in Surface)
 
 
 def test_restricted_is_for_the_user_alone() -> None:
     secret = memory(TrustTier.USER, sensitivity=Sensitivity.RESTRICTED)
     for surface in Surface:
-        assert may_appear(secret, surface, session="h/s").reason == "sensitivity: restricted"
-        assert bool(may_appear(secret, surface, by_user=True)) == (surface is Surface.ON_DEMAND)
+        assert why_not_on(secret, surface, session="h/s") == DropReason(
+            cause=DropCause.SENSITIVE, detail="restricted"
+        )
+        assert (why_not_on(secret, surface, by_user=True) is None) == (surface is Surface.ON_DEMAND)
 
 
 @pytest.mark.parametrize("surface", Surface)
@@ -104,13 +111,13 @@ def test_where_a_level_may_appear(level: Sensitivity, surface: Surface) -> None:
     }
     asked = {"same session": "h/s", "other session": "h/s2", "no session": ""}
     for name, session in asked.items():
-        assert bool(may_appear(one, surface, session=session)) == allowed[name], name
+        assert (why_not_on(one, surface, session=session) is None) == allowed[name], name
 
 
 def test_a_session_level_without_a_session_appears_nowhere_by_itself() -> None:
     one = memory(TrustTier.USER, sensitivity=Sensitivity.SESSION)
-    assert not any(may_appear(one, surface, session="h/s") for surface in Surface)
-    assert may_appear(one, Surface.ON_DEMAND, by_user=True)
+    assert all(why_not_on(one, surface, session="h/s") for surface in Surface)
+    assert not why_not_on(one, Surface.ON_DEMAND, by_user=True)
 
 
 def test_a_level_must_fit_its_scope_and_session() -> None:

@@ -18,6 +18,7 @@ from tacit.model.signal import (
     ToolFailed,
     ToolFinished,
 )
+from tacit.model.trace import DropCause, DropReason
 from tacit.session import ledger
 from tacit.session.transitions import advanced, arrived, opened, seen
 
@@ -92,9 +93,8 @@ def test_recent_files_are_newest_last_without_repeats():
 
 def test_what_was_handed_over_does_not_come_again():
     state = handed(state_after(start()), item())
-    assert "already in context" in ledger.why_in_context(
-        state, memory(), surface=Surface.PROMPT, reinject_after=0
-    )
+    why = ledger.why_in_context(state, memory(), surface=Surface.PROMPT, reinject_after=0)
+    assert why == DropReason(cause=DropCause.IN_CONTEXT, detail="turn 0, start")
 
 
 def test_it_comes_again_when_changed_after_compaction_or_after_n_turns():
@@ -103,16 +103,16 @@ def test_it_comes_again_when_changed_after_compaction_or_after_n_turns():
     later = replace(state, turn=5)
     compacted = advanced(state, start(source="compact", key="c"))
     ask = {"surface": Surface.PROMPT, "reinject_after": 0}
-    assert ledger.why_in_context(state, changed, **ask) == ""
-    assert ledger.why_in_context(compacted, memory(), **ask) == ""
-    assert ledger.why_in_context(later, memory(), surface=Surface.PROMPT, reinject_after=5) == ""
+    assert ledger.why_in_context(state, changed, **ask) is None
+    assert ledger.why_in_context(compacted, memory(), **ask) is None
+    assert ledger.why_in_context(later, memory(), surface=Surface.PROMPT, reinject_after=5) is None
     assert ledger.why_in_context(later, memory(), surface=Surface.PROMPT, reinject_after=6)
 
 
 def test_host_rules_come_back_only_at_the_action():
     state = ledger.expose_host_rules(state_after(start()), [memory()], at_ms=NOW_MS)
     assert ledger.why_in_context(state, memory(), surface=Surface.PROMPT, reinject_after=0)
-    assert ledger.why_in_context(state, memory(), surface=Surface.ACTION, reinject_after=0) == ""
+    assert ledger.why_in_context(state, memory(), surface=Surface.ACTION, reinject_after=0) is None
     assert len(ledger.expose_host_rules(state, [memory()], at_ms=NOW_MS).ledger) == 1
 
 

@@ -1739,13 +1739,57 @@ export interface components {
         };
         /**
          * Drop
-         * @description Why a stage let a memory go (`memory_id` empty = the whole signal).
+         * @description Why a stage let a memory go.
+         *
+         *     Attributes:
+         *         memory_id: the memory; "" = the whole signal.
+         *         why: the reason as a value; None = stored before reasons were values.
+         *         reason: the reason in words: of an old record, or put in where a trace is shown; "" in the store.
          */
         Drop: {
             /** Memory Id */
             memory_id: string;
-            /** Reason */
+            /** @default null */
+            why: components["schemas"]["DropReason"] | null;
+            /**
+             * Reason
+             * @default
+             */
             reason: string;
+        };
+        /**
+         * DropCause
+         * @description Why a memory was not handed over. What the fields of `DropReason` hold is said beside each cause.
+         * @enum {string}
+         */
+        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "no_hit" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
+        /**
+         * DropReason
+         * @description Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
+         *
+         *     Attributes:
+         *         cause: of a closed set.
+         *         value: what was measured; None = nothing was.
+         *         bound: what it was held against.
+         *         detail: see the cause.
+         */
+        DropReason: {
+            cause: components["schemas"]["DropCause"];
+            /**
+             * Value
+             * @default null
+             */
+            value: number | null;
+            /**
+             * Bound
+             * @default null
+             */
+            bound: number | null;
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
         };
         /**
          * DroppedCount
@@ -2581,6 +2625,29 @@ export interface components {
             /** Requests */
             requests: components["schemas"]["RequestRecord"][];
             waiting: components["schemas"]["StillWaiting"];
+        };
+        /**
+         * Loss
+         * @description What a stage had to do without.
+         *
+         *     Attributes:
+         *         source: a space or a second-stage model.
+         *         cause: it was too late, or it failed.
+         *         detail: how far it came, or what it said.
+         */
+        Loss: {
+            /** Source */
+            source: string;
+            /**
+             * Cause
+             * @enum {string}
+             */
+            cause: "late" | "failed";
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
         };
         /**
          * MemoryPage
@@ -4117,7 +4184,7 @@ export interface components {
         };
         /**
          * StageRecord
-         * @description What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`).
+         * @description What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`); `losses`: see `Loss`.
          */
         StageRecord: {
             /** Stage */
@@ -4139,6 +4206,11 @@ export interface components {
              * @default []
              */
             notes: string[];
+            /**
+             * Losses
+             * @default []
+             */
+            losses: components["schemas"]["Loss"][];
         };
         /**
          * Statistics

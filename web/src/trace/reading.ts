@@ -54,10 +54,10 @@ export interface Track {
 
 /** Every memory that the trace names, the handed over first in their order, then by how far it came and relevance. */
 export function tracksOf(trace: Trace, replayed: Replayed | undefined): Track[] {
-  const stops = new Map<string, { until: number; reason: string }>();
+  const stops = new Map<string, { until: number; reason: string; gated: boolean }>();
   for (const stage of trace.stages)
     for (const drop of stage.drops) {
-      if (drop.memory_id !== "") stops.set(drop.memory_id, { until: STAGES.indexOf(stage.stage as Stage), reason: drop.reason });
+      if (drop.memory_id !== "") stops.set(drop.memory_id, { until: STAGES.indexOf(stage.stage as Stage), reason: drop.reason, gated: drop.why?.cause === "below_threshold" });
     }
   const candidates = new Map(trace.candidates.map((one) => [one.memory_id, one]));
   const names = new Set([...trace.injected, ...candidates.keys(), ...stops.keys()]);
@@ -68,7 +68,7 @@ export function tracksOf(trace: Trace, replayed: Replayed | undefined): Track[] 
     const stop = stops.get(id);
     const injected = trace.injected.includes(id);
     const candidate = candidates.get(id);
-    const gated = stop !== undefined && STAGES[stop.until] === "guard" && stop.reason.startsWith("relevance ");
+    const gated = stop?.gated ?? false;
     return {
       id,
       candidate,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tacit.app.reasons import drop_text
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.config.settings import Budgets, RecallSettings
@@ -32,7 +33,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.trace import Trace
+from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter, make_token_counter
@@ -318,12 +319,13 @@ class Pool:
             predicted=predicted,
             read=traces[0].situation if traces else None,
             surfaces={trace.surface.value: trace.injected for trace in traces},
-            fates={drop.memory_id: (stage, drop.reason) for drop, stage in reversed(drops)},
+            fates={drop.memory_id: (stage, drop_text(drop)) for drop, stage in reversed(drops)},
         )
 
 
-def _holding(ids: frozenset[str]) -> Callable[[Memory], str]:
-    return lambda memory: "in the start pack" if memory.id in ids else ""
+def _holding(ids: frozenset[str]) -> Callable[[Memory], DropReason | None]:
+    held = DropReason(cause=DropCause.IN_CONTEXT, detail="the start pack")
+    return lambda memory: held if memory.id in ids else None
 
 
 def call_signals(call: Call, *, at_ms: int) -> tuple[ToolStarting | ToolFinished | ToolFailed, ...]:

@@ -24,7 +24,7 @@ from tacit.model.query import Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
-from tacit.model.trace import DropCause, Reason, Trace
+from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.recall.deliver import Delivered
@@ -66,11 +66,13 @@ class Wanted:
     only: frozenset[str]
     never: frozenset[str]
 
-    def __call__(self, memory: Memory) -> Reason | None:
+    def __call__(self, memory: Memory) -> DropReason | None:
         """Why a memory is none of those asked for; None = it is one."""
         if self.only and memory.kind not in self.only:
-            return Reason(cause=DropCause.KIND_NOT_ASKED, detail=", ".join(sorted(self.only)))
-        return Reason(cause=DropCause.KIND_NOT_ASKED, detail="others") if memory.kind in self.never else None
+            return DropReason(cause=DropCause.KIND_NOT_ASKED, detail=", ".join(sorted(self.only)))
+        return (
+            DropReason(cause=DropCause.KIND_NOT_ASKED, detail="others") if memory.kind in self.never else None
+        )
 
 
 class Asking:

@@ -15,7 +15,7 @@ from tacit.errors import ProviderError
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.model.trace import Drop, DropCause, Loss, Reason
+from tacit.model.trace import Drop, DropCause, DropReason, Loss
 from tacit.ports.models import Reranker
 from tacit.recall.outcome import PINNED, Outcome
 
@@ -53,7 +53,9 @@ def read_together(
     drops = tuple(
         Drop(
             memory_id=name,
-            why=Reason(cause=DropCause.SECOND_STAGE, value=value, bound=settings.least, detail=model.name),
+            why=DropReason(
+                cause=DropCause.SECOND_STAGE, value=value, bound=settings.least, detail=model.name
+            ),
         )
         for name, value in low.items()
     )
@@ -86,7 +88,7 @@ def _scores(
     try:
         if total and not model.ready:
             return Outcome(
-                kept=found, losses=(Loss(source=model.name, cause="late", detail="is being loaded"),)
+                kept=found, losses=(Loss(source=model.name, cause="late", detail="it is being loaded"),)
             )
         for memory in memories:
             if remaining_ms() <= longest:

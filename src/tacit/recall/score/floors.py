@@ -16,7 +16,7 @@ from tacit.config.settings import Floors, RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.trace import Drop, DropCause, Reason
+from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.outcome import Outcome
 from tacit.recall.score.typed import TASK_TYPES, similarity_of, task_of, type_of
 
@@ -57,33 +57,35 @@ def _kinds(query: Query, settings: RecallSettings) -> tuple[str, ...]:
 
 def _kind_objection(
     candidate: Candidate, query: Query, kinds: Sequence[str], *, by_task: bool
-) -> Reason | None:
+) -> DropReason | None:
     kind = candidate.memory.kind
     if kinds and kind not in kinds:
-        return Reason(cause=DropCause.KIND_OFF, detail=kind)
+        return DropReason(cause=DropCause.KIND_OFF, detail=kind)
     if by_task and query.surface is not Surface.FAILURE:
         task = task_of(query)
         if type_of(kind) not in TASK_TYPES[task]:
-            return Reason(cause=DropCause.KIND_NOT_FOR_TASK, detail=f"{kind}, {task}")
+            return DropReason(cause=DropCause.KIND_NOT_FOR_TASK, detail=f"{kind}, {task}")
     return None
 
 
-def _objection(candidate: Candidate, query: Query, floors: Floors, best: float) -> Reason | None:
+def _objection(candidate: Candidate, query: Query, floors: Floors, best: float) -> DropReason | None:
     memory = candidate.memory
     if memory.importance < floors.importance:
-        return Reason(cause=DropCause.BELOW_IMPORTANCE, value=memory.importance, bound=floors.importance)
+        return DropReason(cause=DropCause.BELOW_IMPORTANCE, value=memory.importance, bound=floors.importance)
     unmeasured = candidate.score("semantic") is None
     similar = similarity_of(query, candidate)
     least = floors.similarity.get(memory.kind, floors.similarity.get(_REST, 0.0))
     if similar < least:
-        return Reason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least, detail=memory.kind)
+        return DropReason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least, detail=memory.kind)
     if not floors.ratio and not floors.cosine:
         return None
     if unmeasured and similar == 0.0:
         real = any((candidate.score(space) or 0.0) > 0 for space in REAL_HITS)
-        return None if real else Reason(cause=DropCause.NO_HIT)
+        return None if real else DropReason(cause=DropCause.NO_HIT)
     least = max(floors.ratio * best, floors.cosine)
-    return Reason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least) if similar < least else None
+    return (
+        DropReason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least) if similar < least else None
+    )
 
 
 def _made_certain(candidate: Candidate, query: Query, settings: RecallSettings) -> Candidate:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tacit.model.evidence import Candidate
 from tacit.model.pack import PackItem
-from tacit.model.trace import Drop, DropCause, Reason
+from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
 
 MARK = "..."
@@ -151,7 +151,7 @@ def pack_flowing(
         used, out = filling.fill(own, allowed)
         carried = allowed - used
         drops += [
-            Drop(memory_id=e.candidate.memory.id, why=Reason(cause=DropCause.NO_ROOM, detail=name))
+            Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=name))
             for e in out
         ]
     return tuple(drops)
@@ -166,6 +166,6 @@ def pack_strict(
         rest += filling.fill([entry for entry in entries if entry.category == name], budget)[1]
     out = filling.fill(rest, reserve)[1] if reserve else rest
     return tuple(
-        Drop(memory_id=e.candidate.memory.id, why=Reason(cause=DropCause.NO_ROOM, detail=e.category))
+        Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=e.category))
         for e in out
     )
