@@ -25,6 +25,13 @@ screenshots: page
 measure-page: page
     uv run python scripts/measure_page.py
 
+# renew the golden texts of hosts and presets, and show what changed
+golden:
+    uv run pytest -q tests/golden --renew-golden
+    git add --intent-to-add tests/golden
+    git --no-pager diff --stat -- tests/golden
+    git diff -- tests/golden
+
 # a wheel and a source package with the page in them
 release:
     uv build

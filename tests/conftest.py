@@ -28,6 +28,12 @@ settings.register_profile("thorough", settings.get_profile("tacit"), max_example
 settings.load_profile("tacit")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--renew-golden", action="store_true", help="write the golden texts instead of comparing them"
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:

@@ -1,5 +1,4 @@
-"""Captured payloads and what becomes of them. To accept a change: delete the `expected` of a file, read the test's
-output, and paste what you agree with."""
+"""Captured payloads, one a file, and what the host's adapter makes of each: the signal, and the replies."""
 
 from __future__ import annotations
 
@@ -36,9 +35,10 @@ def outcome(host_name: str, payload: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_payload_becomes_what_was_agreed(file: Path) -> None:
-    case = json.loads(file.read_text(encoding="utf-8"))
-    assert outcome(file.parent.name, case["payload"]) == case["expected"]
+def test_payload_becomes_what_was_agreed(file: Path, check_golden) -> None:
+    payload = json.loads(file.read_text(encoding="utf-8"))["payload"]
+    case = {"payload": payload, "expected": outcome(file.parent.name, payload)}
+    check_golden(file, json.dumps(case, indent=2, ensure_ascii=False) + "\n")
 
 
 def test_every_host_has_captured_payloads() -> None:

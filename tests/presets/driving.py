@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from contextlib import contextmanager
 
 from samples import DAY_MS, NOW_MS
@@ -40,7 +41,7 @@ class Workplace:
             kind=kind,
             content=content,
             scope=scope or project_scope(self.project.id),
-            provenance=Provenance(tier=tier, source="session", **fields.pop("said", {})),
+            provenance=Provenance(tier=tier, **{"source": "session", **fields.pop("said", {})}),
             validity=Validity(valid_from_ms=at_ms),
             created_at_ms=at_ms,
             updated_at_ms=at_ms,
@@ -129,6 +130,20 @@ def workplace(tmp_path, preset, **given):
         yield lab
     finally:
         lab.engine.close()
+
+
+def speaks(lab, *names):
+    """Make the project one of git-tracked files with these names, and read its languages."""
+    git = lab.place / ".git"
+    git.mkdir(exist_ok=True)
+    entries = b""
+    for name in sorted(names):
+        path = name.encode()
+        entry = bytes(60) + struct.pack(">H", len(path)) + path
+        entries += entry + b"\0" * (8 - len(entry) % 8)
+    (git / "index").write_bytes(b"DIRC" + struct.pack(">II", 2, len(names)) + entries)
+    projects = lab.engine._projects
+    projects.read_languages(lab.project)
 
 
 def lines_of(block):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 
 import pytest
 
 from presets.acceptance import acceptance
-from presets.driving import workplace
+from presets.driving import speaks, workplace
 from samples import DAY_MS, NOW_MS, PROJECT, candidate, memory, query
 from tacit.errors import InvalidScope, UnknownKind
 from tacit.mcp.server import listed_tools
@@ -38,20 +37,6 @@ CODES = "impl: add retries to the importer\ndec: retries stop after five attempt
 def lab(tmp_path):
     with workplace(tmp_path, "scoped") as lab:
         yield lab
-
-
-def speaks(lab, *names):
-    """Make the project one of git-tracked files with these names, and read its languages."""
-    git = lab.place / ".git"
-    git.mkdir(exist_ok=True)
-    entries = b""
-    for name in sorted(names):
-        path = name.encode()
-        entry = bytes(60) + struct.pack(">H", len(path)) + path
-        entries += entry + b"\0" * (8 - len(entry) % 8)
-    (git / "index").write_bytes(b"DIRC" + struct.pack(">II", 2, len(names)) + entries)
-    projects = lab.engine._projects
-    projects.read_languages(lab.project)
 
 
 def tokens(lab, text):
