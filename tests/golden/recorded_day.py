@@ -92,7 +92,7 @@ def _write_files(folder: Path, files: Mapping[str, str]) -> None:
 def _store(place: Workplace, memories: Iterable[Mapping[str, Any]]) -> None:
     """Store memories as `shop.yaml` describes them."""
     for memory in memories:
-        fields = {"importance": BUILTIN_KINDS.of_stored(memory["kind"]).importance, **memory}
+        fields: dict[str, Any] = {"importance": BUILTIN_KINDS.of_stored(memory["kind"]).importance, **memory}
         kind, content, files = fields.pop("kind"), fields.pop("content"), tuple(fields.pop("files", ()))
         when, scope = fields.pop("when", ""), fields.pop("scope", "")
         command, error = fields.pop("command", ""), fields.pop("error", "")
