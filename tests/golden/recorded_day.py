@@ -67,13 +67,13 @@ def record_day(folder: Path, *, host: str, preset: str) -> tuple[Step, ...]:
 
 def _steps(place: Workplace, host: str) -> Iterator[Step]:
     """Send one payload a minute; what a signal starts in the background is done before the next one."""
-    shop, told, folder = read_yaml(DAYS / "shop.yaml"), read_yaml(DAYS / f"{host}.yaml"), str(place.place)
+    shop, day, folder = read_yaml(DAYS / "shop.yaml"), read_yaml(DAYS / f"{host}.yaml"), str(place.place)
     _write_files(place.place, shop["files"])
     speaks(place, *shop["files"])
     _store(place, shop["memories"])
-    for number, step in enumerate(told["day"]):
+    for number, step in enumerate(day["day"]):
         place.clock.advance(STEP_MS)
-        body = json.dumps({**told["every"], **step["in"]}).replace(FOLDER, folder).encode()
+        body = json.dumps({**day["every"], **step["in"]}).replace(FOLDER, folder).encode()
         reply = answer(place.engine, host, body, until_s=time.monotonic() + DEADLINE_S)
         place.engine.flush()
         yield Step(title=step["step"], fields=step["in"], reply=reply.replace(folder, FOLDER).encode())

@@ -13,10 +13,10 @@ SOURCE = Path(__file__).parents[3]
 """The checkout that these benchmarks belong to."""
 
 
-def commit_copy(target: Path, *, source: Path = SOURCE) -> Path:
-    """Copy what is committed in `source` to `target`, so that work in progress is not measured; returns `target`."""
+def commit_copy(target: Path, *, source: Path = SOURCE, commit: str = "HEAD") -> Path:
+    """Copy `source` as it stands in `commit` to `target`, without work in progress; returns `target`."""
     target.mkdir(parents=True)
-    archive = subprocess.run(["git", "-C", str(source), "archive", "HEAD"], capture_output=True, check=True)
+    archive = subprocess.run(["git", "-C", str(source), "archive", commit], capture_output=True, check=True)
     subprocess.run(["tar", "-x", "-C", str(target)], input=archive.stdout, check=True)
     return target
 
