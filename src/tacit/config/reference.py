@@ -19,6 +19,7 @@ from tacit.config.fields import Setting, settings_by_key
 from tacit.config.layers import AGENT_SECTIONS
 from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED
+from tacit.config.renamed import RENAMED
 from tacit.config.settings import KindSettings, Settings
 
 _INTRODUCTION = """\
@@ -92,6 +93,15 @@ kinds:
 |---|---|---|---|
 """
 
+_RENAMED = """\
+## Renamed settings
+
+These names still work in this release, with a warning that names the successor.
+
+| before | now | since |
+|---|---|---|
+"""
+
 _BOUNDS = {
     "lower": "lower only",
     "higher": "raise only",
@@ -122,6 +132,9 @@ def settings_page() -> str:
         for name, field in KindSettings.model_fields.items()
     ]
     parts.append(_KINDS + "\n".join(rows) + "\n")
+    if RENAMED:
+        renamed = [f"| `{one.old}` | `{one.new}` | {one.since} |" for one in RENAMED.values()]
+        parts.append(_RENAMED + "\n".join(renamed) + "\n")
     return "\n".join(parts)
 
 
