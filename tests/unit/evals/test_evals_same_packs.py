@@ -9,10 +9,10 @@ from dataclasses import asdict
 
 import pytest
 
-from tacit_evals import same_packs
-from tacit_evals.plain_install import SOURCE
-from tacit_evals.recall_plan import GENERATED, make_plan
-from tacit_evals.same_packs import compare, differs, read_recording, record, write_recording
+from tacit_evals.same_packs.__main__ import main
+from tacit_evals.same_packs.comparing import compare, differs
+from tacit_evals.same_packs.plan import GENERATED, make_plan
+from tacit_evals.same_packs.recording import SOURCE, read_recording, record, write_recording
 
 
 def small_plan(**given):
@@ -65,10 +65,10 @@ def test_a_reworded_opening_and_another_threshold_show(recording, tmp_path):
     after = record(recording["plan"], source=tmp_path, commit="changed")
     assert differs(recording, after)
     report = "\n".join(compare(recording, after, shown=20))
-    assert "-answer: What is known from earlier work here." in report
-    assert "+answer: What was learned here." in report
-    assert "-threshold: 0.24" in report
-    assert "+threshold: 0.26" in report
+    assert "- answer: What is known from earlier work here." in report
+    assert "+ answer: What was learned here." in report
+    assert "- threshold: 0.24" in report
+    assert "+ threshold: 0.26" in report
     assert "store: identical" in report
 
 
@@ -88,7 +88,7 @@ def test_a_report_says_what_differs(recording):
     assert lines[0] == "store: different: 1 of 12 statements"
     assert lines[2].startswith("focused: different: 1 of ")
     assert "(silence 1)" in lines[2]
-    assert any(line.strip() == "+silence: for another reason" for line in lines)
+    assert any(line.strip() == "+ silence: for another reason" for line in lines)
     del after["presets"]["focused"]
     assert compare(recording, after)[-1] == "focused: different: there is no such preset now"
 
@@ -106,7 +106,7 @@ def test_a_recording_is_written_and_read_outside_the_project_only(tmp_path):
 
 def test_an_unknown_commit_and_missing_arguments_are_named(capsys):
     with pytest.raises(SystemExit, match="There is no commit 'nowhere'"):
-        same_packs.main(["compare", "--against", "nowhere", "--recalls", "1", "--statements", "1"])
+        main(["compare", "--against", "nowhere", "--recalls", "1", "--statements", "1"])
     with pytest.raises(SystemExit):
-        same_packs.main(["compare"])
+        main(["compare"])
     assert "give a recording or --against COMMIT" in capsys.readouterr().err

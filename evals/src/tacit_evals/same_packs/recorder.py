@@ -1,8 +1,8 @@
 """Carry out a plan with whatever `tacit` this interpreter imports, and write down what came back.
 
-In: a plan as JSON (`recall_plan`), an empty folder. Out: a JSON file: what storing did, and per preset every answer with its traces.
+In: a plan as JSON (`plan.py`), an empty folder. Out: a JSON file: what storing did, and per preset every answer with its traces.
 
-Run as a program: `python -P recall_recorder.py PLAN FOLDER OUT SOURCE`. It runs against older code, too, so it uses only the standard
+Run as a program: `python -P recorder.py PLAN FOLDER OUT SOURCE`. It runs against older code, too, so it uses only the standard
 library and `open_engine`, `remember`, `hook`, `recall`, `why`, `flush` and `close`. Settings go through the home's `config.yaml`, where an unknown one
 is a warning. Time is made up, ids follow from it, durations are left out: equal code gives equal files.
 """
@@ -114,7 +114,7 @@ def store(plan: dict[str, Any], folder: Path, home: Path, clock: StillClock, nam
     """Store the statements; returns for each of them the names of the memories that it made or changed."""
     from tacit import open_engine
 
-    engine = open_engine(home, clock=clock)
+    engine: Any = open_engine(home, clock=clock)
     touched: list[list[str]] = []
     try:
         for statement in plan["statements"]:
@@ -138,7 +138,7 @@ def send(
     """Send the signals; returns what came back for each of them."""
     from tacit import open_engine
 
-    engine = open_engine(home, clock=clock)
+    engine: Any = open_engine(home, clock=clock)
     seen: set[str] = set()
     found: list[dict[str, object]] = []
     try:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
@@ -193,7 +193,7 @@ def _session(project: str, name: str, turns: Sequence[_Turn], *, first: int) -> 
         yield hook("UserPromptSubmit", prompt=turn.text)
         for file in turn.files:
             change: dict[str, object] = {"file_path": file, "old_string": "a", "new_string": turn.text[:80]}
-            call: dict[str, object] = {
+            call: dict[str, Any] = {
                 "tool_name": "Edit",
                 "tool_input": change,
                 "tool_use_id": f"e{place}{file}",
@@ -202,7 +202,7 @@ def _session(project: str, name: str, turns: Sequence[_Turn], *, first: int) -> 
             yield hook("PostToolUse", **call, tool_response={"success": True})
         if place % 2 == 1:
             command = "git commit -am 'wip'" if place % 4 == 1 else "python -m pytest -q"
-            ran: dict[str, object] = {
+            ran: dict[str, Any] = {
                 "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"b{place}"
             }  # fmt: skip
             error = FAILURE.format(file=turn.files[0] if turn.files else "the settings")
