@@ -78,8 +78,18 @@ def words(value: object) -> str:
     return str(text() if callable(text) else text)
 
 
+def in_words(trace: Any) -> Any:
+    """The trace with its reasons as text: later code keeps values and puts them into words where a trace is shown."""
+    try:
+        from tacit.app import reasons
+    except ImportError:
+        return trace
+    return reasons.in_words(trace)
+
+
 def record_trace(trace: Any, names: Names) -> dict[str, object]:
     """What one trace says, without times and ids."""
+    trace = in_words(trace)
     relevance = {one.memory_id: round(one.relevance, 4) for one in trace.candidates}
     drops = [
         f"{stage.stage}: {names.of(drop.memory_id)}: {names.clean(words(drop.reason))}".replace(": : ", ": ")
