@@ -7,19 +7,17 @@ import json
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tacit.capture.checkpoint import read_checkpoint, write_checkpoint
 
 from tacit.backends.fake import FakeStore
 from tacit.capture.bootstrap.markdown import read_rules
-from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.explicit import MAX_WORDS, MIN_WORDS, find_explicit
-from tacit.capture.extract.fixes import Failure
 from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.reconcile.compare import compare
 from tacit.capture.reconcile.judge import judge_by_words
 from tacit.capture.transcripts.plain import read_messages
-from tacit.capture.turn import Position, Turn
+from tacit.capture.turn import Turn
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.model.changes import Add, Draft
 from tacit.model.kinds import KindRegistry
@@ -30,6 +28,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
+from tacit.state.captured import Checkpoint, Failure, Position, SessionWork
 
 VOCABULARY = "use never always tabs spaces port 8080 9090 npm pnpm instead of not the in tests is go"
 WORDS = st.sampled_from(VOCABULARY.split())

@@ -18,8 +18,8 @@ from tacit.capture.transcripts.claude_code import read_claude_code
 from tacit.capture.transcripts.codex import read_codex
 from tacit.capture.transcripts.copilot import read_copilot
 from tacit.capture.transcripts.sessions import read_sessions
-from tacit.capture.turn import Position
 from tacit.errors import HostError, InvalidPayload
+from tacit.state.captured import Position
 
 CALM = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 WORDS = [

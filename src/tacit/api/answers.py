@@ -21,22 +21,21 @@ from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
 from tacit.app.desk.purging import Purged
 from tacit.app.desk.recalls import Handed, RecallRow, SessionRow, SessionView
 from tacit.app.desk.series import Series
-from tacit.app.desk.verdicts import Verdict
 from tacit.app.projects import Related
 from tacit.app.trial.report import Holdout
 from tacit.app.tuning import TuneReport
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.following import RuleFile
 from tacit.capture.discover import TranscriptInfo
-from tacit.capture.outcomes import Fate
 from tacit.capture.report import CaptureReport
-from tacit.capture.write_up.spending import RequestRecord
 from tacit.model.memory import Memory, Provenance, Relation
 from tacit.model.pack import Block
 from tacit.model.session import Nudge
 from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
+from tacit.state.captured import Fate
+from tacit.state.counted import RequestRecord, Verdict
 from tacit.upkeep.rescan import Rescan
 
 Tier = Literal["import", "tool", "assistant", "user"]

@@ -31,6 +31,7 @@ from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, Sess
 from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
 from tacit.session.answering import when_answered
+from tacit.state.registry import FOLLOWED_FOLDER
 
 if TYPE_CHECKING:  # see `LaterWriting`
     from tacit.capture.bootstrap import RulesImport
@@ -136,7 +137,7 @@ class Learning:
         """
         record = self._projects.register(project)
         self._projects.read_languages(record)
-        if settings.rule_files and self._parts.store.get_value(f"init:{record.id}") == project.root:
+        if settings.rule_files and FOLLOWED_FOLDER.find(self._parts.store, record.id) == project.root:
             self.capture.import_rules(Path(project.root), record, project_files=settings.project_files)
 
     def _explicit(self, signal: PromptSubmitted, handled: Handled) -> None:
@@ -305,8 +306,8 @@ class Learning:
         done = self.capture.import_rules(
             Path(project.root), record, project_files=settings.project_files, confirmed=confirmed
         )
-        if confirmed or not self._parts.store.get_value(f"init:{record.id}"):
-            self._parts.store.put_value(f"init:{record.id}", project.root)
+        if confirmed or not FOLLOWED_FOLDER.find(self._parts.store, record.id):
+            FOLLOWED_FOLDER.write(self._parts.store, project.root, record.id)
         return done
 
     def transcripts(

@@ -5,20 +5,17 @@ In: the signal of a session that starts. Out: the line; an empty text where ther
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from threading import Lock
 
-from tacit.app.projects import Projects, announced_name, told_name
+from tacit.app.projects import Projects
 from tacit.app.sessions import LiveSessions
 from tacit.app.stats import salvage_notice
 from tacit.config.settings import Settings
 from tacit.model.pack import Block
 from tacit.model.signal import SessionStarted, Signal
 from tacit.ports.clock import Clock
-from tacit.ports.store import ProjectRecord, Salvage, Store
-
-SALVAGE_NAME = "told_salvage"
-"""Name of the stored value that holds the damaged file that a session was told of."""
+from tacit.ports.store import ProjectRecord, Salvage, Store, ValueChanges, ValueName
+from tacit.state.registry import FIRST_SESSION, RELATED_SHOWN, SALVAGE_SHOWN
 
 
 class Notices:
@@ -43,7 +40,7 @@ class Notices:
         self._clock = clock
         self._salvaged = salvaged
         self._lock = Lock()
-        self._unwritten: dict[str, str] = {}
+        self._unwritten: dict[ValueName, str | None] = {}
 
     def line(
         self, signal: Signal, block: Block | None, project: ProjectRecord | None, settings: Settings
@@ -76,33 +73,33 @@ class Notices:
 
     def _news(
         self, project: ProjectRecord | None, unanswered: str, settings: Settings
-    ) -> tuple[bool, str, str, dict[str, str]]:
+    ) -> tuple[bool, str, str, dict[ValueName, str | None]]:
         """Whether it is the project's first session, what else was not said yet, and the values that note it as said."""
-        said: dict[str, str] = {}
-        name = announced_name(project.id if project else "")
-        first = self._stored(name) is None
+        said: dict[ValueName, str | None] = {}
+        project_id = project.id if project else ""
+        first = self._stored(FIRST_SESSION.name(project_id)) is None
         if first:
-            said[name] = str(self._clock.now_ms())
+            said |= FIRST_SESSION.change(self._clock.now_ms(), project_id)
         related = unanswered
         if project and related:
-            if self._stored(told_name(project.id)) == related:
+            if self._stored(RELATED_SHOWN.name(project_id)) == related:
                 related = ""
             else:
-                said[told_name(project.id)] = related
+                said |= RELATED_SHOWN.change(related, project_id)
         if settings.privacy.incognito:
             said = {}
         repaired = ""
-        if self._salvaged and self._stored(SALVAGE_NAME) != self._salvaged.aside:
+        if self._salvaged and self._stored(SALVAGE_SHOWN.name()) != self._salvaged.aside:
             repaired = salvage_notice(self._salvaged)
             # Stored after an incognito session, too: it tells nothing of what the user does.
-            said[SALVAGE_NAME] = self._salvaged.aside
+            said |= SALVAGE_SHOWN.change(self._salvaged.aside)
         return first, related, repaired, said
 
-    def _stored(self, name: str) -> str | None:
+    def _stored(self, name: ValueName) -> str | None:
         value = self._unwritten.get(name)
         return self._store.get_value(name) if value is None else value
 
-    def _store_values(self, values: Mapping[str, str]) -> None:
+    def _store_values(self, values: ValueChanges) -> None:
         for name, value in values.items():
             self._store.put_value(name, value)
         with self._lock:

@@ -20,6 +20,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.ports.store import Store
 from tacit.recall.outcome import Outcome
+from tacit.state.registry import TOOLS_LISTED
 
 Teaches = Callable[[str, str], bool]
 START_LINE = "What is settled here can be kept for later sessions with memory_add."
@@ -52,7 +53,7 @@ class Nudges:
         """Note that an agent of `host` was told our tools; the store is written at most once a day."""
         now = self._clock.now_ms()
         if host and now - self._listed_at(host) > _RENEWED_MS:
-            self._store.apply((), values={_name(host): str(now)})
+            self._store.apply((), values=TOOLS_LISTED.change(now, host))
             self._known[host] = now
 
     def heard(self, state: SessionState, *, text: str, before: str, teaches: Teaches) -> bool:
@@ -160,8 +161,8 @@ class Nudges:
 
     def _listed_at(self, host: str) -> int:
         if host not in self._known:
-            text = self._store.get_value(_name(host)) or ""
-            self._known[host] = int(text) if text.isdigit() else -KNOWN_FOR_MS * 2
+            at_ms = TOOLS_LISTED.find(self._store, host)
+            self._known[host] = -KNOWN_FOR_MS * 2 if at_ms is None else at_ms
         return self._known[host]
 
 
@@ -191,8 +192,3 @@ def _with_given(state: SessionState, *, at_ms: int) -> SessionState:
         one if one.at_ms else replace(one, given_turn=state.turn, at_ms=at_ms) for one in state.nudges
     )
     return replace(state, nudges=given[-_KEPT:])
-
-
-def _name(host: str) -> str:
-    """Name of the value that says when a host listed our tools last."""
-    return f"tools/{host}"

@@ -22,6 +22,7 @@ from tacit.ports.store import ProjectRecord, Store
 from tacit.reading.languages import language_of
 from tacit.session.former_projects import former_id
 from tacit.session.projects import identify_project, project_id, relative_path
+from tacit.state.registry import LANGUAGES
 
 CACHE_MS = 60_000
 REAL_MS = 2_000.0
@@ -283,8 +284,7 @@ class Projects:
             known = self._languages.get(project.id)
         if known is not None:
             return known
-        text = self._store.get_value(f"languages:{project.id}") or ""
-        languages = tuple(part for part in text.split(",") if part)
+        languages = LANGUAGES.read(self._store, project.id)
         with self._lock:
             self._languages[project.id] = languages
         return languages
@@ -295,7 +295,7 @@ class Projects:
         counts = Counter(language for name in names if (language := language_of(name)))
         whole = sum(counts.values())
         languages = tuple(sorted(name for name, n in counts.items() if n >= whole * LANGUAGE_SHARE))
-        self._store.put_value(f"languages:{project.id}", ",".join(languages))
+        LANGUAGES.write(self._store, languages, project.id)
         with self._lock:
             self._languages[project.id] = languages
         return languages
@@ -353,16 +353,6 @@ class Projects:
         if project is None:
             return paths
         return tuple(dict.fromkeys(relative_path(path, root=project.root, cwd=cwd) for path in paths))
-
-
-def announced_name(project_id: str) -> str:
-    """Name of the value that says when a project's first session was told of."""
-    return f"announced:{project_id}"
-
-
-def told_name(project_id: str) -> str:
-    """Name of the value that holds what the sessions of a project were told last of memories that may belong to it."""
-    return f"told:{project_id}"
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:

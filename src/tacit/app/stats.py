@@ -15,6 +15,7 @@ from tacit.app.values import EngineStatus, ExtractorStatus, SilenceCount
 from tacit.config.settings import Settings
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter, Salvage
+from tacit.state.registry import SPENDING, WAITING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,10 +146,7 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
 def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
     if parts.writer is None:
         return None
-    from tacit.capture.write_up.messages import PREFIX  # noqa: PLC0415 - most installs have no writer
-    from tacit.capture.write_up.spending import NAME, read_spending  # noqa: PLC0415
-
-    spent = read_spending(parts.store.get_value(NAME)).on(parts.clock.now_ms())
+    spent = SPENDING.read(parts.store).on(parts.clock.now_ms())
     return ExtractorStatus(
         name=parts.writer.name,
         tokens=spent.tokens,
@@ -160,6 +158,6 @@ def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
         over_budget=spent.over_budget,
         error=spent.error,
         tokens_out=spent.tokens_out,
-        waiting=len(parts.store.value_names(PREFIX)),
+        waiting=len(WAITING.names(parts.store)),
         paused_until_ms=spent.paused_until_ms if spent.error else 0,
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.app.desk.verdicts import Verdict, read_verdicts
 from tacit.app.parts import Parts
 from tacit.config.overrides import set_user_values
 from tacit.model.pack import Surface
@@ -22,6 +21,8 @@ from tacit.ports.store import MemoryFilter, Store
 from tacit.reading.entities import find_entities
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.replay import replay, would_have
+from tacit.state.counted import Verdict
+from tacit.state.registry import VERDICTS
 from tacit.upkeep.thresholds import bounded_threshold, rate_at
 
 SESSIONS_READ = 500
@@ -92,7 +93,7 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
             query, settings=recall, context=Context(preset=settings.preset), trace_id="tune"
         )
         best.append(_best(trace, _generic(parts.store, query.scope)))
-    said = [one for one in read_verdicts(parts.store) if one.surface == Surface.PROMPT and one.injected]
+    said = [one for one in VERDICTS.read(parts.store) if one.surface == Surface.PROMPT and one.injected]
     best += _deserved_nothing(said)
     before = recall.thresholds.prompt
     found = bounded_threshold(best, bound=bound) if len(best) >= LEAST_PAIRS else None

@@ -15,12 +15,10 @@ from tacit.app.redaction import Redactors, outgoing
 from tacit.backends.sqlite import open_sqlite_store, salvage, suspicion
 from tacit.backends.sqlite import restore as restore_backup
 from tacit.backends.sqlite.rescue import (
-    DAMAGED_STORE,
     back_up_file,
     examine,
     inode_of,
     needs_migration,
-    read_salvage,
 )
 from tacit.config.environment import secret
 from tacit.config.home import Home
@@ -43,6 +41,7 @@ from tacit.providers.embedding import make_embedder
 from tacit.providers.reranking import make_reranker
 from tacit.providers.tokens import EstimateCounter, make_token_counter
 from tacit.providers.writing import key_variable, make_writer
+from tacit.state.registry import DAMAGED_STORE
 from tacit.upkeep.backups import make_backup
 
 _LOG = logging.getLogger(__name__)
@@ -179,7 +178,7 @@ def _opened(home: Home, clock: Clock) -> tuple[Store, Salvage | None]:
     """
     store = open_sqlite_store(home, clock=clock)
     try:
-        return store, read_salvage(store.get_value(DAMAGED_STORE))
+        return store, DAMAGED_STORE.find(store)
     except StoreError:
         store.close()
         raise

@@ -42,7 +42,17 @@ from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Shown, StoreStats, TraceFilter
+from tacit.ports.store import (
+    Handover,
+    MemoryFilter,
+    ProjectRecord,
+    Recorded,
+    Shown,
+    StoreStats,
+    TraceFilter,
+    ValueChanges,
+    ValueName,
+)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -117,7 +127,7 @@ class FakeStore:
         *,
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
-        values: Mapping[str, str | None] | None = None,
+        values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
         expected: Mapping[str, str] | None = None,
     ) -> None:
@@ -456,7 +466,7 @@ class FakeStore:
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
         error: str = "",
-        values: Mapping[str, str | None] | None = None,
+        values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
     ) -> None:
         """See the port. A handover that is done already changes nothing.
@@ -495,12 +505,12 @@ class FakeStore:
         return tuple(project for _, project in sorted(self._tables.projects.items()))
 
     @_locked
-    def get_value(self, name: str) -> str | None:
+    def get_value(self, name: ValueName) -> str | None:
         """See the port."""
         return self._tables.values.get(clean_text(name))
 
     @_locked
-    def put_value(self, name: str, value: str | None) -> None:
+    def put_value(self, name: ValueName, value: str | None) -> None:
         """See the port."""
         self._tables.put_values({name: value})
 

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tacit.backends.changes import dated_change_id, older
-from tacit.backends.purging import holds_text
 from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
@@ -24,9 +23,18 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Shown, TraceFilter
+from tacit.ports.store import (
+    Handover,
+    MemoryFilter,
+    ProjectRecord,
+    Recorded,
+    Shown,
+    TraceFilter,
+    ValueChanges,
+)
 from tacit.safety.json_texts import cleaned_json
 from tacit.session.family import with_descendants
+from tacit.state.registry import may_hold_words
 
 _T = TypeVar("_T")
 
@@ -167,7 +175,7 @@ class FakeTables:
                     raise NotFound(f"No memory {end!r} to relate; nothing was changed.")
             self.relations[(relation.source_id, relation.target_id, relation.type)] = relation
 
-    def put_values(self, values: Mapping[str, str | None]) -> None:
+    def put_values(self, values: ValueChanges) -> None:
         """Keep each value under its name; None forgets it."""
         for name, value in values.items():
             if value is None:
@@ -313,7 +321,7 @@ def rewritten(
         found["handovers"] += again != handover
         tables.handovers[name] = again
     for name, value in list(tables.values.items()):
-        after = cleaned_json(value, lambda text: clean(text, "")) if holds_text(name) else value
+        after = cleaned_json(value, lambda text: clean(text, "")) if may_hold_words(name) else value
         found["named_values"] += after != value
         tables.values[name] = after
     return {table: count for table, count in sorted(found.items()) if count}

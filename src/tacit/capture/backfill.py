@@ -15,10 +15,10 @@ from tacit.capture.transcript import TranscriptSource
 from tacit.capture.transcripts.opencode.server import read_served, served_sessions
 from tacit.capture.transcripts.recognise import recognise
 from tacit.capture.transcripts.sessions import Session, read_sessions
-from tacit.capture.turn import Position
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Change
 from tacit.ports.writer import is_headless_folder
+from tacit.state.captured import Position
 
 Capture = Callable[[TranscriptSource, Session], Sequence[Change]]
 

@@ -1,62 +1,24 @@
-"""What became of the statements of a session. In: changes as they are stored. Out: records, and the JSON text that keeps them in the store.
+"""What became of the statements of a session. In: changes as they are stored. Out: records. Pure.
 
 A record holds no words of the session: a statement is named by the memory that holds it, the quoted span by its hash.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, cast
+from typing import Any
 
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory
+from tacit.state.captured import Fate, Outcome
 
-MOST = 500
-"""Records that are kept of one session, the newest."""
-Fate = Literal["new", "merged", "replaced", "contradicts", "duplicate", "dropped"]
 _FATES: dict[type[Change], Fate] = {
     Add: "new",
     Merge: "merged",
     Supersede: "replaced",
     Contradict: "contradicts",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of one statement.
-
-    Attributes:
-        fate: `duplicate` = a memory says it already, `dropped` = it was not stored.
-        memory_id: the memory that holds it; "" = none.
-        others: ids of the memories that it replaced.
-        questions: ids of the memories that it may contradict, about which the user is asked.
-        speaker: who said it, see `Provenance.speaker`.
-        extractor: the language model that wrote it down, or "".
-        turn: the user's prompt it belongs to; 0 = unknown.
-        span: hash of the quoted words, or "".
-        reason: why it was dropped.
-        at_ms: when this was decided.
-    """
-
-    fate: Fate
-    memory_id: str = ""
-    others: tuple[str, ...] = ()
-    questions: tuple[str, ...] = ()
-    speaker: str = ""
-    extractor: str = ""
-    turn: int = 0
-    span: str = ""
-    reason: str = ""
-    at_ms: int = 0
-
-
-def outcomes_name(host: str, session_id: str) -> str:
-    """Name of the value that keeps a session's records."""
-    return f"capture/learned/{host}/{session_id}"
 
 
 def outcomes_of(
@@ -90,26 +52,3 @@ def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | Non
     elif isinstance(change, Contradict):
         questions = (change.other_id, *change.further)
     return Outcome(fate=fate, memory_id=change.memory.id, others=others, questions=questions, **said)
-
-
-def add_outcomes(text: str | None, new: Sequence[Outcome]) -> str:
-    """The value `text` with further records."""
-    return json.dumps([_plain(one) for one in (*read_outcomes(text), *new)][-MOST:], separators=(",", ":"))
-
-
-def _plain(outcome: Outcome) -> dict[str, object]:
-    return {name: value for name, value in asdict(outcome).items() if value}
-
-
-def read_outcomes(text: str | None) -> tuple[Outcome, ...]:
-    """The records, oldest first; none where the text makes no sense."""
-    try:
-        return tuple(_read(row) for row in cast("list[dict[str, Any]]", json.loads(text or "[]")))
-    except (AttributeError, TypeError, ValueError):
-        return ()
-
-
-def _read(row: dict[str, Any]) -> Outcome:
-    names = {one.name for one in fields(Outcome)}
-    lists: dict[str, Any] = {name: tuple(row[name]) for name in ("others", "questions") if name in row}
-    return Outcome(**{**{name: value for name, value in row.items() if name in names}, **lists})

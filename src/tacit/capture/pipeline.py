@@ -7,28 +7,15 @@ language model waits in the store; nothing here calls one, and nothing injects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
 from tacit.capture.backfill import EVERYTHING, Backfill, Wanted
 from tacit.capture.bootstrap import RulesImport, import_rule_files
-from tacit.capture.checkpoint import (
-    Checkpoint,
-    checkpoint_name,
-    first_key,
-    read_checkpoint,
-    read_keys,
-    requests_name,
-    said_name,
-    seen_name,
-    write_checkpoint,
-    write_keys,
-)
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.capture.extract.session_end import Found
 from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile.decide import replace_named
@@ -39,18 +26,8 @@ from tacit.capture.store import Item, Keeper, Write
 from tacit.capture.transcript import TranscriptSource, read_transcript, source_of
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.transcripts.sessions import Session
-from tacit.capture.turn import Position, Transcript, Turn
-from tacit.capture.usage import (
-    TOTALS,
-    Shown,
-    go_on,
-    read_totals,
-    read_usage,
-    usage_name,
-    write_totals,
-    write_usage,
-)
-from tacit.capture.write_up.messages import Waiting
+from tacit.capture.turn import Transcript, Turn, first_key
+from tacit.capture.usage import Shown, go_on
 from tacit.capture.write_up.paid import PaidModel
 from tacit.capture.write_up.session_writer import Model, SessionWriter
 from tacit.capture.write_up.statement_comparer import StatementComparer
@@ -66,13 +43,24 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store
+from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store, ValueChanges, ValueName
 from tacit.ports.writer import is_headless_folder
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
 from tacit.safety.redact import Redacts
 from tacit.session import meter
 from tacit.session.projects import identify_project
+from tacit.state.captured import Checkpoint, Position, Waiting
+from tacit.state.registry import (
+    CACHE_DAYS_OF_HOSTS,
+    CAPTURED_AT_ONCE,
+    CHECKPOINT,
+    PENDING,
+    REQUESTS_COUNTED,
+    TOTALS,
+    USAGE,
+    UTTERANCES_SEEN,
+)
 
 CONTROLS = 20
 """Memories that were not handed over, of which the same is asked, per reading of a session."""
@@ -156,7 +144,7 @@ class CapturePipeline:
             self._keeper.follow(near_duplicate_cosine=settings.near_duplicate_cosine)
 
     def store_drafts(
-        self, drafts: Sequence[Draft], *, values: Mapping[str, str | None] | None = None
+        self, drafts: Sequence[Draft], *, values: ValueChanges | None = None
     ) -> tuple[Change, ...]:
         """Redact, reconcile and store `drafts` in one transaction; `values` are named values set with them.
 
@@ -217,9 +205,9 @@ class CapturePipeline:
             statement_draft(Found(statement=statement, turn=spoken), place, situation)
             for statement in statements
         ]
-        name = said_name(session.host, session.session_id)
         hashes = [content_hash(statement.content) for statement in statements]
-        values = {name: write_keys(read_keys(self._store.get_value(name)), hashes)}
+        before = CAPTURED_AT_ONCE.read(self._store, session)
+        values = CAPTURED_AT_ONCE.change(_with_keys(before, hashes), session)
         return self.store_drafts(self._wanted(drafts), values=values)
 
     def capture_handover(self, handover: Handover) -> tuple[Change, ...]:
@@ -246,7 +234,7 @@ class CapturePipeline:
                 changes=write.changes,
                 vectors=write.vectors,
                 identity=write.identity,
-                values=dict(write.values),
+                values=write.values,
                 relations=write.relations,
             )
 
@@ -384,8 +372,7 @@ class CapturePipeline:
         def redact(text: str) -> str:
             return self._preparer.redact(text, scope)
 
-        waiting = pending_name(str(scope))
-        pending = read_pending(self._store.get_value(waiting))
+        pending = PENDING.read(self._store, scope)
         given = self._given(key, scope)
         learned = learn(
             reading.turns,
@@ -419,13 +406,12 @@ class CapturePipeline:
             digest_id=digest_id,
             todo_id=todo_id,
         )
-        values: dict[str, str | None] = {
-            checkpoint_name(key.host, key.session_id): write_checkpoint(after),
-        }
+        values = dict(CHECKPOINT.change(after, key))
         if learned.pending != pending:
-            values[waiting] = write_pending(learned.pending)
+            values |= PENDING.change(learned.pending, scope)
         if reading.root:
-            values[seen_name(reading.root)] = write_keys(reading.seen, [turn.key for turn in reading.turns])
+            seen = _with_keys(reading.seen, [turn.key for turn in reading.turns])
+            values |= UTTERANCES_SEEN.change(seen, reading.root)
         values |= self._requests(key, reading)
         used = self._usage(key, scope, reading.turns, values)
         changes = self._keeper.keep(
@@ -445,7 +431,7 @@ class CapturePipeline:
 
     def _said(self, key: SessionKey) -> frozenset[str]:
         """Content hashes of what was captured of a session in real time."""
-        return frozenset(read_keys(self._store.get_value(said_name(key.host, key.session_id))))
+        return frozenset(CAPTURED_AT_ONCE.read(self._store, key))
 
     def _given(self, key: SessionKey, scope: Scope) -> tuple[str, ...]:
         """What was put into the session's context by us, or by the host from a rule file that is known here."""
@@ -457,7 +443,7 @@ class CapturePipeline:
         return (*(memory.content for memory in shown), *(block.text for block in state.blocks))
 
     def _usage(
-        self, key: SessionKey, scope: Scope, turns: Sequence[Turn], values: dict[str, str | None]
+        self, key: SessionKey, scope: Scope, turns: Sequence[Turn], values: dict[ValueName, str | None]
     ) -> tuple[str, ...]:
         """Ids of the memories that the session has used since it was read last; what is known of it goes into `values`."""
         state = self._session_of(key)
@@ -478,24 +464,24 @@ class CapturePipeline:
         controls = [memory for memory in others if memory.id not in given and not memory.is_session_note]
         first = min(one.at_ms for one in given.values())
         shown += [Shown(memory=memory, at_ms=first, control=True) for memory in controls[:CONTROLS]]
-        name = usage_name(key.host, key.session_id)
-        before, totals = read_usage(self._store.get_value(name)), read_totals(self._store.get_value(TOTALS))
+        before, totals = USAGE.read(self._store, key), TOTALS.read(self._store)
         verdicts, after, totals = go_on(turns, shown, before, totals)
-        values |= {name: write_usage(after), TOTALS: write_totals(totals)}
+        values |= {**USAGE.change(after, key), **TOTALS.change(totals)}
         return tuple(verdict.memory_id for verdict in verdicts if verdict.memory_id in given)
 
-    def _requests(self, key: SessionKey, reading: _Reading) -> dict[str, str | None]:
+    def _requests(self, key: SessionKey, reading: _Reading) -> ValueChanges:
         """The sums of what the API counted of requests, with those that are new; nothing where the host does not tell."""
-        name = requests_name(reading.root or str(key))
-        before = read_keys(self._store.get_value(name))
+        conversation = reading.root or str(key)
+        before = REQUESTS_COUNTED.read(self._store, conversation)
         counted = set(before)
         new = [one for turn in reading.turns for one in turn.requests if one.mark not in counted]
         if not new:
             return {}
         told = [(one.at_ms, one.input_tokens, one.cached_tokens) for one in new]
-        days = meter.read_days(self._store.get_value(meter.OF_HOSTS))
+        days = CACHE_DAYS_OF_HOSTS.read(self._store)
         days = meter.counted_requests(days, key.host, told, now_ms=self._clock.now_ms())
-        return {meter.OF_HOSTS: meter.write_days(days), name: write_keys(before, [one.mark for one in new])}
+        marks = _with_keys(before, [one.mark for one in new])
+        return {**CACHE_DAYS_OF_HOSTS.change(days), **REQUESTS_COUNTED.change(marks, conversation)}
 
     def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         """Drafts of the kinds that are learned unasked."""
@@ -503,11 +489,11 @@ class CapturePipeline:
         return tuple(draft for draft in drafts if not kinds or draft.kind in kinds)
 
     def _checkpoint(self, source: TranscriptSource) -> Checkpoint:
-        return read_checkpoint(self._store.get_value(checkpoint_name(source.host, source.session_id)))
+        return CHECKPOINT.read(self._store, SessionKey(host=source.host, session_id=source.session_id))
 
     def _reading(self, transcript: Transcript, before: Checkpoint) -> _Reading:
         root = before.root or first_key(transcript.turns)
-        seen = read_keys(self._store.get_value(seen_name(root))) if root else ()
+        seen = UTTERANCES_SEEN.read(self._store, root) if root else ()
         known = set(seen)
         return _Reading(
             before=before,
@@ -581,6 +567,11 @@ class CapturePipeline:
 
 
 _FAILED = ("transcript not readable", "Handover ")
+
+
+def _with_keys(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
+    """Keys without repeats, the newest last."""
+    return tuple(dict.fromkeys((*old, *new)))
 
 
 def _session_of(drafts: Sequence[Draft]) -> SessionKey | None:

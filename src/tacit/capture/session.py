@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tacit.capture.checkpoint import Checkpoint
-from tacit.capture.extract.confirmed import Solution, confirms, explained, problem_in, solved_by_user
-from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
+from tacit.capture.extract.confirmed import confirms, explained, problem_in, solved_by_user
+from tacit.capture.extract.digest import extend_work, write_digest
 from tacit.capture.extract.echoes import Echoes
-from tacit.capture.extract.fixes import Failure, Fix, find_fixes
-from tacit.capture.extract.pending import Pending, open_after, open_before
+from tacit.capture.extract.fixes import Fix, find_fixes
+from tacit.capture.extract.pending import open_after, open_before
 from tacit.capture.extract.session_end import Found, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
 from tacit.capture.prose import forget_sentences
@@ -29,6 +28,7 @@ from tacit.reading.trigger import make_trigger
 from tacit.safety.danger import danger_of
 from tacit.safety.lost_words import lost_words
 from tacit.session.projects import relative_path
+from tacit.state.captured import Checkpoint, Failure, Pending, SessionWork, Solution
 
 FIX_CONFIDENCE = 0.8
 CONFIRMED_CONFIDENCE = 0.95

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.capture.amend import with_amended_digests
-from tacit.capture.outcomes import add_outcomes, outcomes_name, outcomes_of
+from tacit.capture.outcomes import outcomes_of
 from tacit.capture.reconcile import Neighbour, reconcile
 from tacit.capture.reconcile.certain import names_what_ends
 from tacit.capture.reconcile.judge import Judge, judge_by_words
@@ -28,7 +28,8 @@ from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.steps import Step, no_step
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, Store, ValueChanges
+from tacit.state.registry import OUTCOMES
 
 _CANDIDATES = 8
 _TRIES = 5
@@ -45,7 +46,7 @@ class Write:
     changes: tuple[Change, ...]
     vectors: Vectors | None
     identity: EmbedderIdentity | None
-    values: Mapping[str, str | None]
+    values: ValueChanges
     relations: tuple[Relation, ...] = ()
 
 
@@ -108,8 +109,8 @@ class Keeper:
         items: Sequence[Item],
         *,
         write: Callable[[Write], None],
-        values: Mapping[str, str | None] | None = None,
-        finish: Callable[[Sequence[Change]], Mapping[str, str | None]] | None = None,
+        values: ValueChanges | None = None,
+        finish: Callable[[Sequence[Change]], ValueChanges] | None = None,
         judges: Mapping[str, Judge] | None = None,
         beside: Mapping[str, Sequence[str]] | None = None,
         session: SessionKey | None = None,
@@ -145,7 +146,7 @@ class Keeper:
                 rows = vectors.stack(texts)
                 if rows is not None or not texts or vectors.failed or attempt == _TRIES - 1:
                     identity = self._embedder.identity if rows is not None else None
-                    named: dict[str, str | None] = dict(values or {})
+                    named = dict(values or {})
                     if finish:
                         named.update(finish(decided))
                     if session is not None:
@@ -167,10 +168,9 @@ class Keeper:
 
     def _outcomes(
         self, session: SessionKey, items: Sequence[Item], changes: Sequence[Change]
-    ) -> Mapping[str, str]:
+    ) -> ValueChanges:
         new = outcomes_of(items, changes, at_ms=self._clock.now_ms())
-        name = outcomes_name(session.host, session.session_id)
-        return {name: add_outcomes(self._store.get_value(name), new)} if new else {}
+        return OUTCOMES.change((*OUTCOMES.read(self._store, session), *new), session) if new else {}
 
     def apply(self, write: Write) -> None:
         """Write to the store; nothing is sent when nothing changes."""
@@ -179,7 +179,7 @@ class Keeper:
                 write.changes,
                 vectors=write.vectors,
                 identity=write.identity,
-                values=dict(write.values),
+                values=write.values,
                 relations=write.relations,
             )
 

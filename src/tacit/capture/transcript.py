@@ -11,9 +11,10 @@ from tacit.capture.transcripts.claude_code import read_claude_code
 from tacit.capture.transcripts.opencode.database import read_opencode, read_opencode_messages
 from tacit.capture.transcripts.plain import read_messages
 from tacit.capture.transcripts.sessions import Since, read_sessions
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.errors import InvalidPayload
 from tacit.ports.store import Handover
+from tacit.state.captured import Position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

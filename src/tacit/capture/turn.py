@@ -6,8 +6,11 @@ In: nothing. Out: frozen values that every transcript reader makes and every ext
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
+
+from tacit.state.captured import Position
 
 Role = Literal["user", "assistant"]
 
@@ -85,23 +88,6 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """Where reading of a growing file stopped.
-
-    Attributes:
-        offset: bytes read; 0 = nothing yet.
-        head: hash of the first bytes, to notice that another file took its place; of all bytes where a file is read whole.
-        prompts: user prompts counted so far.
-        last: key of the last user prompt; prompts without a time are told apart by what came before them.
-    """
-
-    offset: int = 0
-    head: str = ""
-    prompts: int = 0
-    last: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
     """A reading of one session from a position on.
 
@@ -113,7 +99,7 @@ class Transcript:
     """
 
     turns: tuple[Turn, ...] = ()
-    end: Position = Position()
+    end: Position = field(default_factory=Position)
     session_id: str = ""
     cwd: str = ""
     bad_lines: int = 0
@@ -127,3 +113,8 @@ def turn_key(role: Role, text: str, at_ms: int, number: int, before: str = "") -
     """
     when = str(at_ms) if at_ms else f"#{number}{before}"
     return hashlib.sha256(f"{role}|{when}|{text}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def first_key(turns: Iterable[Turn]) -> str:
+    """Key of the first thing the user said, or "" when nothing was said."""
+    return next((turn.key for turn in turns if turn.role == "user"), "")

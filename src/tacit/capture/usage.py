@@ -9,21 +9,19 @@ memory). As a second measure the same question is asked of memories of the same 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Literal, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from tacit.capture.transcripts.rows import fields_of, list_of
 from tacit.capture.turn import Turn
 from tacit.late_pattern import late_pattern
 from tacit.model.memory import Memory
+from tacit.state.counted import SessionUsage, Totals
 
 Cue = Literal["citation", "file", "identifier", "phrase", ""]
 PHRASE_WORDS = 5
 MAX_SEEN = 4000
 """Most words of a session that are remembered, as digests of eight hexadecimal digits."""
-TOTALS = "usage/totals"
 _WORD = late_pattern(r"[\w@./:-]*\w")
 _CODE = late_pattern(r"`([^`\n]{3,80})`")
 _NAME = late_pattern(r"[_./:@\d-]|[a-z][A-Z]")
@@ -53,55 +51,6 @@ class Verdict:
     def used(self) -> bool:
         """Whether it was used."""
         return bool(self.cue)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionUsage:
-    """What is known of one session so far: words seen (digests), memories judged used, memories counted."""
-
-    seen: tuple[str, ...] = ()
-    used: tuple[str, ...] = ()
-    counted: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """Counts over all sessions. A memory counts once a session.
-
-    Attributes:
-        shown, used: memories handed over, and those of them that were used.
-        before: of those not used, how many had their cues in the conversation already.
-        control_shown, control_used: the same question of memories that were not handed over.
-        tokens, tokens_used: tokens handed over, and of what was used.
-        sessions: sessions with an injection.
-        by_cue, by_surface: used ones by cue; used ones by surface.
-    """
-
-    shown: int = 0
-    used: int = 0
-    before: int = 0
-    control_shown: int = 0
-    control_used: int = 0
-    tokens: int = 0
-    tokens_used: int = 0
-    sessions: int = 0
-    by_cue: Mapping[str, int] = field(default_factory=dict[str, int])
-    by_surface: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    @property
-    def rate(self) -> float | None:
-        """Share of what was handed over that was used; None = nothing was."""
-        return self.used / self.shown if self.shown else None
-
-    @property
-    def baseline(self) -> float | None:
-        """Share of what was not handed over that looks used all the same; None = nothing to compare with."""
-        return self.control_used / self.control_shown if self.control_shown else None
-
-
-def usage_name(host: str, session_id: str) -> str:
-    """Name of the value that holds what is known of a session's usage."""
-    return f"usage/session/{host}/{session_id}"
 
 
 def judge(turns: Sequence[Turn], shown: Sequence[Shown], before: SessionUsage) -> tuple[Verdict, ...]:
@@ -249,55 +198,3 @@ def _known(cue: str, known: set[str]) -> bool:
     return bool(words) and all(
         _digest(word) in known or _digest(word.rsplit("/", 1)[-1]) in known for word in words
     )
-
-
-def write_usage(usage: SessionUsage) -> str:
-    """As JSON."""
-    return json.dumps(asdict(usage), separators=(",", ":"))
-
-
-def read_usage(text: str | None) -> SessionUsage:
-    """From JSON; empty when there is none or it cannot be read."""
-    given = fields_of(_json(text))
-    return SessionUsage(**{name: _texts(given.get(name)) for name in ("seen", "used", "counted")})
-
-
-def write_totals(totals: Totals) -> str:
-    """As JSON."""
-    return json.dumps(
-        {name.name: getattr(totals, name.name) for name in fields(totals)}, separators=(",", ":")
-    )
-
-
-def read_totals(text: str | None) -> Totals:
-    """From JSON; zeros when there is none or it cannot be read."""
-    given = fields_of(_json(text))
-    numbers: dict[str, int] = {}
-    for name in (
-        "shown",
-        "used",
-        "before",
-        "control_shown",
-        "control_used",
-        "tokens",
-        "tokens_used",
-        "sessions",
-    ):
-        value = given.get(name)
-        numbers[name] = value if isinstance(value, int) else 0
-    return Totals(**numbers, by_cue=_counts(given.get("by_cue")), by_surface=_counts(given.get("by_surface")))
-
-
-def _json(text: str | None) -> object:
-    try:
-        return cast("object", json.loads(text or ""))
-    except ValueError:
-        return None
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(one for one in list_of(value) if isinstance(one, str))
-
-
-def _counts(value: object) -> dict[str, int]:
-    return {name: count for name, count in fields_of(value).items() if isinstance(count, int)}

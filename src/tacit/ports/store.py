@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NewType, Protocol
 
 from tacit.model.changes import Change, Gone
 from tacit.model.evidence import Hit
@@ -17,6 +17,11 @@ from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
+
+ValueName = NewType("ValueName", str)
+"""Name of a named value. Only a declaration in `tacit.state` makes one."""
+ValueChanges = Mapping[ValueName, str | None]
+"""Named values to store; None deletes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +192,7 @@ class MemoryStore(Protocol):
         *,
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
-        values: Mapping[str, str | None] | None = None,
+        values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
         expected: Mapping[str, str] | None = None,
     ) -> None:
@@ -386,7 +391,7 @@ class SessionStore(Protocol):
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
         error: str = "",
-        values: Mapping[str, str | None] | None = None,
+        values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
     ) -> None:
         """Store what was captured and mark the handover done, in one transaction; with `error`, count an attempt.
@@ -403,11 +408,11 @@ class SessionStore(Protocol):
         """All projects, by id."""
         ...
 
-    def get_value(self, name: str) -> str | None:
+    def get_value(self, name: ValueName) -> str | None:
         """A small named value (checkpoints, counters), or None."""
         ...
 
-    def put_value(self, name: str, value: str | None) -> None:
+    def put_value(self, name: ValueName, value: str | None) -> None:
         """Set or, with None, delete a small named value."""
         ...
 

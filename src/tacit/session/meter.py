@@ -6,17 +6,11 @@ OpenCode put a request together themselves; of theirs it is known what the API s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from tacit.model.signal import Sent
 
-NAME = "trial/cache"
-OF_HOSTS = "trial/cache/hosts"
-"""Value of the sums that hosts' transcripts give: host in the place of the placement. Written with the checkpoint of what was read."""
-MAX_DAYS = 120
 DAY_MS = 86_400_000
 _FIELDS = ("requests", "before", "kept", "before_bare", "kept_bare", "input_tokens", "cached_tokens")
 Days = Mapping[str, Mapping[str, tuple[int, ...]]]
@@ -41,30 +35,8 @@ class CacheShare:
     cached_tokens: int = 0
 
 
-def read_days(text: str | None) -> dict[str, dict[str, tuple[int, ...]]]:
-    """The sums of a value; what cannot be read is left out."""
-    try:
-        value: object = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    if not isinstance(value, dict):
-        return {}
-    found: dict[str, dict[str, tuple[int, ...]]] = {}
-    for day, placements in cast("dict[str, object]", value).items():
-        if day.isdecimal() and isinstance(placements, dict):
-            rows = cast("dict[str, object]", placements)
-            found[day] = {name: sums for name, row in rows.items() if (sums := _sums(row))}
-    return found
-
-
-def write_days(days: Days) -> str:
-    """The newest days as JSON."""
-    newest = sorted(days, key=int)[-MAX_DAYS:]
-    return json.dumps({day: {name: list(row) for name, row in sorted(days[day].items())} for day in newest})
-
-
 def counted(days: Days, sent: Sequence[Sent], *, at_ms: int) -> Days:
-    """The sums with what was sent now."""
+    """The sums with what was sent now, the newest day last."""
     day = str(at_ms // DAY_MS)
     today = dict(days.get(day, {}))
     for one in sent:
@@ -79,7 +51,7 @@ def counted(days: Days, sent: Sequence[Sent], *, at_ms: int) -> Days:
             one.cached_tokens,
         )
         today[one.placement] = tuple(old + new for old, new in zip(row, now, strict=True))
-    return {**days, day: today}
+    return dict(sorted({**days, day: today}.items(), key=lambda pair: int(pair[0])))
 
 
 def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, int]], *, now_ms: int) -> Days:
@@ -118,10 +90,3 @@ def _share(name: str, row: Sequence[int]) -> CacheShare:
         input_tokens=input_tokens,
         cached_tokens=cached,
     )
-
-
-def _sums(row: object) -> tuple[int, ...]:
-    if not isinstance(row, list):
-        return ()
-    numbers = tuple(one for one in cast("list[object]", row) if isinstance(one, int))
-    return numbers if len(numbers) == len(_FIELDS) else ()

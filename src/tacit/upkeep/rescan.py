@@ -18,10 +18,8 @@ from tacit.errors import StoreError
 from tacit.model.changes import Gone
 from tacit.ports.store import Store
 from tacit.safety.json_texts import cleaned_json
+from tacit.state.registry import COPIES
 
-COPIES = "copies"
-"""Named value: a JSON list of the files that backups and exports were written to."""
-_MOST_COPIES = 200
 CleanAt = Callable[[str, str], str]
 Records = Callable[[str, CleanAt, Gone], str]
 """An export's text without the records of what is gone; other memories keep their words."""
@@ -51,17 +49,8 @@ class Rescan:
 
 def note_copy(store: Store, target: Path) -> None:
     """Remember that texts of the store were written to `target`."""
-    known = [path for path in known_copies(store) if path != target]
-    store.put_value(COPIES, json.dumps([str(path) for path in (*known, target)][-_MOST_COPIES:]))
-
-
-def known_copies(store: Store) -> tuple[Path, ...]:
-    """Files that this home's backups and exports were written to, oldest first; some may be gone."""
-    try:
-        listed: object = json.loads(store.get_value(COPIES) or "[]")
-    except ValueError:
-        return ()
-    return tuple(Path(str(path)) for path in listed) if isinstance(listed, list) else ()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    known = [path for path in COPIES.read(store) if path != str(target)]
+    COPIES.write(store, (*known, str(target)))
 
 
 def rescan(
@@ -81,7 +70,7 @@ def rescan(
     Raises:
         StoreError: if the store itself cannot be written; nothing of it is changed then.
     """
-    copies = list(dict.fromkeys((*known_copies(store), *home.automatic_backups(), *_aside(home))))
+    copies = list(dict.fromkeys((*map(Path, COPIES.read(store)), *home.automatic_backups(), *_aside(home))))
     copies = [path for path in copies if path.is_file()]
     rows = store.rewrite_texts(clean, dry_run=dry_run, gone=gone)
     files: dict[str, int] = {}

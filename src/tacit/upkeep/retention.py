@@ -5,12 +5,12 @@ Memories are never touched here: they stay until someone forgets them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tacit.config.settings import RetentionSettings
 from tacit.ports.clock import Clock
 from tacit.ports.store import Store
+from tacit.state.registry import forget_session
 
 DAY_MS = 86_400_000
 SESSION_DAYS = 90
@@ -32,11 +32,8 @@ def apply_retention(
     *,
     clock: Clock,
     session_days: float = SESSION_DAYS,
-    per_session: Sequence[Callable[[str, str], str]] = (),
 ) -> Retained:
-    """Prune traces and age out session records; running it twice changes nothing more.
-
-    `per_session` name the values that are kept for a session (from its host and id); they go with it.
+    """Prune traces, age out session records and the named values that go with them; running it twice changes nothing more.
 
     Raises:
         StoreError: as the store.
@@ -47,6 +44,5 @@ def apply_retention(
     stale = [state.key for state in store.list_sessions(limit=_SESSIONS) if state.last_signal_at_ms < limit]
     for key in stale:
         store.delete_session(key)
-        for name in per_session:
-            store.put_value(name(key.host, key.session_id), None)
+        forget_session(store, key)
     return Retained(traces=traces, sessions=len(stale))

@@ -9,13 +9,13 @@ import pytest
 
 from samples import NOW_MS
 from tacit.app.wiring import open_engine
-from tacit.capture.extract.fixes import Failure
-from tacit.capture.extract.pending import Pending, pending_name, read_pending, write_pending
+from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
+from tacit.state.captured import Failure, Pending
 from user_voice import store_as
 
 DAY_MS = 86_400_000

@@ -20,10 +20,10 @@ from tacit.app.desk.series import (
     series_of,
     tokens_by_kind,
 )
-from tacit.app.desk.verdicts import MOST, NAME, Verdict, Verdicts, read_verdicts
+from tacit.app.desk.verdicts import MOST, NAME, Verdicts, read_verdicts
 from tacit.app.visibility import Visibility
 from tacit.backends.fake import FakeStore
-from tacit.capture.usage import SessionUsage, usage_name, write_usage
+from tacit.capture.usage import usage_name, write_usage
 from tacit.config.settings import RetentionSettings
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import Speaker
@@ -32,6 +32,7 @@ from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Trace, TracedCandidate
 from tacit.providers.clock import FakeClock
+from tacit.state.counted import SessionUsage, Verdict
 
 KEY = SessionKey(host="h", session_id="s")
 NO_USE = Use(shown=0, used=0, rate=None, baseline=None)

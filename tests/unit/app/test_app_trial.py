@@ -9,7 +9,6 @@ import pytest
 from tacit import Tacit
 from tacit.app.trial.records import (
     MAX_PER_SHARD,
-    Record,
     failed_before,
     read_records,
     read_seen,
@@ -28,6 +27,7 @@ from tacit.session.meter import (
     shares_of_hosts,
     write_days,
 )
+from tacit.state.counted import Record
 
 DAY = 86_400_000
 SHARE = 0.5

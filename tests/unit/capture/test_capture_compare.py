@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tacit.capture.write_up.spending import NAME, read_spending
 
 from samples import NOW_MS
 from tacit.backends.fake import FakeStore
@@ -14,7 +15,6 @@ from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up import statement_comparer
 from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates, schema
 from tacit.capture.write_up.session_writer import Model
-from tacit.capture.write_up.spending import NAME, read_spending
 from tacit.capture.write_up.statement_comparer import BATCH
 from tacit.capture.write_up.statement_comparer import NAME as WAITING
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tacit.capture.checkpoint import read_checkpoint, write_checkpoint
 
-from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tacit.capture.extract.confirmed import confirms, problem_in
 from tacit.capture.reconcile import Neighbour, reconcile
 from tacit.capture.session import Place, learn
@@ -17,6 +17,7 @@ from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.safety.trust import is_marked, why_not_on
+from tacit.state.captured import Checkpoint
 
 PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
 EDIT = ToolUse(tool="edit", paths=("src/export.py",), finished=True)

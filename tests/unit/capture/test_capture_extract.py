@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.capture.extract.digest import SessionWork, extend_work, write_digest
+from tacit.capture.extract.digest import extend_work, write_digest
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.fixes import find_fixes, same_command
 from tacit.capture.extract.session_end import find_statements, open_loops
@@ -13,6 +13,7 @@ from tacit.capture.session import Place, fix_draft
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
+from tacit.state.captured import SessionWork
 
 STATED = [
     ("Remember that we deploy on Fridays only", "We deploy on Fridays only", "preference"),

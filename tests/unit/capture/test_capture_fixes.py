@@ -6,21 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.capture.checkpoint import Checkpoint
 from tacit.capture.extract.error_lines import stopped_from_outside
-from tacit.capture.extract.fixes import Failure, does_again, find_fixes
-from tacit.capture.extract.pending import (
-    Pending,
-    open_after,
-    open_before,
-    read_pending,
-    without_old,
-    write_pending,
-)
+from tacit.capture.extract.fixes import does_again, find_fixes
+from tacit.capture.extract.pending import open_after, open_before, read_pending, without_old, write_pending
 from tacit.capture.session import Place, fix_importance, learn
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
+from tacit.state.captured import Checkpoint, Failure, Pending
 
 FORMAT = "Exit code 1\npkg/a.go:11:1: File is not properly formatted (gofmt)\n1 issues:\n* gofmt: 1"
 PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)

@@ -10,8 +10,9 @@ import pytest
 
 from tacit.capture.transcripts.recognise import recognise
 from tacit.capture.transcripts.sessions import Session, read_sessions
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.errors import HostError, InvalidPayload
+from tacit.state.captured import Position
 
 Rows = list[dict[str, object]]
 

@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 
-from tacit.capture.checkpoint import Checkpoint
 from tacit.capture.extract.fixes import find_fixes
 from tacit.capture.extract.invocations import find_correction, refused_by_shell
 from tacit.capture.session import Place, fix_draft, learn
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
+from tacit.state.captured import Checkpoint
 
 PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
 SHELLS = (

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tacit.capture.checkpoint import read_checkpoint, write_checkpoint
 
-from tacit.capture.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tacit.capture.extract.passages import marks
 from tacit.capture.extract.passages.cues import CUES, Reading
 from tacit.capture.extract.passages.cut import messages_of, passages_of
@@ -23,6 +23,7 @@ from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
 from tacit.reading.classifier.weights import WeightFile
 from tacit.reading.terms import identifiers, names_path
+from tacit.state.captured import Checkpoint
 
 PLACE = Place(session=SessionKey(host="plain", session_id="s"), scope=project_scope("p"))
 

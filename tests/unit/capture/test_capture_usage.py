@@ -12,9 +12,7 @@ from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.usage import (
     TOTALS,
-    SessionUsage,
     Shown,
-    Totals,
     go_on,
     judge,
     read_totals,
@@ -33,6 +31,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
+from tacit.state.counted import SessionUsage, Totals
 
 LINT = memory(
     "Run `make lint` before committing.", id="mem_lint", entities=(Entity(kind="command", key="make lint"),)

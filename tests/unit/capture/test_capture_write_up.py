@@ -9,6 +9,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tacit.capture.write_up.spending import (
+    MOST_PAUSE_MS,
+    NAME,
+    PAUSE_MS,
+    read_spending,
+    session_spending_name,
+    write_spending,
+)
 
 from samples import DAY_MS, NOW_MS
 from tacit.app.vouching import said_by_user
@@ -24,8 +32,6 @@ from tacit.capture.write_up.checks import names_in, span_of, why_not
 from tacit.capture.write_up.cut import cut_messages
 from tacit.capture.write_up.messages import (
     LONGEST,
-    Message,
-    Waiting,
     messages_of,
     read_waiting,
     unread_name,
@@ -35,15 +41,6 @@ from tacit.capture.write_up.messages import (
 )
 from tacit.capture.write_up.request import INSTRUCTIONS, MOST_ENTRIES, read_answer, schema
 from tacit.capture.write_up.session_writer import MOST_WAITING, Model
-from tacit.capture.write_up.spending import (
-    MOST_PAUSE_MS,
-    NAME,
-    PAUSE_MS,
-    Spending,
-    read_spending,
-    session_spending_name,
-    write_spending,
-)
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Draft, Edit
@@ -60,6 +57,8 @@ from tacit.providers.tokens import EstimateCounter
 from tacit.providers.writing.fake import FakeWriter
 from tacit.safety.redact import Redactor
 from tacit.safety.trust import why_not_on
+from tacit.state.captured import Message, Waiting
+from tacit.state.counted import Spending
 
 KEY = SessionKey(host="plain", session_id="s")
 SCOPE = project_scope("p")

@@ -11,7 +11,6 @@ from tacit.app.care.care import StoreUse
 from tacit.app.desk import series
 from tacit.app.trial import report
 from tacit.app.values import EngineStatus, ExtractorStatus
-from tacit.capture.usage import Totals
 from tacit.cli.numbers import shapes
 from tacit.cli.terminal import shapes as told
 from tacit.model import trace
@@ -19,6 +18,7 @@ from tacit.model.situation import Situation
 from tacit.ports.store import StoreStats
 from tacit.recall.replay import Replayed
 from tacit.session.meter import CacheShare
+from tacit.state.counted import Totals
 from tacit.upkeep.rounds import Statistics
 
 PAIRS = [

@@ -23,12 +23,10 @@ from pathlib import Path
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
-from tacit.capture.checkpoint import Checkpoint
 from tacit.capture.discover import HOSTS, TranscriptInfo, named_transcripts
 from tacit.capture.report import CaptureReport
 from tacit.capture.session import Place, learn
 from tacit.capture.transcripts.sessions import Session, read_sessions
-from tacit.capture.turn import Position
 from tacit.config.settings import EmbedderSettings, PrivacySettings
 from tacit.errors import TacitError
 from tacit.model.memory import Memory
@@ -38,6 +36,7 @@ from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
 from tacit.providers.embedding import make_embedder
 from tacit.safety.redact import Redactor
+from tacit.state.captured import Checkpoint, Position
 
 SEED = 7
 NOTES = ("digest", "todo")

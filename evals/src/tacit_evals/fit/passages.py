@@ -21,12 +21,13 @@ from tacit.capture.extract.passages.cues import CUES, Reading
 from tacit.capture.extract.passages.cut import messages_of, passages_of
 from tacit.capture.extract.passages.model import SHIPPED_FILE, PassageModel
 from tacit.capture.transcript import TranscriptSource, read_transcript
-from tacit.capture.turn import Position, Role, Turn
+from tacit.capture.turn import Role, Turn
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidInput
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit.reading.classifier.weights import WeightFile, pack, unpack
+from tacit.state.captured import Position
 from tacit_evals.data.learnings import LabelledSession, load_learnings
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.data.rows import Row, read_rows

@@ -19,7 +19,6 @@ from tacit.capture.extract.passages.find import find_candidates
 from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.transcript import TranscriptSource, read_transcript
-from tacit.capture.turn import Position
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings
@@ -31,6 +30,7 @@ from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter
 from tacit.safety.redact import Redactor
+from tacit.state.captured import Position
 from tacit_evals.data.learnings import LabelledSession, Said
 
 HOST = "plain"

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from tacit.capture.write_up.spending import NAME as SPENDING
+from tacit.capture.write_up.spending import read_spending
 
 from tacit.app.care.writing import REQUEST_MARGIN
 from tacit.app.vouching import said_by_user
@@ -33,8 +35,6 @@ from tacit.capture.backfill import Wanted
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up.session_writer import Model, Prepared, SessionWriter
-from tacit.capture.write_up.spending import NAME as SPENDING
-from tacit.capture.write_up.spending import read_spending
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import WriterSettings

@@ -11,13 +11,13 @@ from tacit.api.desk import requests as ask
 from tacit.api.encoding import change_json, encode, etag_of, memory_json
 from tacit.api.requests import AtFolder, NoBody, SessionName
 from tacit.app.desk.series import BUCKETS_MS, DAY_MS
-from tacit.app.desk.verdicts import Verdict
 from tacit.app.projects import Membership
 from tacit.model.memory import Memory
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, TraceFilter
 from tacit.safety.trust import visible_levels
+from tacit.state.counted import Verdict
 
 FIRST_DAYS = {"hour": 2, "day": 30}
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from tacit.app.care.jobs import Jobs
 from tacit.app.parts import Parts
-from tacit.capture.extract.pending import pending_name, read_pending, without_old, write_pending
-from tacit.capture.outcomes import outcomes_name
-from tacit.capture.usage import TOTALS, Totals, read_totals, usage_name
+from tacit.capture.extract.pending import without_old
 from tacit.errors import StoreFull, StoreReadOnly
 from tacit.model.memory import Sensitivity
 from tacit.model.scope import Scope
+from tacit.state.counted import Totals
+from tacit.state.registry import PENDING, TOTALS
 from tacit.upkeep.backups import Outcome, make_backup
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, note_copy, rescan
@@ -119,9 +119,7 @@ class Care:
         except (StoreFull, StoreReadOnly) as error:
             _LOG.warning("automatic backup: %s", error)
         settings = parts.settings.current().retention
-        records = apply_retention(
-            parts.store, settings, clock=parts.clock, per_session=(usage_name, outcomes_name)
-        )
+        records = apply_retention(parts.store, settings, clock=parts.clock)
         tended = tend(parts.store, parts.kinds, settings, clock=parts.clock)
         parts.store.tidy()
         return Upkept(records=records, tended=tended, pending=self._age_pending(settings.pending_fix_days))
@@ -130,20 +128,19 @@ class Care:
         """Forget failures that nobody fixed for so long; returns how many."""
         store, gone = self._parts.store, 0
         before_ms = int(self._parts.clock.now_ms() - days * DAY_MS)
-        for scope in sorted(map(str, store.scopes().scopes)):
-            name = pending_name(scope)
-            pending = read_pending(store.get_value(name))
+        for name in PENDING.names(store):
+            pending = PENDING.parse(store.get_value(name)) or ()
             kept = without_old(pending, before_ms=before_ms)
             if kept != pending:
                 gone += len(pending) - len(kept)
-                store.put_value(name, write_pending(kept))
+                store.put_value(name, PENDING.text(kept))
         return gone
 
     def statistics(self, *, levels: tuple[Sensitivity, ...] | None = None) -> StoreUse:
         """Counts of what is stored of these sensitivities (None = any), and of what injections were good for."""
         self._settle()
         store = self._parts.store
-        totals = read_totals(store.get_value(TOTALS))
+        totals = TOTALS.read(store)
         return StoreUse(
             store=statistics(store, self._parts.kinds, levels=levels),
             impact=totals,

@@ -20,7 +20,7 @@ from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.changes import Change, Edit, Merge, Retire, Skip
 from tacit.model.memory import Memory, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
-from tacit.ports.store import Recorded
+from tacit.ports.store import Recorded, ValueChanges
 from tacit.safety.trust import most_sensitive
 
 ReviewAction = Literal["accept", "reject", "merge", "keep"]
@@ -170,7 +170,7 @@ class Review:
                 f"{memory.id} does not wait for a decision.", hint="`tacit review list` shows what does."
             )
 
-    def _values(self, decided: _Decided) -> dict[str, str | None]:
+    def _values(self, decided: _Decided) -> ValueChanges:
         return self._rejected.changed(add=decided.rejected, drop=decided.forgiven)
 
     def _others(self, memory: Memory) -> tuple[Memory, ...]:
@@ -337,7 +337,7 @@ class Review:
         self,
         changes: Sequence[Change],
         *,
-        values: Mapping[str, str | None] | None = None,
+        values: ValueChanges | None = None,
         relations: Sequence[Relation] = (),
         expected: Mapping[str, str] | None = None,
     ) -> None:

@@ -19,7 +19,7 @@ from tacit.app.desk.options import Options
 from tacit.app.desk.purging import Purging
 from tacit.app.desk.recalls import Recalls
 from tacit.app.desk.series import Charts
-from tacit.app.desk.verdicts import Verdict, Verdicts
+from tacit.app.desk.verdicts import Verdicts
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Membership, Projects
@@ -28,6 +28,7 @@ from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats
+from tacit.state.counted import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

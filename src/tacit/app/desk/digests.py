@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tacit.app.visibility import Visibility
-from tacit.capture.checkpoint import checkpoint_name, read_checkpoint
-from tacit.capture.extract.digest import SessionWork
 from tacit.capture.extract.tasks import open_tasks
 from tacit.errors import NotFound
 from tacit.model.kinds import DIGEST
@@ -20,6 +18,8 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.reading.digest_lines import lines_of
+from tacit.state.captured import SessionWork
+from tacit.state.registry import CHECKPOINT
 
 LOOKED_AT = 1000
 _KIND = MemoryFilter(kinds=(DIGEST,))
@@ -162,7 +162,7 @@ class DigestReader:
         keys = dict.fromkeys((*states, *(_key_of(memory) for memory in digests)))
         host, slash, number = name.partition("/")
         whole = SessionKey(host=host, session_id=number)
-        if slash and whole not in keys and self._store.get_value(checkpoint_name(host, number)) is not None:
+        if slash and whole not in keys and CHECKPOINT.is_stored(self._store, whole):
             return whole
         exact = [key for key in keys if name in (str(key), key.session_id)]
         begun = [key for key in keys if str(key).startswith(name) or key.session_id.startswith(name)]
@@ -176,7 +176,7 @@ class DigestReader:
 
     def _memory_of(self, key: SessionKey) -> Memory | None:
         scope = self._store.scopes()
-        noted = read_checkpoint(self._store.get_value(checkpoint_name(key.host, key.session_id))).digest_id
+        noted = CHECKPOINT.read(self._store, key).digest_id
         held = [
             memory for memory in self._store.get([noted], scope=scope) if noted and memory.status == "active"
         ]
@@ -211,12 +211,11 @@ class DigestReader:
         )
 
     def _work(self, key: SessionKey) -> SessionWork:
-        return read_checkpoint(self._store.get_value(checkpoint_name(key.host, key.session_id))).work
+        return CHECKPOINT.read(self._store, key).work
 
     def _reason(self, key: SessionKey, state: SessionState | None, visibility: Visibility) -> str:
         """Why a session has no digest, in one sentence without its end."""
         waiting = [one for one in self._store.pending_handovers(limit=LOOKED_AT) if one.session == key]
-        text = self._store.get_value(checkpoint_name(key.host, key.session_id))
         if state is not None and state.incognito:
             return "it was incognito, and nothing is kept of it"
         if not self._captures():
@@ -225,12 +224,12 @@ class DigestReader:
             return f"its transcript could not be read: {waiting[-1].error}"
         if waiting:
             return "its transcript waits to be read; that happens in the background"
-        if read_checkpoint(text).digest_id:
+        if CHECKPOINT.read(self._store, key).digest_id:
             # A program must not learn which of the two it is.
             return (
                 "it was forgotten" if visibility.by_user else "it was forgotten or is not shown to programs"
             )
-        if text is not None:
+        if CHECKPOINT.is_stored(self._store, key):
             return "it changed no file, decided nothing and left nothing to do"
         if state is not None and not state.ended:
             return "it runs still; a digest is written when a turn or the session ends"

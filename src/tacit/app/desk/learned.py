@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from tacit.app.desk.digests import DigestReader
 from tacit.app.visibility import Visibility
-from tacit.capture.outcomes import Fate, Outcome, outcomes_name, read_outcomes
-from tacit.capture.write_up.messages import read_waiting, unread_name
-from tacit.capture.write_up.spending import RequestRecord, read_session_spending, session_spending_name
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.session import Nudge, SessionKey
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
+from tacit.state.captured import Fate, Outcome
+from tacit.state.counted import RequestRecord
+from tacit.state.registry import OUTCOMES, SESSION_SPENDING, WAITING
 
 MOST = 500
 """Statements of one session that are told."""
@@ -136,7 +136,7 @@ class LearnedReader:
 
     def _of(self, key: SessionKey, visibility: Visibility) -> Learned:
         state = self._store.load_session(key)
-        outcomes = read_outcomes(self._store.get_value(outcomes_name(key.host, key.session_id)))
+        outcomes = OUTCOMES.read(self._store, key)
         statements = self._statements(key, outcomes, visibility)
         told = Learned(
             session=str(key),
@@ -150,10 +150,10 @@ class LearnedReader:
 
     def _with_counts(self, told: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
         """With what a program is not told: numbers that count what it may not see."""
-        spent = read_session_spending(self._store.get_value(session_spending_name(key.host, key.session_id)))
+        spent = SESSION_SPENDING.read(self._store, key)
         reasons = Counter(one.reason for one in outcomes if one.fate == "dropped")
         reasons.update(reason for request in spent.requests for reason in request.dropped)
-        unread = read_waiting(self._store.get_value(unread_name(key.host, key.session_id)))
+        unread = WAITING.find(self._store, key)
         waiting = StillWaiting(
             statements=told.waiting.statements,
             messages=len(unread.messages) if unread else 0,

@@ -12,19 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tacit.app.parts import Parts
-from tacit.app.projects import announced_name, told_name
 from tacit.app.transfer.cleared import without_records
 from tacit.app.transfer.signing import Signer
 from tacit.app.transfer.versions import versions_of
-from tacit.app.trial.records import seen_name as errors_name
-from tacit.capture.bootstrap.following import followed_names
-from tacit.capture.checkpoint import checkpoint_name, said_name
-from tacit.capture.extract.pending import pending_name
-from tacit.capture.outcomes import outcomes_name
-from tacit.capture.reconcile.rejected import rejected_name
-from tacit.capture.usage import usage_name
-from tacit.capture.write_up.messages import unread_name
-from tacit.capture.write_up.spending import session_spending_name
 from tacit.errors import NotFound
 from tacit.model.changes import Gone
 from tacit.model.memory import Memory
@@ -33,13 +23,13 @@ from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.safety.forgotten_words import ForgottenWords, words_to_forget
 from tacit.session.family import with_descendants
+from tacit.state.registry import names_of_project, names_of_sessions
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, rescan
 
 EVERYTHING = 1_000_000
 MOST_ALIKE = 20
 _ROUNDS = 3
-_OF_SESSION = (checkpoint_name, said_name, usage_name, unread_name, outcomes_name, session_spending_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +150,7 @@ class Purging:
     def _knows(self, project: ProjectRecord) -> bool:
         return (
             any(known.id == project.id for known in self._store.projects())
-            or bool(self._stored(self._noted_of(project)))
+            or bool(names_of_project(self._store, project.id))
             or any(one.project_id == project.id for one in self._store.list_traces(limit=EVERYTHING))
         )
 
@@ -177,7 +167,7 @@ class Purging:
         family = with_descendants((key,), {**taught, **states})
         inside = set(family)
         learned = tuple(one for one in every if _session_of(one) in inside)
-        known = not states.keys().isdisjoint(family) or any(self._values_of(family))
+        known = not states.keys().isdisjoint(family) or bool(names_of_sessions(self._store, family))
         if not (learned or known):
             raise NotFound(
                 f"Nothing is known of a session {key}.", hint="`tacit digest --project` names sessions."
@@ -189,24 +179,6 @@ class Purging:
 
     def _scopes_of(self, project: ProjectRecord) -> ScopeFilter:
         return ScopeFilter.of(*(one for one in self._store.scopes().scopes if one.project_id == project.id))
-
-    def _values_of(self, keys: Iterable[SessionKey]) -> list[str]:
-        return self._stored(name(key.host, key.session_id) for key in keys for name in _OF_SESSION)
-
-    def _noted_of(self, project: ProjectRecord) -> list[str]:
-        names = [
-            f"init:{project.id}",
-            f"languages:{project.id}",
-            announced_name(project.id),
-            told_name(project.id),
-        ]
-        names += [errors_name(project.id), *followed_names(self._store, project.id)]
-        for scope in self._scopes_of(project).scopes:
-            names += [rejected_name(scope), pending_name(str(scope))]
-        return names
-
-    def _stored(self, names: Iterable[str]) -> list[str]:
-        return [name for name in names if self._store.get_value(name) is not None]
 
     # --- doing it
 
@@ -255,9 +227,9 @@ class Purging:
         )
 
     def _gone(self, doomed: Doomed) -> Gone:
-        values = self._values_of(doomed.sessions)
+        values: list[str] = [*names_of_sessions(self._store, doomed.sessions)]
         if doomed.project is not None:
-            values += self._noted_of(doomed.project)
+            values += names_of_project(self._store, doomed.project.id)
         return Gone(
             memories=tuple(one.id for one in doomed.memories),
             sessions=doomed.sessions,

@@ -14,6 +14,7 @@ from tacit.model.trace import Trace
 from tacit.ports.store import Store, TraceFilter
 from tacit.recall.deliver import TRACED_CHARS
 from tacit.recall.replay import in_shadow
+from tacit.state.registry import USAGE
 
 TRACES_OF_A_SESSION = 500
 EXPOSURES_OF_A_SESSION = 2000
@@ -253,9 +254,7 @@ class Recalls:
 
     def _used_in(self, key: SessionKey) -> tuple[frozenset[str], frozenset[str]]:
         """Memories that were used in a session, and those that were looked at."""
-        from tacit.capture.usage import read_usage, usage_name  # noqa: PLC0415 - no first answer needs it
-
-        usage = read_usage(self._store.get_value(usage_name(key.host, key.session_id)))
+        usage = USAGE.read(self._store, key)
         return frozenset(usage.used), frozenset(usage.counted)
 
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from tacit.app.desk.verdicts import Verdict, read_verdicts
-from tacit.capture.usage import TOTALS, read_totals
 from tacit.config.settings import RetentionSettings
 from tacit.model.trace import Trace
 from tacit.ports.store import Store, TraceFilter
 from tacit.session import meter
+from tacit.state.counted import Verdict
+from tacit.state.registry import CACHE_DAYS, CACHE_DAYS_OF_HOSTS, TOTALS, VERDICTS
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -261,13 +261,13 @@ class Charts:
         with self._lock:
             self._read()
             facts = tuple(self._facts.values())
-        totals = read_totals(self._store.get_value(TOTALS))
+        totals = TOTALS.read(self._store)
         kept = self._retention()
         oldest = min((one.at_ms for one in facts), default=until_ms)
         all_there = len(facts) < kept.traces and since_ms >= until_ms - kept.trace_days * DAY_MS
         found = series_of(
             facts,
-            read_verdicts(self._store),
+            VERDICTS.read(self._store),
             since_ms=since_ms,
             until_ms=until_ms,
             bucket_ms=bucket_ms,
@@ -278,8 +278,8 @@ class Charts:
 
     def _cache(self, *, since_ms: int, until_ms: int) -> tuple[meter.CacheShare, ...]:
         """What prompt caches can keep, by placement; then what they gave, by host."""
-        whole = meter.read_days(self._store.get_value(meter.NAME))
-        told = meter.read_days(self._store.get_value(meter.OF_HOSTS))
+        whole = CACHE_DAYS.read(self._store)
+        told = CACHE_DAYS_OF_HOSTS.read(self._store)
         return (
             *meter.shares(whole, since_ms=since_ms, until_ms=until_ms),
             *meter.shares_of_hosts(told, since_ms=since_ms, until_ms=until_ms),

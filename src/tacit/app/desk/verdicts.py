@@ -6,48 +6,14 @@ and times, no text. `tune` reads them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from threading import Lock
-from typing import Any, cast
 
 from tacit.errors import InvalidInput
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
-
-NAME = "feedback/verdicts"
-MOST = 2000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """One word of the owner on one memory of one recall.
-
-    Attributes:
-        trace_id, memory_id: which.
-        useful: it belongs there; False = it should not have come.
-        injected: whether it was handed over; useful and not injected = it was missed.
-        surface, relevance, threshold: of the recall.
-        trace_at_ms, at_ms: when it was handed over, and when this was said.
-    """
-
-    trace_id: str
-    memory_id: str
-    useful: bool
-    injected: bool
-    surface: str
-    relevance: float
-    threshold: float
-    trace_at_ms: int
-    at_ms: int
-
-
-def read_verdicts(store: Store) -> tuple[Verdict, ...]:
-    """All that are kept, oldest first."""
-    text = store.get_value(NAME)
-    rows = cast(list[dict[str, Any]], json.loads(text)) if text else []
-    return tuple(Verdict(**row) for row in rows)
+from tacit.state.counted import Verdict
+from tacit.state.registry import VERDICTS
 
 
 class Verdicts:
@@ -59,7 +25,7 @@ class Verdicts:
 
     def all(self) -> tuple[Verdict, ...]:
         """All that are kept, oldest first."""
-        return read_verdicts(self._store)
+        return VERDICTS.read(self._store)
 
     def of(self, trace_id: str) -> tuple[Verdict, ...]:
         """Those on one recall."""
@@ -103,8 +69,5 @@ class Verdicts:
                 if (known_one := before.pop((one.trace_id, one.memory_id), None)) is None
                 or known_one.useful != useful
             )
-            kept = (*before.values(), *said)[-MOST:]
-            self._store.put_value(
-                NAME, json.dumps([asdict(one) for one in kept], separators=(",", ":"), allow_nan=False)
-            )
+            VERDICTS.write(self._store, (*before.values(), *said))
         return said, new

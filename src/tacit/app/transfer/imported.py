@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tacit.ports.store import Store
+from tacit.ports.store import Store, ValueChanges
+from tacit.state.registry import IMPORTED
 
-KEY_CHARS = 12
 MOST_KEYS = 1024
 """Keys of one named value."""
 
@@ -19,24 +19,25 @@ class Imported:
     """Keys of the statements that one tool brought into one scope."""
 
     def __init__(self, store: Store, name: str) -> None:
-        """Load the keys stored in the named value `name` and in its numbered continuations."""
+        """Load the keys stored under `name`, a tool and a scope, and under its numbered continuations."""
         self._name = name
         self._last: list[str] = []
         self._number = 0
         self._known: set[str] = set()
-        for number, text in enumerate(_values(store, name)):
+        for number, keys in enumerate(_stored(store, name)):
             self._number = number
-            self._last = [text[at : at + KEY_CHARS] for at in range(0, len(text), KEY_CHARS)]
+            self._last = list(keys)
             self._known.update(self._last)
 
     def __contains__(self, key: str) -> bool:
         """Whether the statement of `key` was imported."""
         return key in self._known
 
-    def values_with(self, keys: Collection[str]) -> dict[str, str | None]:
+    def values_with(self, keys: Collection[str]) -> ValueChanges:
         """The named values that also hold `keys`; call `add` once they are stored."""
         number, held = self._place()
-        return {_name(self._name, number): "".join([*held, *(key for key in keys if key not in self._known)])}
+        new = (key for key in keys if key not in self._known)
+        return IMPORTED.change((*held, *new), _part(self._name, number))
 
     def add(self, keys: Collection[str]) -> None:
         """Know `keys` from now on."""
@@ -49,12 +50,12 @@ class Imported:
         return (self._number + 1, []) if len(self._last) >= MOST_KEYS else (self._number, self._last)
 
 
-def _name(name: str, number: int) -> str:
+def _part(name: str, number: int) -> str:
     return f"{name}/{number}" if number else name
 
 
-def _values(store: Store, name: str) -> Iterator[str]:
+def _stored(store: Store, name: str) -> Iterator[tuple[str, ...]]:
     number = 0
-    while (text := store.get_value(_name(name, number))) is not None:
-        yield text
+    while (keys := IMPORTED.find(store, _part(name, number))) is not None:
+        yield keys
         number += 1

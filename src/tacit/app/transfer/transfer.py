@@ -17,7 +17,7 @@ from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.transfer.edited import LIVE, EditedImport
-from tacit.app.transfer.imported import KEY_CHARS, Imported
+from tacit.app.transfer.imported import Imported
 from tacit.app.transfer.markdown import is_markdown, read_markdown, write_markdown
 from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import (
@@ -45,6 +45,7 @@ from tacit.model.ids import content_hash
 from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord
+from tacit.state.registry import KEY_CHARS
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import note_copy
 
@@ -278,7 +279,7 @@ class Transfer:
 
     def _of_tool(self, items: Sequence[Foreign], tool: str, run: _Run, scope: Scope) -> None:
         wanted, tally = run.wanted, run.tally
-        name = f"imported/{tool}/{_short(str(scope))}"
+        name = f"{tool}/{_short(str(scope))}"
         if name not in run.imported:
             run.imported[name] = Imported(self._store, name)
         known = run.imported[name]

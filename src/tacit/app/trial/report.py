@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.app.trial.records import Record
+from tacit.state.counted import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

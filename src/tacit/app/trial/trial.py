@@ -9,19 +9,7 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from tacit.app.trial.records import (
-    Record,
-    every_shard,
-    failed_before,
-    merged,
-    read_records,
-    read_seen,
-    seen_name,
-    shard_of,
-    within,
-    write_records,
-    write_seen,
-)
+from tacit.app.trial.records import SHARDS, failed_before, merged, shard_of, within
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -39,6 +27,8 @@ from tacit.reading.errors import error_signature
 from tacit.session import meter
 from tacit.session.holdout import held_out, root_of
 from tacit.session.meter import CacheShare
+from tacit.state.counted import Record
+from tacit.state.registry import CACHE_DAYS, HOLDOUT_ERRORS, HOLDOUT_SESSIONS
 
 if TYPE_CHECKING:
     from tacit.app.signals import Handled
@@ -68,15 +58,14 @@ class Trial:
         """Count what `signal` was; called once for each, behind the answer."""
         if isinstance(signal, MessageEnded) and signal.sent:
             with self._lock:
-                days = meter.read_days(self._store.get_value(meter.NAME))
-                days = meter.counted(days, signal.sent, at_ms=signal.at_ms)
-                self._store.put_value(meter.NAME, meter.write_days(days))
+                days = meter.counted(CACHE_DAYS.read(self._store), signal.sent, at_ms=signal.at_ms)
+                CACHE_DAYS.write(self._store, days)
         state = handled.state
         if settings.holdout <= 0.0 or state.muted or not settings.enabled or settings.shadow:
             return
         name = str(root_of(state))
         with self._lock:
-            kept = self._live.get(name) or read_records(self._store.get_value(shard_of(name))).get(name)
+            kept = self._live.get(name) or HOLDOUT_SESSIONS.read(self._store, shard_of(name)).get(name)
             record = kept or Record(without=held_out(state, settings.holdout), at_ms=signal.at_ms)
             record = self._counted(record, signal, handled, name)
             self._live[name] = record
@@ -108,11 +97,11 @@ class Trial:
 
     def _again(self, signal: ToolFailed, handled: Handled, name: str) -> bool:
         signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
-        where = seen_name(handled.project.id if handled.project else "")
-        seen = read_seen(self._store.get_value(where))
+        project_id = handled.project.id if handled.project else ""
+        seen = HOLDOUT_ERRORS.read(self._store, project_id)
         again, after = failed_before(signature, session=name, turn=handled.state.turn, seen=seen)
         if after is not seen:
-            self._store.put_value(where, write_seen(after))
+            HOLDOUT_ERRORS.write(self._store, after, project_id)
         return again
 
     def _of_call(self, call: ToolCall) -> int:
@@ -123,8 +112,8 @@ class Trial:
 
     def _write(self, name: str, record: Record) -> None:
         shard = shard_of(name)
-        kept = read_records(self._store.get_value(shard))
-        self._store.put_value(shard, write_records(merged(kept, {name: record})))
+        kept = HOLDOUT_SESSIONS.read(self._store, shard)
+        HOLDOUT_SESSIONS.write(self._store, merged(kept, {name: record}), shard)
 
     def holdout(self, *, since_ms: int, until_ms: int, share: float) -> Holdout:
         """Sessions of that time with memory and without; `share` = the share that goes without now."""
@@ -132,12 +121,10 @@ class Trial:
 
         with self._lock:
             records = dict(self._live)
-        for shard in every_shard():
-            records = {**read_records(self._store.get_value(shard)), **records}
+        for shard in SHARDS:
+            records = {**HOLDOUT_SESSIONS.read(self._store, shard), **records}
         return holdout_of(within(list(records.values()), since_ms=since_ms, until_ms=until_ms), share=share)
 
     def cache(self, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
         """Share of each request that had stood at the beginning of the one before, by placement."""
-        return meter.shares(
-            meter.read_days(self._store.get_value(meter.NAME)), since_ms=since_ms, until_ms=until_ms
-        )
+        return meter.shares(CACHE_DAYS.read(self._store), since_ms=since_ms, until_ms=until_ms)

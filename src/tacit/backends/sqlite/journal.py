@@ -6,14 +6,13 @@ A handover that is done keeps its key, so that it is not taken twice, and loses 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from functools import lru_cache
 
 from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text
 from tacit.errors import NotFound
 from tacit.model.session import SessionKey
-from tacit.ports.store import Handover, ProjectRecord
+from tacit.ports.store import Handover, ProjectRecord, ValueChanges
 
 
 def hand_over(connection: sqlite3.Connection, handover: Handover) -> bool:
@@ -114,7 +113,7 @@ def value_names(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows)
 
 
-def put_values(connection: sqlite3.Connection, values: Mapping[str, str | None]) -> None:
+def put_values(connection: sqlite3.Connection, values: ValueChanges) -> None:
     """Set named values; None deletes."""
     for name, value in values.items():
         if value is None:

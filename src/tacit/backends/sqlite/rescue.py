@@ -6,13 +6,10 @@ exchange that was interrupted is finished by the next that opens the store. What
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-
-import msgspec
 
 from tacit.backends.sqlite.connection import connect, device_error, file_lock, suspicion, translate
 from tacit.backends.sqlite.health import remove_database, sync_folder, write_backup
@@ -26,11 +23,8 @@ from tacit.config.home import Home
 from tacit.errors import NotFound, StoreCorrupt, StoreError, StoreNewer
 from tacit.ports.clock import Clock
 from tacit.ports.store import Salvage
+from tacit.state.registry import COPIES, DAMAGED_STORE
 
-DAMAGED_STORE = "damaged_store"
-"""Value of the store: what became of the damaged one before it, a `Salvage` as JSON."""
-COPIES = "copies"
-"""Value of the store: the files that backups and exports were written to."""
 LOST_NAMED = 20
 _PARTS = ("-wal", "-shm", "")
 """The database file itself goes last: a crash in between leaves it where it is looked for."""
@@ -139,7 +133,7 @@ def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
             purged = {name for one in purges for name in one.gone.memories}
             backup = _backup_rows(home)
             report = _report(found, backup, purged, aside=_new_aside(home, clock), at_ms=clock.now_ms())
-            write_store(found, partial, values={DAMAGED_STORE: msgspec.json.encode(report).decode()})
+            write_store(found, partial, values={DAMAGED_STORE.name(): DAMAGED_STORE.codec.write(report)})
             apply_purges(partial, purges)
             _exchange(home, Path(report.aside))
         except OSError as error:
@@ -217,16 +211,6 @@ def back_up_file(home: Home, target: Path) -> bool:
         raise translate(error, home.database) from error
 
 
-def read_salvage(stored: str | None) -> Salvage | None:
-    """What the value `DAMAGED_STORE` says; earlier versions wrote the path alone."""
-    if not stored:
-        return None
-    try:
-        return msgspec.json.decode(stored, type=Salvage)
-    except (msgspec.MsgspecError, ValueError):
-        return Salvage(aside=stored)
-
-
 # --- restore -------------------------------------------------------------------------------------------------------
 
 
@@ -254,7 +238,7 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
             with closing(connect(partial)) as copy:
                 # Derived files belong to one store; the copy goes its own way from here.
                 copy.execute("UPDATE state SET store_id = lower(hex(randomblob(16)))")
-                copy.execute("DELETE FROM named_values WHERE name = ?", (DAMAGED_STORE,))
+                copy.execute("DELETE FROM named_values WHERE name = ?", (DAMAGED_STORE.name(),))
                 _keep_copies(copy, home)
                 copy.execute("PRAGMA journal_mode = WAL").fetchone()
             aside = _new_aside(home, clock)
@@ -276,9 +260,11 @@ def _keep_copies(copy: sqlite3.Connection, home: Home) -> None:
         if connection is None:
             continue
         try:
-            row = connection.execute("SELECT value FROM named_values WHERE name = ?", (COPIES,)).fetchone()
-            listed |= dict.fromkeys(map(str, json.loads(row[0]) if row else ()))
-        except (sqlite3.Error, ValueError, TypeError):
+            row = connection.execute(
+                "SELECT value FROM named_values WHERE name = ?", (COPIES.name(),)
+            ).fetchone()
+            listed |= dict.fromkeys(COPIES.parse(row[0]) or () if row else ())
+        except sqlite3.Error:
             pass
         finally:
             if connection is not copy:
@@ -286,7 +272,7 @@ def _keep_copies(copy: sqlite3.Connection, home: Home) -> None:
     if listed:
         copy.execute(
             "INSERT OR REPLACE INTO named_values (name, value) VALUES (?, ?)",
-            (COPIES, json.dumps(list(listed))),
+            (COPIES.name(), COPIES.text(tuple(listed))),
         )
 
 

@@ -37,7 +37,17 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Shown, StoreStats, TraceFilter
+from tacit.ports.store import (
+    Handover,
+    MemoryFilter,
+    ProjectRecord,
+    Recorded,
+    Shown,
+    StoreStats,
+    TraceFilter,
+    ValueChanges,
+    ValueName,
+)
 
 
 def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> SqliteStore:
@@ -130,7 +140,7 @@ class SqliteStore:
         *,
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
-        values: Mapping[str, str | None] | None = None,
+        values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
         expected: Mapping[str, str] | None = None,
     ) -> None:
@@ -361,7 +371,7 @@ class SqliteStore:
         vectors: Vectors | None = None,
         identity: EmbedderIdentity | None = None,
         error: str = "",
-        values: Mapping[str, str | None] | None = None,
+        values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
     ) -> None:
         """See the port. A handover that is done already changes nothing.
@@ -403,12 +413,12 @@ class SqliteStore:
         with self._database.read() as connection:
             return journal.projects(connection)
 
-    def get_value(self, name: str) -> str | None:
+    def get_value(self, name: ValueName) -> str | None:
         """See the port."""
         with self._database.read() as connection:
             return journal.get_value(connection, name)
 
-    def put_value(self, name: str, value: str | None) -> None:
+    def put_value(self, name: ValueName, value: str | None) -> None:
         """See the port."""
         with self._database.write(durable=False) as connection:
             journal.put_values(connection, {name: value})

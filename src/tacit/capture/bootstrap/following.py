@@ -7,11 +7,10 @@ sense for the moment changes nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from tacit.capture.bootstrap.authorship import Authorship, Changed, line_key, lines_of
 from tacit.capture.bootstrap.sources import (
@@ -32,7 +31,9 @@ from tacit.model.changes import Add, Change, Contradict, Draft, Edit, Retire, Sk
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
-from tacit.ports.store import MemoryFilter, ProjectRecord, Store
+from tacit.ports.store import MemoryFilter, ProjectRecord, Store, ValueChanges
+from tacit.state.captured import RuleFileState
+from tacit.state.registry import RULE_FILE, RULE_FILES, RULES_CONFIRMED
 
 _STARTS_ANEW = late_pattern(r"\s*(?:[-*+#|>]|\d{1,3}[.)]\s|```|~~~|@)")
 """A line that begins another statement than the line above it."""
@@ -62,19 +63,6 @@ class RulesImport:
 
     files: tuple[RuleFile, ...]
     changes: tuple[Change, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _State:
-    """What is known of a file from its last import: hash of its bytes, and (content hash, memory id) per statement.
-
-    `lines` = the lines that are the user's: confirmed, or written by them since. `open` = something in it waits for the user.
-    """
-
-    digest: str = ""
-    items: tuple[tuple[str, str], ...] = ()
-    lines: tuple[str, ...] = ()
-    open: bool = False
 
 
 def import_rule_files(
@@ -107,20 +95,19 @@ def import_rule_files(
     Raises:
         StoreError: as the store; files imported before it stay imported.
     """
-    index_name = _index_name(project.id)
-    known = _read_index(store.get_value(index_name))
-    states = {path: _read_state(store.get_value(_state_name(project.id, path))) for path in known}
+    known = RULE_FILES.read(store, project.id)
+    states = {path: RULE_FILE.read(store, project.id, path) for path in known}
     files: list[RuleFile] = []
     changes: list[Change] = []
     present: list[str] = []
     run = _Run(
         project=project, store=store, preparer=preparer, keeper=keeper, now_ms=now_ms, states=states,
-        confirmed=confirmed, followed=store.get_value(_confirmed_name(project.id)) == root.as_posix(), authors=Authorship(root),
+        confirmed=confirmed, followed=RULES_CONFIRMED.find(store, project.id) == root.as_posix(), authors=Authorship(root),
     )  # fmt: skip
     if dry_run:
         return run.preview(root, find_rule_files(root))
     if confirmed:
-        store.put_value(_confirmed_name(project.id), root.as_posix())
+        RULES_CONFIRMED.write(store, root.as_posix(), project.id)
     found = find_rule_files(root)
     further = [file for file in find_project_files(root) if file not in found] if project_files else []
     for file in (*found, *further):
@@ -147,7 +134,7 @@ def import_rule_files(
             changes.extend(run.forget(path))
             files.append(RuleFile(path=path, memories=0, status="gone"))
     if sorted(present) != sorted(known):
-        store.put_value(index_name, json.dumps(sorted(present)))
+        RULE_FILES.write(store, tuple(sorted(present)), project.id)
     return RulesImport(files=tuple(files), changes=tuple(changes))
 
 
@@ -160,7 +147,7 @@ class _Run:
     preparer: Preparer
     keeper: Keeper
     now_ms: int
-    states: dict[str, _State]
+    states: dict[str, RuleFileState]
     confirmed: bool
     followed: bool
     authors: Authorship
@@ -191,7 +178,7 @@ class _Run:
 
     def ids(self, path: str) -> frozenset[str]:
         """Memories that the file at `path` stands for."""
-        return frozenset(memory_id for _, memory_id in self.states.get(path, _State()).items if memory_id)
+        return frozenset(filter(None, self.states.get(path, RuleFileState()).items.values()))
 
     def file(self, source: Source) -> tuple[RuleFile, tuple[Change, ...]]:
         """Bring the memories of one source up to date, and tell of it."""
@@ -250,21 +237,21 @@ class _Run:
                 for memory in released
             )
             keys.extend("" for _ in released)
-        after = _State(digest=digest)
+        after = RuleFileState(digest=digest)
         unsettled = bool(kept) or any(draft.provenance.tier < TrustTier.USER for draft in drafts)
 
-        def finish(changes: Sequence[Change]) -> Mapping[str, str | None]:
+        def finish(changes: Sequence[Change]) -> ValueChanges:
             nonlocal after
             stay = {memory.id for memory in kept}
             ids = {key: memory_id for key, memory_id in old.items() if key in wanted or memory_id in stay}
             for key, change in zip(keys, changes, strict=True):
                 if key:
                     ids[key] = "" if isinstance(change, Skip | Retire) else change.memory.id
-            after = _State(
-                digest=digest, items=tuple(sorted(ids.items())), lines=tuple(sorted(users.lines)),
+            after = RuleFileState(
+                digest=digest, items=dict(sorted(ids.items())), lines=tuple(sorted(users.lines)),
                 open=source.rules and unsettled,
             )  # fmt: skip
-            return {_state_name(self.project.id, path): _write_state(after)}
+            return RULE_FILE.change(after, self.project.id, path)
 
         made = self.keeper.keep(items, write=self.keeper.apply, finish=finish)
         self.states[path] = after
@@ -274,7 +261,7 @@ class _Run:
         """Those of `ids` that wait for the user."""
         return tuple(memory for memory in self._owned(ids, path) if memory.status == "quarantined")
 
-    def _users(self, source: Source, before: _State | None, *, confirmed: bool) -> _Users:
+    def _users(self, source: Source, before: RuleFileState | None, *, confirmed: bool) -> _Users:
         """Which lines of the source are the user's."""
         if not source.rules:
             return _Users(text="", rules=False)
@@ -295,7 +282,7 @@ class _Run:
         """The file is gone: so is what only it said."""
         owned = self._owned(sorted(self.ids(path)), path)
         items = [Retire(memory_id=m.id, at_ms=self.now_ms, reason=f"{path} was removed") for m in owned]
-        values = {_state_name(self.project.id, path): None}
+        values = RULE_FILE.change(None, self.project.id, path)
         made = self.keeper.keep(items, write=self.keeper.apply, values=values)
         self.states.pop(path, None)
         return made
@@ -436,64 +423,3 @@ def _likeness(new: str, old: str) -> float:
     """Overlap of the content words, with or without numbers, whichever is more."""
     mine, theirs = take_apart(new), take_apart(old)
     return max(overlap(frozenset(mine.order), frozenset(theirs.order)), overlap(mine.words, theirs.words))
-
-
-def followed_names(store: Store, project_id: str) -> tuple[str, ...]:
-    """Names of the values that hold what was imported from a project's rule files."""
-    index = _index_name(project_id)
-    return (
-        index,
-        _confirmed_name(project_id),
-        *(_state_name(project_id, path) for path in _read_index(store.get_value(index))),
-    )
-
-
-def _index_name(project_id: str) -> str:
-    return f"rules/{project_id}"
-
-
-def _state_name(project_id: str, path: str) -> str:
-    return f"rules/{project_id}/{path}"
-
-
-def _confirmed_name(project_id: str) -> str:
-    return f"rules-confirmed/{project_id}"
-
-
-def _read_index(text: str | None) -> tuple[str, ...]:
-    raw = _json(text)
-    return tuple(str(path) for path in cast("list[object]", raw)) if isinstance(raw, list) else ()
-
-
-def _read_state(text: str | None) -> _State:
-    raw = _json(text)
-    if not isinstance(raw, dict):
-        return _State()
-    fields = cast("dict[str, object]", raw)
-    items = fields.get("items")
-    if not isinstance(items, dict):
-        return _State()
-    pairs = cast("dict[object, object]", items).items()
-    lines = fields.get("lines")
-    return _State(
-        digest=str(fields.get("digest", "")),
-        lines=tuple(str(line) for line in cast("list[object]", lines)) if isinstance(lines, list) else (),
-        open=fields.get("open") is True,
-        items=tuple(sorted((str(key), str(value)) for key, value in pairs)),
-    )
-
-
-def _write_state(state: _State) -> str:
-    fields: dict[str, object] = {"digest": state.digest, "items": dict(state.items)}
-    if state.lines:
-        fields["lines"] = state.lines
-    if state.open:
-        fields["open"] = True
-    return json.dumps(fields, separators=(",", ":"), sort_keys=True)
-
-
-def _json(text: str | None) -> object:
-    try:
-        return cast("object", json.loads(text or "null"))
-    except ValueError:
-        return None

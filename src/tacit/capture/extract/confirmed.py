@@ -8,7 +8,6 @@ kept. Pure.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import Turn
@@ -63,28 +62,6 @@ _DOUBT = late_pattern(
     r"\b(?:might|may|maybe|perhaps|probably|possibly|could be|should (?:fix|help|work)|try|if that|not sure|i think|likely|suspect|guess)\b|\?",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Solution:
-    """What the exchange before the user's next prompt solved, without secrets.
-
-    Attributes:
-        content: problem, cause and fix in words.
-        span: the verbatim words it rests on.
-        turn, at_ms: the exchange.
-        signature: of the error, where a command failed with one.
-        files: what was edited.
-        ran: a command that failed and passes proves it; else the agent alone says so.
-    """
-
-    content: str
-    span: str = ""
-    turn: int = 0
-    at_ms: int = 0
-    signature: str = ""
-    files: tuple[str, ...] = ()
-    ran: bool = False
 
 
 def confirms(text: str) -> bool:

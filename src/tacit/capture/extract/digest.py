@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.capture.extract.listed import read_lead
-from tacit.capture.extract.tasks import Task, done_tasks, follow_tasks, named_steps, open_tasks
+from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_steps, open_tasks
 from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import ToolUse, Turn
 from tacit.late_pattern import late_pattern
@@ -21,6 +21,7 @@ from tacit.reading.commands import split_commands
 from tacit.reading.digest_lines import finished
 from tacit.reading.prompts.proposals import read_reply
 from tacit.safety.forgotten_words import PURGED
+from tacit.state.captured import SessionWork
 
 MAX_CHARS = 1200
 _MAX_LINE = 160
@@ -36,31 +37,6 @@ _ABOUT_BEFORE = late_pattern(
     re.IGNORECASE,
 )
 """Asks what was before, or whether anybody is there: no request of this session."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionWork:
-    """What a session has done so far; carried from one reading of its transcript to the next.
-
-    Attributes:
-        asked: the user's first real request, shortened; no greeting, and no question about the session before.
-        prompts: how often the user spoke, at most `CONVERSATION`.
-        files: files edited or written, first touched first.
-        decided, left, fixed: lines in order.
-        commits: short hash and subject of every commit, as git said it; "#1", "#2" ... where it said nothing.
-        tasks: the agent's task list as it stands.
-        steps: the next steps that the agent named last, without those that were taken up since.
-    """
-
-    asked: str = ""
-    prompts: int = 0
-    files: tuple[str, ...] = ()
-    decided: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ()
-    commits: tuple[str, ...] = ()
-    tasks: tuple[Task, ...] = ()
-    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,8 @@ fixes, nor is an error that itself says which line of the edited file is wrong. 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tacit.capture.extract.error_lines import (
     error_line,
@@ -26,6 +25,7 @@ from tacit.late_pattern import late_pattern
 from tacit.reading.commands import main_command, split_commands
 from tacit.reading.digest_lines import stems
 from tacit.reading.errors import error_signature
+from tacit.state.captured import Failure
 
 MAX_OPEN = 12
 MAX_COMMAND = 300
@@ -68,32 +68,6 @@ _CHANGES_FOLDER = late_pattern(r"^cd\s+[^\s;&|]+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """Something that failed and has not succeeded since.
-
-    Attributes:
-        command: the command line.
-        error, signature: what it said, shortened, and the stable form of that.
-        turn, at_ms: when it failed first.
-        edited, prepared: what was done since: files edited, commands run (or steps taken).
-        cause: the agent's own words for the cause, where a sentence gave one.
-        times: how often it failed so.
-        elsewhere: it failed in an earlier session.
-    """
-
-    command: str
-    error: str
-    signature: str
-    turn: int
-    at_ms: int
-    edited: tuple[str, ...] = ()
-    prepared: tuple[str, ...] = ()
-    cause: str = ""
-    times: int = 1
-    elsewhere: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
     """A failure with what made the same thing succeed: edits, commands run before, or another invocation.
 
@@ -110,19 +84,6 @@ class Fix:
     def essence(self) -> str:
         """What the error is: see `error_line`."""
         return error_line(self.failure.error)
-
-
-def read_failure(fields: Mapping[str, Any]) -> Failure | None:
-    """A failure as it was stored; None for one of a tool on a file, which earlier versions kept, and for what is none."""
-    given: dict[str, Any] = dict(fields)
-    for name in ("edited", "prepared"):
-        given[name] = tuple(map(str, given.get(name, ())))
-    if given.pop("path", ""):
-        return None
-    try:
-        return Failure(**given)
-    except TypeError:
-        return None
 
 
 def find_fixes(

@@ -6,47 +6,10 @@ learned.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import cast
+from collections.abc import Sequence
+from dataclasses import replace
 
-from tacit.capture.extract.fixes import Failure, read_failure
-from tacit.capture.transcripts.rows import fields_of, list_of
-
-MAX_PENDING = 40
-_PREFIX = "capture/failures/"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
-    """A failure and the session that it happened in last, as `host/id`."""
-
-    session: str
-    failure: Failure
-
-
-def pending_name(scope: str) -> str:
-    """Name of the value that holds what waits in a scope."""
-    return f"{_PREFIX}{scope}"
-
-
-def read_pending(text: str | None) -> tuple[Pending, ...]:
-    """The stored list; what cannot be read is left out."""
-    try:
-        listed = cast("object", json.loads(text or "[]"))
-    except ValueError:
-        return ()
-    found = [_read(one) for one in list_of(listed)]
-    return tuple(one for one in found if one is not None)
-
-
-def write_pending(pending: Iterable[Pending]) -> str | None:
-    """The list as JSON, the newest `MAX_PENDING`; None when nothing waits."""
-    kept = sorted(pending, key=lambda one: (one.failure.at_ms, one.session, one.failure.command))[
-        -MAX_PENDING:
-    ]
-    return json.dumps([asdict(one) for one in kept], separators=(",", ":"), sort_keys=True) if kept else None
+from tacit.state.captured import Failure, Pending
 
 
 def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str) -> tuple[Failure, ...]:
@@ -67,17 +30,11 @@ def open_after(
         for one in pending
         if one.session != session and (one.failure.command, one.failure.signature) in still
     ]
-    return (*others, *(Pending(session=session, failure=failure) for failure in own)), own
+    found = (*others, *(Pending(session=session, failure=failure) for failure in own))
+    oldest_first = sorted(found, key=lambda one: (one.failure.at_ms, one.session, one.failure.command))
+    return tuple(oldest_first), own
 
 
 def without_old(pending: Sequence[Pending], *, before_ms: int) -> tuple[Pending, ...]:
     """Without failures last seen before `before_ms`; one without a time stays."""
     return tuple(one for one in pending if not one.failure.at_ms or one.failure.at_ms >= before_ms)
-
-
-def _read(one: object) -> Pending | None:
-    fields = fields_of(one)
-    failure = read_failure(fields_of(fields.get("failure")))
-    return (
-        Pending(session=str(fields["session"]), failure=failure) if failure and "session" in fields else None
-    )

@@ -11,9 +11,7 @@ from collections.abc import Iterable
 
 from tacit.capture.turn import ToolUse, Turn
 from tacit.late_pattern import late_pattern
-
-Task = tuple[str, str, str]
-"""(number, text, status)."""
+from tacit.state.captured import Task
 
 MAX_TASKS = 40
 MAX_CHARS = 120

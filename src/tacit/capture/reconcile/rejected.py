@@ -1,14 +1,12 @@
 """What the user rejected, so that it is not learned again. In: rejected memories, new statements. Out: named values, a verdict.
 
-Kept by scope, the last `MOST` of each; a statement that repeats one of them, or nearly so, is turned away
+Kept by scope; a statement that repeats one of them, or nearly so, is turned away
 unless the user states it explicitly.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import cast
 
 from tacit.capture.reconcile.compare import overlap, take_apart
 from tacit.capture.reconcile.judge import says_again
@@ -16,16 +14,11 @@ from tacit.errors import ProviderError
 from tacit.model.memory import Memory
 from tacit.model.scope import Scope
 from tacit.ports.models import Embedder
-from tacit.ports.store import Store
+from tacit.ports.store import Store, ValueChanges, ValueName
+from tacit.state.registry import REJECTED
 
-MOST = 300
 ALIKE = 0.25
 """Least overlap of content words at which it is worth asking whether two statements say the same."""
-
-
-def rejected_name(scope: Scope) -> str:
-    """Name of the value that holds what was rejected in `scope`."""
-    return f"capture/rejected/{scope}"
 
 
 class Rejected:
@@ -37,22 +30,18 @@ class Rejected:
 
     def texts(self, scope: Scope) -> tuple[str, ...]:
         """Rejected statements of `scope`, oldest first."""
-        try:
-            raw = cast("object", json.loads(self._store.get_value(rejected_name(scope)) or "[]"))
-        except ValueError:
-            return ()
-        return tuple(str(text) for text in cast("list[object]", raw)) if isinstance(raw, list) else ()
+        return REJECTED.read(self._store, scope)
 
-    def changed(self, *, add: Sequence[Memory], drop: Sequence[Memory]) -> dict[str, str | None]:
+    def changed(self, *, add: Sequence[Memory], drop: Sequence[Memory]) -> ValueChanges:
         """The values that also hold `add` and no longer `drop`; {} where they are so already."""
-        values: dict[str, str | None] = {}
+        values: dict[ValueName, str | None] = {}
         for scope in dict.fromkeys(one.scope for one in (*add, *drop)):
-            known = list(self.texts(scope))
-            added = [one.content for one in add if one.scope == scope]
+            known = self.texts(scope)
+            added = (one.content for one in add if one.scope == scope)
             out = {one.content for one in (*add, *drop) if one.scope == scope}
-            kept = [*(text for text in known if text not in out), *added][-MOST:]
+            kept = (*(text for text in known if text not in out), *added)
             if kept != known:
-                values[rejected_name(scope)] = json.dumps(kept, ensure_ascii=False) if kept else None
+                values |= REJECTED.change(kept, scope)
         return values
 
     def match(self, content: str, known: Sequence[str], *, near: float) -> str:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from tacit.capture.transcripts.assemble import TurnBuilder
 from tacit.capture.transcripts.rows import read_whole, whole
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.late_pattern import late_pattern
+from tacit.state.captured import Position
 
 STARTED = late_pattern(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
 _COMMIT = late_pattern(r"^Commit ([0-9a-f]{7,12}) (\S.*?)\s*$")

@@ -14,8 +14,9 @@ import msgspec
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, parse_json, text_in
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.reading.prompts.machine_made import PROGRAM_SOURCES
+from tacit.state.captured import Position
 
 _SPEAKERS = ("user", "human", "assistant")
 

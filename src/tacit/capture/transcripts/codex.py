@@ -13,8 +13,9 @@ from pathlib import Path
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, list_of, parse_json, text_in
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.late_pattern import late_pattern
+from tacit.state.captured import Position
 
 _NOT_SAID = late_pattern(
     r"\s*(?:# AGENTS\.md instructions|<(?:permissions|skill|skills_instructions|turn_aborted|subagent_notification"

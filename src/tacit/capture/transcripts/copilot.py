@@ -20,8 +20,9 @@ from tacit.capture.transcripts.rows import (
     text_in,
     whole,
 )
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.late_pattern import late_pattern
+from tacit.state.captured import Position
 
 _EXIT = late_pattern(r"<(?:shell )?exited with exit code (\d+)>")
 

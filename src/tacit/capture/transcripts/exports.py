@@ -26,7 +26,8 @@ from tacit.capture.transcripts.rows import (
     text_in,
     whole,
 )
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
+from tacit.state.captured import Position
 
 _IDS = ("session_id", "sessionId", "conversation_id", "uuid", "id")
 _ROLES = {"human": "user"}

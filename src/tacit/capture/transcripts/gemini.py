@@ -23,8 +23,9 @@ from tacit.capture.transcripts.rows import (
     text_in,
     whole,
 )
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.late_pattern import late_pattern
+from tacit.state.captured import Position
 
 _CONTEXT = late_pattern(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
 _EXIT = late_pattern(r"^Exit Code: (\d+)", re.MULTILINE)

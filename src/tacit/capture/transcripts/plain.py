@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.errors import InvalidPayload
 from tacit.late_pattern import late_pattern
+from tacit.state.captured import Position
 
 _Fields = Mapping[str, object]
 _TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")

@@ -17,7 +17,8 @@ from typing import TypeVar, cast
 import msgspec
 
 from tacit.capture.transcripts.assemble import TurnBuilder
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
+from tacit.state.captured import Position
 
 HEAD_BYTES = 256
 MAX_FIRST_BYTES = 2_000_000

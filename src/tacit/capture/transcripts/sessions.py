@@ -20,7 +20,8 @@ from tacit.capture.transcripts.opencode.database import every_opencode_session, 
 from tacit.capture.transcripts.opencode.storage import read_opencode_storage
 from tacit.capture.transcripts.recognise import Format, Recognised, recognise
 from tacit.capture.transcripts.specstory import read_specstory
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
+from tacit.state.captured import Position
 
 Since = Callable[[str, str], Position]
 """Where reading of a session stopped: (host, session id) -> position."""

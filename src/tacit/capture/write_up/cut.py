@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tacit.capture.write_up.messages import Message, shortened
+from tacit.capture.write_up.messages import shortened
 from tacit.reading.sentences import split_sentences
+from tacit.state.captured import Message
 
 EXTRA_TOKENS = 14
 """What number, role and punctuation of one message cost."""

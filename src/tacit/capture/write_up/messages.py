@@ -1,20 +1,16 @@
-"""The messages of a session that wait for the writer. In: turns. Out: records, and the JSON text that carries them in the store.
+"""The messages of a session that wait for the writer. In: turns. Out: records. Pure.
 
 Secrets are taken out before anything waits. A session that is not written up in time keeps its newest messages.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, cast
+from dataclasses import replace
 
 from tacit.capture.turn import ToolUse, Turn
-from tacit.model.scope import Scope
-from tacit.model.session import SessionKey
+from tacit.state.captured import Message, Waiting
 
-PREFIX = "capture/unread/"
 LONGEST = 6000
 """Characters of one message that is kept whole; of a longer one the beginning and the end are kept."""
 _HEAD, _TAIL = 4000, 1950
@@ -24,94 +20,6 @@ PART_CHARS = 1200
 MOST_CHARS = 600_000
 """Most characters that wait of one session."""
 _TOOL_CHARS = 400
-Role = Literal["user", "assistant", "tool"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """What one side said, or what a failing command printed.
-
-    Attributes:
-        prompt: number of the user's prompt it belongs to.
-        role: who spoke; `tool` = a command and the end of its error.
-        text: redacted.
-        at_ms: when, 0 = unknown.
-        chance: how likely it holds something worth keeping, as far as that was found without a model; 0 = nothing was found.
-    """
-
-    prompt: int
-    role: Role
-    text: str
-    at_ms: int = 0
-    chance: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """What waits of one session.
-
-    Attributes:
-        key: the session.
-        scope: where its statements belong.
-        root: root of its project, or "".
-        messages: oldest first.
-        updated_ms: when the last ones came in.
-        ended: the session is over.
-        past: it came in by an import and is written up only when the user says so.
-        tries: requests for it that failed.
-        taken: messages in front of these that were written up before; tells these messages apart from them.
-    """
-
-    key: SessionKey
-    scope: Scope
-    root: str = ""
-    messages: tuple[Message, ...] = ()
-    updated_ms: int = 0
-    ended: bool = False
-    past: bool = False
-    tries: int = 0
-    taken: int = 0
-
-    @property
-    def spoken(self) -> bool:
-        """Whether the user said anything."""
-        return any(one.role == "user" for one in self.messages)
-
-    @property
-    def chars(self) -> int:
-        """Characters of all messages."""
-        return sum(len(one.text) for one in self.messages)
-
-
-def unread_name(host: str, session_id: str) -> str:
-    """Name of the value that holds what waits of a session."""
-    return f"{PREFIX}{host}/{session_id}"
-
-
-def read_waiting(text: str | None) -> Waiting | None:
-    """What waits; None where nothing does, or the text makes no sense."""
-    try:
-        raw = cast("dict[str, Any]", json.loads(text or "null"))
-        key = SessionKey(host=raw.pop("host"), session_id=raw.pop("session_id"))
-        messages = tuple(Message(**one) for one in raw.pop("messages"))
-        return Waiting(key=key, scope=Scope.parse(raw.pop("scope")), messages=messages, **raw)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None
-
-
-def write_waiting(waiting: Waiting | None) -> str | None:
-    """As JSON; None = nothing waits."""
-    if waiting is None or not waiting.messages:
-        return None
-    raw = asdict(waiting)
-    raw.pop("key")
-    raw |= {
-        "host": waiting.key.host,
-        "session_id": waiting.key.session_id,
-        "scope": str(waiting.scope),
-        "messages": [asdict(one) for one in waiting.messages],
-    }
-    return json.dumps(raw, separators=(",", ":"))
 
 
 def messages_of(

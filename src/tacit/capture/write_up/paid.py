@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Event, Lock
 from typing import TypeVar
 
-from tacit.capture.write_up.spending import NAME, Spending, read_spending, write_spending
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
 from tacit.ports.clock import Clock
 from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Store
+from tacit.ports.store import Store, ValueChanges
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
+from tacit.state.counted import Spending
+from tacit.state.registry import SPENDING
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class PaidModel:
     def begin(self, *, at_once: bool) -> Spending | None:
         """What was spent so far today; None = nothing may be asked now. `at_once` = also in the pause after a failure."""
         now_ms = self._clock.now_ms()
-        spent = read_spending(self._store.get_value(NAME)).on(now_ms)
+        spent = SPENDING.read(self._store).on(now_ms)
         if self.stopped or (now_ms < spent.paused_until_ms and not at_once):
             return None
         return spent
@@ -86,7 +87,7 @@ class PaidModel:
 
     def settled(
         self, answer: WriterAnswer, tokens: int, *, reserved: Spending, kept: int, dropped: int
-    ) -> Mapping[str, str | None]:
+    ) -> ValueChanges:
         """The account after an answer, to be stored with what it brought; `tokens` = what was set apart for it."""
         counted = replace(
             reserved,
@@ -96,7 +97,7 @@ class PaidModel:
             dropped=reserved.dropped + dropped,
             in_a_row=0,
         )
-        return {NAME: write_spending(counted)}
+        return SPENDING.change(counted)
 
     def _keep(self, spending: Spending) -> None:
-        self._store.put_value(NAME, write_spending(spending))
+        SPENDING.write(self._store, spending)

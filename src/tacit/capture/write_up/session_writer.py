@@ -9,7 +9,7 @@ After a failure everything goes on waiting; the next request is made later, afte
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -19,27 +19,10 @@ from tacit.capture.store import Item, Keeper
 from tacit.capture.turn import Turn
 from tacit.capture.write_up.cut import Numbered, cut_messages
 from tacit.capture.write_up.fates import FateJudge, Ruled, known_already
-from tacit.capture.write_up.messages import (
-    PREFIX,
-    Waiting,
-    messages_of,
-    read_waiting,
-    unread_name,
-    with_messages,
-    without_written,
-    write_waiting,
-)
+from tacit.capture.write_up.messages import messages_of, with_messages, without_written
 from tacit.capture.write_up.near import near_memories
 from tacit.capture.write_up.paid import PaidModel
 from tacit.capture.write_up.request import Statement, make_request, read_answer
-from tacit.capture.write_up.spending import (
-    RequestRecord,
-    SessionSpending,
-    Spending,
-    read_session_spending,
-    session_spending_name,
-    write_spending,
-)
 from tacit.capture.write_up.trust import Reading, Vouches, draft_of
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
@@ -52,14 +35,16 @@ from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Store
+from tacit.ports.store import Store, ValueChanges
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
+from tacit.state.captured import Waiting
+from tacit.state.counted import RequestRecord, SessionSpending, Spending
+from tacit.state.registry import SESSION_SPENDING, WAITING
 
 MOST_WAITING = 3
 """At most so many of the agent's statements of one request enter the review queue."""
 LEAST_TOKENS = 2_500
 """With fewer tokens left for a session, nothing is asked of it today."""
-Values = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +160,7 @@ class SessionWriter:
         session: Waiting,
         *,
         redact: Callable[[str], str],
-    ) -> Callable[[Sequence[Change]], Values]:
+    ) -> Callable[[Sequence[Change]], ValueChanges]:
         """What to store so that `turns` wait; called while nobody else writes.
 
         Args:
@@ -186,10 +171,8 @@ class SessionWriter:
         may_send = self._may_send(session)
         added = messages_of(turns, redact=redact, chances_of=_chances_of) if may_send else ()
 
-        def values(_: Sequence[Change]) -> Values:
-            name = unread_name(session.key.host, session.key.session_id)
-            stored = self._store.get_value(name)
-            before = read_waiting(stored)
+        def values(_: Sequence[Change]) -> ValueChanges:
+            before = WAITING.find(self._store, session.key)
             if before is None and not added:
                 return {}
             now = replace(
@@ -201,27 +184,19 @@ class SessionWriter:
             )
             if added:
                 now = replace(with_messages(now, added), updated_ms=self._clock.now_ms())
-            text = write_waiting(now)
-            return {name: text} if text != stored else {}
+            return WAITING.change(now, session.key) if now != before else {}
 
         return values
 
     def knows(self, key: SessionKey) -> bool:
         """Whether something of the session was written up, or waits for that."""
-        names = (unread_name(key.host, key.session_id), session_spending_name(key.host, key.session_id))
-        return any(self._store.get_value(name) is not None for name in names)
+        return WAITING.is_stored(self._store, key) or SESSION_SPENDING.is_stored(self._store, key)
 
     def waiting(self, *, past: bool) -> tuple[Waiting, ...]:
         """Sessions that can be written up now: those that failed least first, then the newest."""
         now_ms = self._clock.now_ms()
-        found = [one for one in self._all() if one.past == past and self._is_due(one, now_ms)]
+        found = [one for one in WAITING.every(self._store) if one.past == past and self._is_due(one, now_ms)]
         return tuple(sorted(found, key=lambda one: (one.tries, -_newest_ms(one), str(one.key))))
-
-    def _all(self) -> Iterator[Waiting]:
-        for name in self._store.value_names(PREFIX):
-            found = read_waiting(self._store.get_value(name))
-            if found is not None:
-                yield found
 
     def _is_due(self, waiting: Waiting, now_ms: int) -> bool:
         over = waiting.ended or now_ms - waiting.updated_ms >= self._model.settings.quiet_minutes * 60_000
@@ -275,7 +250,7 @@ class SessionWriter:
         return self._model.settings.tokens_per_session - spent.tokens
 
     def _spent_on(self, key: SessionKey) -> SessionSpending:
-        return read_session_spending(self._store.get_value(session_spending_name(key.host, key.session_id)))
+        return SESSION_SPENDING.read(self._store, key)
 
     # --- writing up
 
@@ -317,17 +292,14 @@ class SessionWriter:
     def _failed(self, waiting: Waiting, request: RequestRecord) -> None:
         now_ms = self._clock.now_ms()
         key = waiting.key
-        name, spent_name = (of(key.host, key.session_id) for of in (unread_name, session_spending_name))
 
-        def finish(_: Sequence[Change]) -> Values:
-            now = read_waiting(self._store.get_value(name))
+        def finish(_: Sequence[Change]) -> ValueChanges:
+            now = WAITING.find(self._store, key)
             if now is None:
                 return {}
             tried = self._spent_on(key).on(now_ms).after(replace(request, took_ms=now_ms - request.at_ms))
-            return {
-                name: write_waiting(replace(now, tries=now.tries + 1)),
-                spent_name: write_spending(tried),
-            }
+            failed = replace(now, tries=now.tries + 1)
+            return {**WAITING.change(failed, key), **SESSION_SPENDING.change(tried, key)}
 
         self._keeper.keep((), write=self._keeper.apply, finish=finish)
 
@@ -355,8 +327,6 @@ class SessionWriter:
         dropped = tuple(draft for draft, _ in read if isinstance(draft, str))
         new = [(draft, statement) for draft, statement in pairs if content_hash(draft.content) not in said]
         items, judges, beside = self._items(new, prepared.near)
-        name = unread_name(waiting.key.host, waiting.key.session_id)
-        spent_name = session_spending_name(waiting.key.host, waiting.key.session_id)
         cost = answer.tokens_in or prepared.tokens
         account = self._paid.settled(
             answer, prepared.tokens, reserved=reserved, kept=len(pairs), dropped=len(dropped)
@@ -368,12 +338,12 @@ class SessionWriter:
         )  # fmt: skip
         on_session = self._spent_on(waiting.key).on(now_ms).after(request)
 
-        def finish(_: Sequence[Change]) -> Values:
-            now = read_waiting(self._store.get_value(name))
+        def finish(_: Sequence[Change]) -> ValueChanges:
+            now = WAITING.find(self._store, waiting.key)
             left = without_written(now, waiting) if now is not None else None
             return {
-                name: write_waiting(left),
-                spent_name: write_spending(on_session),
+                **WAITING.change(left if left and left.messages else None, waiting.key),
+                **SESSION_SPENDING.change(on_session, waiting.key),
                 **account,
             }
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tacit.capture.reconcile.decide import MAX_EVIDENCE, MAX_FILES, Neighbour, reconcile
 from tacit.capture.relate import link_entities
@@ -34,12 +33,10 @@ from tacit.ports.steps import Step, no_step
 from tacit.ports.store import MemoryFilter, Store
 from tacit.ports.writer import WriterRequest
 from tacit.safety.trust import may_supersede, most_sensitive
+from tacit.state.captured import MOST_COMPARED, ComparisonQueue
+from tacit.state.registry import COMPARISONS
 
 _LOG = logging.getLogger(__name__)
-NAME = "capture/compare"
-"""Named value of the store: which statements wait, and up to which one all were looked at."""
-BATCH = 50
-"""Most new statements in one request."""
 MOST_TRIES = 3
 """A statement whose comparison failed so often, alone in its request, does not wait any more."""
 MOST_WAITING = 1_000
@@ -77,46 +74,6 @@ _NOT_ABOUT_STATEMENTS = ("missing", "not logged in")
 """Reasons of failures that no statement can be the cause of."""
 _Effect = tuple[list[Change], list[Relation], tuple[str, ...]]
 """Changes, relations, and the ids of what ends."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Waiting:
-    """What waits, as stored.
-
-    Attributes:
-        newest_ms: time of the newest statement that was looked at.
-        seen: time and id up to which all were looked at.
-        known: ids of later statements that were looked at, too.
-        ids: statements that wait, oldest first.
-        most: most statements in the next request; half as many after each failure.
-        tries: how often the comparison of one statement alone failed, by its id.
-    """
-
-    newest_ms: int
-    seen: tuple[int, str]
-    known: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    most: int = BATCH
-    tries: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    def without(self, ids: Collection[str]) -> _Waiting:
-        """The same without `ids`."""
-        return replace(
-            self,
-            ids=tuple(name for name in self.ids if name not in ids),
-            tries={name: count for name, count in self.tries.items() if name not in ids},
-        )
-
-    def after_failure(self, asked: Sequence[str]) -> _Waiting:
-        """The same after the comparison of `asked` failed: the next request is smaller; what fails alone is given up in the end."""
-        if len(asked) > 1:
-            return replace(self, most=len(asked) // 2)
-        (name,) = asked
-        tried = self.tries.get(name, 0) + 1
-        if tried < MOST_TRIES:
-            return replace(self, most=1, tries={**self.tries, name: tried})
-        _LOG.warning("a statement is not compared: %d requests failed", tried, extra={"detail": name})
-        return self.without({name})
 
 
 class StatementComparer:
@@ -157,15 +114,15 @@ class StatementComparer:
                 )
             except ProviderError as error:
                 if not self._paid.stopped and error.reason not in _NOT_ABOUT_STATEMENTS:
-                    self._keep(self._waiting().after_failure(prepared.statements))
+                    self._keep(_after_failure(self._waiting(), prepared.statements))
                 return WriteUp(subject=prepared.subject, error=str(error))
             changes, relations = self._effects(prepared, fates)
             values = self._paid.settled(answer, prepared.tokens, reserved=reserved, kept=0, dropped=0)
-            left = replace(self._waiting().without(set(prepared.statements)), most=BATCH)
+            left = replace(self._waiting().without(set(prepared.statements)), most=MOST_COMPARED)
             stored = self._keeper.keep(
                 changes,
                 write=lambda write: self._keeper.apply(_with_relations(write, relations)),
-                values={**values, NAME: _written(left)},
+                values={**values, **COMPARISONS.change(left)},
             )
             return WriteUp(subject=prepared.subject, changes=stored)
 
@@ -193,14 +150,13 @@ class StatementComparer:
         self._keep(waiting)
         return found
 
-    def _keep(self, waiting: _Waiting) -> None:
-        text = _written(waiting)
-        if text != self._store.get_value(NAME):
-            self._store.put_value(NAME, text)
+    def _keep(self, waiting: ComparisonQueue) -> None:
+        if waiting != COMPARISONS.find(self._store):
+            COMPARISONS.write(self._store, waiting)
 
-    def _waiting(self) -> _Waiting:
+    def _waiting(self) -> ComparisonQueue:
         """What waits, with what was stored since it was looked at last. Stores nothing."""
-        before = _read(self._store.get_value(NAME))
+        before = COMPARISONS.find(self._store)
         after = before.seen if before else self._margin()
         listed = self._listed(after)
         known = set(before.known) if before else set[str]()
@@ -209,7 +165,7 @@ class StatementComparer:
             return before
         newest_ms = max([before.newest_ms if before else 0, *(one.created_at_ms for one in listed)])
         late = [one for one in listed if one.created_at_ms > newest_ms - LATE_MS][:MOST_WAITING]
-        found = _Waiting(
+        found = ComparisonQueue(
             newest_ms=newest_ms,
             seen=_order(listed[len(late)]) if len(late) < len(listed) else after,
             known=tuple(one.id for one in late),
@@ -243,11 +199,11 @@ class StatementComparer:
         # What the writer itself wrote was sent the near memories together with the session.
         return _is_live(memory) and not memory.provenance.extractor
 
-    def _is_due(self, waiting: _Waiting) -> bool:
+    def _is_due(self, waiting: ComparisonQueue) -> bool:
         if not waiting.ids:
             return False
         quiet_ms = self._model.settings.quiet_minutes * 60_000
-        return len(waiting.ids) >= BATCH or self._clock.now_ms() - waiting.newest_ms >= quiet_ms
+        return len(waiting.ids) >= MOST_COMPARED or self._clock.now_ms() - waiting.newest_ms >= quiet_ms
 
     # --- the request
 
@@ -536,22 +492,13 @@ def _with_relations(write: Write, relations: Sequence[Relation]) -> Write:
     return replace(write, relations=(*write.relations, *relations))
 
 
-def _written(waiting: _Waiting) -> str:
-    return json.dumps(asdict(waiting), separators=(",", ":"))
-
-
-def _read(text: str | None) -> _Waiting | None:
-    """What waits; None where nothing is known."""
-    try:
-        raw = cast("dict[str, Any]", json.loads(text or "null"))
-        at_ms, name = raw["seen"]
-        return _Waiting(
-            newest_ms=int(raw.get("newest_ms", at_ms)),
-            seen=(int(at_ms), str(name)),
-            known=tuple(map(str, raw.get("known", ()))),
-            ids=tuple(map(str, raw["ids"])),
-            most=min(max(1, int(raw.get("most", BATCH))), BATCH),
-            tries={str(one): int(count) for one, count in dict(raw.get("tries", {})).items()},
-        )
-    except (ValueError, KeyError, TypeError):
-        return None
+def _after_failure(queue: ComparisonQueue, asked: Sequence[str]) -> ComparisonQueue:
+    """The queue after the comparison of `asked` failed: the next request is smaller; what fails alone is given up in the end."""
+    if len(asked) > 1:
+        return replace(queue, most=len(asked) // 2)
+    (name,) = asked
+    tried = queue.tries.get(name, 0) + 1
+    if tried < MOST_TRIES:
+        return replace(queue, most=1, tries={**queue.tries, name: tried})
+    _LOG.warning("a statement is not compared: %d requests failed", tried, extra={"detail": name})
+    return queue.without({name})

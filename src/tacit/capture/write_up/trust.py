@@ -18,7 +18,6 @@ from tacit.capture.extract.passages.find import objects
 from tacit.capture.prose import hide_quotes, in_own_voice, opens_report, spoken_sentences
 from tacit.capture.write_up.checks import share_said, span_of, why_not
 from tacit.capture.write_up.cut import Numbered
-from tacit.capture.write_up.messages import Message, Waiting
 from tacit.capture.write_up.request import Statement
 from tacit.errors import InvalidInput
 from tacit.model.changes import Draft
@@ -31,6 +30,7 @@ from tacit.reading.prompts.voice import asks_about_text
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.danger import danger_of
+from tacit.state.captured import Message, Waiting
 
 MOST_CONFIDENCE = 0.9
 ASKING = 0.4

@@ -19,8 +19,8 @@ from pathlib import Path
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.capture.extract.error_lines import stopped_from_outside
-from tacit.capture.extract.fixes import Failure, find_fixes
-from tacit.capture.extract.pending import Pending, open_after, open_before
+from tacit.capture.extract.fixes import find_fixes
+from tacit.capture.extract.pending import open_after, open_before
 from tacit.capture.transcripts.specstory import read_specstory
 from tacit.capture.turn import ToolUse, Transcript
 from tacit.model.pack import Surface
@@ -28,6 +28,7 @@ from tacit.model.session import SessionKey
 from tacit.model.trace import Trace
 from tacit.ports.store import Handover
 from tacit.reading.errors import error_signature
+from tacit.state.captured import Failure, Pending
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.report.scorecard import Listing, Part, Scorecard
 from tacit_evals.suites.running import Run

@@ -16,7 +16,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from tacit.backends.purging import holds_text
 from tacit.backends.sqlite.codec import decode_memory
 from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
@@ -24,6 +23,7 @@ from tacit.backends.sqlite.purge.removal import Going
 from tacit.backends.sqlite.writing import next_change
 from tacit.model.changes import Gone
 from tacit.safety.json_texts import cleaned_json
+from tacit.state.registry import may_hold_words
 
 CleanAt = Callable[[str, str], str]
 """Cleans a text that belongs to a scope (its name, "" = the user's own)."""
@@ -213,7 +213,7 @@ class _Rewriting:
             f"SELECT {key}, {column} FROM {table} WHERE {self._stays(table)}", self._values
         ).fetchall()
         for name, text in rows:
-            after = self._cleaning.body(text) if table != "named_values" or holds_text(name) else text
+            after = self._cleaning.body(text) if table != "named_values" or may_hold_words(name) else text
             if after != text and self._changes(table):
                 self._connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (after, name))
 

@@ -17,8 +17,9 @@ from typing import cast
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.plain import take_message
 from tacit.capture.transcripts.rows import fields_of, text_in
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
 from tacit.errors import HostError, InvalidPayload
+from tacit.state.captured import Position
 
 _Fields = Mapping[str, object]
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from tacit.capture.transcripts.assemble import TurnBuilder
 from tacit.capture.transcripts.opencode.database import take_opencode
 from tacit.capture.transcripts.rows import Fields, fields_of, is_object, parse_json, text_in
-from tacit.capture.turn import Position, Transcript
+from tacit.capture.turn import Transcript
+from tacit.state.captured import Position
 
 MOST_FILES = 50_000
 """Most files of messages and parts that are read of one session."""

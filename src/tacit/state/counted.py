@@ -1,29 +1,74 @@
-"""What the writer has cost and brought, kept in the store, so that a restart forgets nothing. In and out: one JSON text.
+"""What Tacit counts: use, cost, verdicts, sessions with memory and without. In: nothing. Out: frozen values. Pure.
 
-A day's tokens are those of the day in universal time. What a request may cost is reserved before it is sent; what it did
-cost takes its place afterwards. A request without an answer keeps its reserve: nobody knows what it cost.
+`registry` says under which names they are stored. A field that is added needs a default: what an earlier version stored does not
+have it. A day is one in universal time.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, cast
 
-NAME = "capture/extractor"
-"""Named value of the store."""
+import msgspec
+
 PAUSE_MS = 10 * 60_000
 """After a failure nothing is asked for so long; after each further one twice as long, at most `MOST_PAUSE_MS`."""
 MOST_PAUSE_MS = 6 * 3_600_000
 MOST_REQUESTS = 50
 """Requests that are kept of one session."""
-_SESSION_PREFIX = "capture/written/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUsage:
+    """What is known of one session so far: words seen (digests), memories judged used, memories counted."""
+
+    seen: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Counts over all sessions. A memory counts once a session.
+
+    Attributes:
+        shown, used: memories handed over, and those of them that were used.
+        before: of those not used, how many had their cues in the conversation already.
+        control_shown, control_used: the same question of memories that were not handed over.
+        tokens, tokens_used: tokens handed over, and of what was used.
+        sessions: sessions with an injection.
+        by_cue, by_surface: used ones by cue; used ones by surface.
+    """
+
+    shown: int = 0
+    used: int = 0
+    before: int = 0
+    control_shown: int = 0
+    control_used: int = 0
+    tokens: int = 0
+    tokens_used: int = 0
+    sessions: int = 0
+    by_cue: Mapping[str, int] = field(default_factory=dict[str, int])
+    by_surface: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def rate(self) -> float | None:
+        """Share of what was handed over that was used; None = nothing was."""
+        return self.used / self.shown if self.shown else None
+
+    @property
+    def baseline(self) -> float | None:
+        """Share of what was not handed over that looks used all the same; None = nothing to compare with."""
+        return self.control_used / self.control_shown if self.control_shown else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """Counts since the writer was first used; `tokens` and `tokens_out` are those of `day`.
+
+    What a request may cost is reserved before it is sent; what it did cost takes its place afterwards. A request without an
+    answer keeps its reserve: nobody knows what it cost.
 
     Attributes:
         day: the day that `tokens` belong to, as 2026-11-21.
@@ -114,43 +159,49 @@ def day_of(now_ms: int) -> str:
     return datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()
 
 
-def session_spending_name(host: str, session_id: str) -> str:
-    """Name of the value that holds what was spent on a session."""
-    return f"{_SESSION_PREFIX}{host}/{session_id}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One word of the owner on one memory of one recall.
+
+    Attributes:
+        trace_id, memory_id: which.
+        useful: it belongs there; False = it should not have come.
+        injected: whether it was handed over; useful and not injected = it was missed.
+        surface, relevance, threshold: of the recall.
+        trace_at_ms, at_ms: when it was handed over, and when this was said.
+    """
+
+    trace_id: str
+    memory_id: str
+    useful: bool
+    injected: bool
+    surface: str
+    relevance: float
+    threshold: float
+    trace_at_ms: int
+    at_ms: int
 
 
-def read_session_spending(text: str | None) -> SessionSpending:
-    """What was spent on a session; nothing where the text makes no sense."""
-    rows = _read(text).get("requests")
-    requests = cast("list[object]", rows) if isinstance(rows, list) else []
-    known = (_record(cast("dict[str, Any]", one)) for one in requests if isinstance(one, dict))
-    return replace(SessionSpending(**_known(_read(text), SessionSpending())), requests=tuple(known))
+class Record(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """Counts of one session. `without` = it was held out. Stored as a list of its fields: there are thousands."""
 
+    without: bool
+    at_ms: int
+    turns: int = 0
+    calls: int = 0
+    failures: int = 0
+    repeated: int = 0
+    tokens: int = 0
 
-def read_spending(text: str | None) -> Spending:
-    """The counts in `text`; none where there are none, or what stands there makes no sense."""
-    return Spending(**_known(_read(text), Spending()))
-
-
-def write_spending(spending: Spending | SessionSpending) -> str:
-    """The counts as JSON."""
-    return json.dumps(asdict(spending), separators=(",", ":"), sort_keys=True)
-
-
-def _record(row: dict[str, Any]) -> RequestRecord:
-    dropped = row.get("dropped")
-    why = cast("list[object]", dropped) if isinstance(dropped, list) else []
-    return RequestRecord(**_known({**row, "dropped": tuple(map(str, why))}, RequestRecord()))
-
-
-def _read(text: str | None) -> dict[str, Any]:
-    try:
-        raw: object = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
-
-
-def _known(given: dict[str, Any], example: Spending | SessionSpending | RequestRecord) -> dict[str, Any]:
-    known = {one.name: given[one.name] for one in fields(example) if one.name in given}
-    return {name: value for name, value in known.items() if type(value) is type(getattr(example, name))}
+    def plus(
+        self, *, turns: int = 0, calls: int = 0, failures: int = 0, repeated: int = 0, tokens: int = 0
+    ) -> Record:
+        """The record with more of each."""
+        return msgspec.structs.replace(
+            self,
+            turns=self.turns + turns,
+            calls=self.calls + calls,
+            failures=self.failures + failures,
+            repeated=self.repeated + repeated,
+            tokens=self.tokens + tokens,
+        )

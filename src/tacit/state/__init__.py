@@ -1,0 +1,1 @@
+"""What the store keeps under names: each value declared once, with its owner, form, retention and fate at a purge."""

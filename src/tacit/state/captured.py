@@ -1,0 +1,284 @@
+"""What the write path keeps of sessions and projects between its runs. In: nothing. Out: frozen values. Pure.
+
+`registry` says under which names they are stored. A field that is added needs a default: what an earlier version stored does not
+have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from tacit.model.scope import Scope
+from tacit.model.session import SessionKey
+
+MOST_COMPARED = 50
+"""Most new statements in one request of the statement comparer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where reading of a growing file stopped.
+
+    Attributes:
+        offset: bytes read; 0 = nothing yet.
+        head: hash of the first bytes, to notice that another file took its place; of all bytes where a file is read whole.
+        prompts: user prompts counted so far.
+        last: key of the last user prompt; prompts without a time are told apart by what came before them.
+    """
+
+    offset: int = 0
+    head: str = ""
+    prompts: int = 0
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Something that failed and has not succeeded since.
+
+    Attributes:
+        command: the command line.
+        error, signature: what it said, shortened, and the stable form of that.
+        turn, at_ms: when it failed first.
+        edited, prepared: what was done since: files edited, commands run (or steps taken).
+        cause: the agent's own words for the cause, where a sentence gave one.
+        times: how often it failed so.
+        elsewhere: it failed in an earlier session.
+    """
+
+    command: str
+    error: str
+    signature: str
+    turn: int
+    at_ms: int
+    edited: tuple[str, ...] = ()
+    prepared: tuple[str, ...] = ()
+    cause: str = ""
+    times: int = 1
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A failure and the session that it happened in last, as `host/id`."""
+
+    session: str
+    failure: Failure
+
+
+Task = tuple[str, str, str]
+"""(number, text, status)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionWork:
+    """What a session has done so far; carried from one reading of its transcript to the next.
+
+    Attributes:
+        asked: the user's first real request, shortened; no greeting, and no question about the session before.
+        prompts: how often the user spoke, at most `CONVERSATION`.
+        files: files edited or written, first touched first.
+        decided, left, fixed: lines in order.
+        commits: short hash and subject of every commit, as git said it; "#1", "#2" ... where it said nothing.
+        tasks: the agent's task list as it stands.
+        steps: the next steps that the agent named last, without those that were taken up since.
+    """
+
+    asked: str = ""
+    prompts: int = 0
+    files: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """What the exchange before the user's next prompt solved, without secrets.
+
+    Attributes:
+        content: problem, cause and fix in words.
+        span: the verbatim words it rests on.
+        turn, at_ms: the exchange.
+        signature: of the error, where a command failed with one.
+        files: what was edited.
+        ran: a command that failed and passes proves it; else the agent alone says so.
+    """
+
+    content: str
+    span: str = ""
+    turn: int = 0
+    at_ms: int = 0
+    signature: str = ""
+    files: tuple[str, ...] = ()
+    ran: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """How far one session was captured, and what is carried on.
+
+    Attributes:
+        path: the transcript that `position` belongs to.
+        position: where reading stopped.
+        root: key of the conversation's first utterance; forks and resumed copies share it.
+        failures: commands that still fail.
+        work: what the digest tells.
+        digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
+        problem: the problem that the user stated last.
+        solution: what was solved and the user has not answered yet.
+        version: of this form; the checkpoint of another one counts as missing.
+    """
+
+    path: str = ""
+    position: Position = field(default_factory=Position)
+    root: str = ""
+    failures: tuple[Failure, ...] = ()
+    work: SessionWork = field(default_factory=SessionWork)
+    digest_id: str = ""
+    todo_id: str = ""
+    problem: str = ""
+    solution: Solution | None = None
+    version: Literal[1] = 1
+
+
+MessageRole = Literal["user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What one side said, or what a failing command printed.
+
+    Attributes:
+        prompt: number of the user's prompt it belongs to.
+        role: who spoke; `tool` = a command and the end of its error.
+        text: redacted.
+        at_ms: when, 0 = unknown.
+        chance: how likely it holds something worth keeping, as far as that was found without a model; 0 = nothing was found.
+    """
+
+    prompt: int
+    role: MessageRole
+    text: str
+    at_ms: int = 0
+    chance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """The messages of one session that wait for the writer.
+
+    Attributes:
+        key: the session.
+        scope: where its statements belong.
+        root: root of its project, or "".
+        messages: oldest first.
+        updated_ms: when the last ones came in.
+        ended: the session is over.
+        past: it came in by an import and is written up only when the user says so.
+        tries: requests for it that failed.
+        taken: messages in front of these that were written up before; tells these messages apart from them.
+    """
+
+    key: SessionKey
+    scope: Scope
+    root: str = ""
+    messages: tuple[Message, ...] = ()
+    updated_ms: int = 0
+    ended: bool = False
+    past: bool = False
+    tries: int = 0
+    taken: int = 0
+
+    @property
+    def spoken(self) -> bool:
+        """Whether the user said anything."""
+        return any(one.role == "user" for one in self.messages)
+
+    @property
+    def chars(self) -> int:
+        """Characters of all messages."""
+        return sum(len(one.text) for one in self.messages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonQueue:
+    """The statements that wait to be compared.
+
+    Attributes:
+        newest_ms: time of the newest statement that was looked at.
+        seen: time and id up to which all were looked at.
+        known: ids of later statements that were looked at, too.
+        ids: statements that wait, oldest first.
+        most: most statements in the next request; half as many after each failure.
+        tries: how often the comparison of one statement alone failed, by its id.
+    """
+
+    newest_ms: int
+    seen: tuple[int, str]
+    known: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    most: int = MOST_COMPARED
+    tries: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def without(self, ids: Collection[str]) -> ComparisonQueue:
+        """The same without `ids`."""
+        return replace(
+            self,
+            ids=tuple(name for name in self.ids if name not in ids),
+            tries={name: count for name, count in self.tries.items() if name not in ids},
+        )
+
+
+Fate = Literal["new", "merged", "replaced", "contradicts", "duplicate", "dropped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one statement.
+
+    Attributes:
+        fate: `duplicate` = a memory says it already, `dropped` = it was not stored.
+        memory_id: the memory that holds it; "" = none.
+        others: ids of the memories that it replaced.
+        questions: ids of the memories that it may contradict, about which the user is asked.
+        speaker: who said it, see `Provenance.speaker`.
+        extractor: the language model that wrote it down, or "".
+        turn: the user's prompt it belongs to; 0 = unknown.
+        span: hash of the quoted words, or "".
+        reason: why it was dropped.
+        at_ms: when this was decided.
+    """
+
+    fate: Fate
+    memory_id: str = ""
+    others: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    speaker: str = ""
+    extractor: str = ""
+    turn: int = 0
+    span: str = ""
+    reason: str = ""
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleFileState:
+    """What is known of a rule file from its last import.
+
+    Attributes:
+        digest: hash of its bytes.
+        items: id of the memory of each statement, by the hash of its content; "" = it became none.
+        lines: hashes of the lines that are the user's: confirmed, or written by them since.
+        open: something in it waits for the user.
+    """
+
+    digest: str = ""
+    items: Mapping[str, str] = field(default_factory=dict[str, str])
+    lines: tuple[str, ...] = ()
+    open: bool = False

@@ -1,0 +1,380 @@
+"""Every named value of the store, declared once: name, owner, codec, retention, and what a purge does with it.
+
+In: keys, stored names. Out: declarations. A purge, a rescan, retention and `status` walk `DECLARED`. An export holds memories and what
+belongs to them, and no named value: they describe this home. A backup holds all of them. The names and forms stand in existing
+homes: a name never changes, and a form is read for as long as a home may hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final, cast
+
+import msgspec
+
+from tacit.errors import InvalidScope
+from tacit.model.scope import Scope, ScopeKind
+from tacit.model.session import SessionKey
+from tacit.ports.store import Salvage, SessionStore, ValueName
+from tacit.state.captured import (
+    Checkpoint,
+    ComparisonQueue,
+    Outcome,
+    Pending,
+    RuleFileState,
+    Waiting,
+)
+from tacit.state.counted import Record, SessionSpending, SessionUsage, Spending, Totals, Verdict
+from tacit.state.named_value import AtPurge, Codec, KeyedBy, NamedValue, Retention, as_json
+
+MOST_KEYS = 4000
+SUMS = 7
+"""Sums of a placement's requests on one day; see `tacit.session.meter`."""
+
+Days = Mapping[str, Mapping[str, tuple[int, ...]]]
+_STORED_DAYS: type[Days] = Mapping[str, Mapping[str, Annotated[tuple[int, ...], msgspec.Meta(min_length=SUMS, max_length=SUMS)]]]  # fmt: skip
+
+HOME: KeyedBy[()] = KeyedBy(owner="home", parts=0)
+HOST: KeyedBy[str] = KeyedBy(owner="host")
+SESSION: KeyedBy[SessionKey] = KeyedBy(owner="session", parts=2)
+CONVERSATION: KeyedBy[str] = KeyedBy(owner="conversation")
+"""A session with its forks and resumed copies, known by the key of its first utterance."""
+PROJECT: KeyedBy[str] = KeyedBy(owner="project")
+PROJECT_FILE: KeyedBy[str, str] = KeyedBy(owner="project", parts=2)
+SCOPE: KeyedBy[Scope] = KeyedBy(owner="scope")
+SHARD: KeyedBy[str] = KeyedBy(owner="home")
+IMPORTED_FROM: KeyedBy[str] = KeyedBy(owner="home", parts=2)
+"""A tool, the hash of a scope, and a number where one value does not hold all."""
+
+
+def _checkpoint(raw: dict[str, Any]) -> dict[str, Any]:
+    """Earlier versions counted commits without naming them, and kept failures of tools on files."""
+    work = raw["work"]
+    if isinstance(work["commits"], int):
+        work["commits"] = [f"#{number + 1}" for number in range(work["commits"])]
+    return {**raw, "failures": [one for one in raw["failures"] if not one.get("path")]}
+
+
+def _pending(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Earlier versions kept failures of tools on files, too."""
+    return [one for one in raw if not one["failure"].get("path")]
+
+
+def _waiting(raw: dict[str, Any]) -> dict[str, Any]:
+    """Earlier versions wrote the session's key in two fields and the scope as a text."""
+    if "host" not in raw:
+        return raw
+    scope = Scope.parse(raw["scope"])
+    key = {"host": raw["host"], "session_id": raw["session_id"]}
+    return {**raw, "key": key, "scope": {"kind": scope.kind, "key": scope.key}}
+
+
+def _comparisons(raw: dict[str, Any]) -> dict[str, Any]:
+    """Earlier versions looked at the statements in the order of their times alone."""
+    return {"newest_ms": raw["seen"][0], **raw}
+
+
+def _salvage(text: str) -> Salvage:
+    """Earlier versions wrote the path alone."""
+    try:
+        return msgspec.json.decode(text, type=Salvage)
+    except msgspec.MsgspecError:
+        return Salvage(aside=text)
+
+
+_TEXT: Final = Codec(read=str, write=str, empty=str)
+_TEXTS: Final = as_json(tuple[str, ...])
+_TIME: Final = as_json(int)
+_BY_COMMAS: Final[Codec[tuple[str, ...]]] = Codec(
+    read=lambda text: tuple(part for part in text.split(",") if part), write=",".join, empty=tuple
+)
+KEY_CHARS = 12
+_RUN_TOGETHER: Final[Codec[tuple[str, ...]]] = Codec(
+    read=lambda text: tuple(text[at : at + KEY_CHARS] for at in range(0, len(text), KEY_CHARS)),
+    write="".join,
+    empty=tuple,
+)
+
+# --- the home and its store
+
+COPIES: Final = NamedValue(
+    prefix="copies", keyed_by=HOME, codec=_TEXTS, at_purge=AtPurge.KEEP, words=False, most=200
+)
+"""Files that backups and exports were written to, oldest first: a purge cleans them, too."""
+DAMAGED_STORE: Final = NamedValue(
+    prefix="damaged_store",
+    keyed_by=HOME,
+    codec=Codec(read=_salvage, write=as_json(Salvage).write, empty=lambda: Salvage(aside="")),
+    at_purge=AtPurge.KEEP,
+    words=False,
+)
+"""What became of the damaged store before this one; a restored backup removes it."""
+SALVAGE_SHOWN: Final = NamedValue(
+    prefix="told_salvage", keyed_by=HOME, codec=_TEXT, at_purge=AtPurge.KEEP, words=False
+)
+"""The damaged file that a session start told the user about."""
+TOOLS_LISTED: Final = NamedValue(
+    prefix="tools/", keyed_by=HOST, codec=_TIME, at_purge=AtPurge.KEEP, words=False
+)
+"""When a host listed Tacit's tools last, in milliseconds since the Unix epoch."""
+VERDICTS: Final = NamedValue(
+    prefix="feedback/verdicts",
+    keyed_by=HOME,
+    codec=as_json(tuple[Verdict, ...]),
+    at_purge=AtPurge.KEEP,
+    words=False,
+    most=2000,
+)
+"""What the owner said of injections: ids, numbers and times."""
+IMPORTED: Final = NamedValue(
+    prefix="imported/", keyed_by=IMPORTED_FROM, codec=_RUN_TOGETHER, at_purge=AtPurge.KEEP, words=False
+)
+"""Hashes of the statements that an import of a tool brought into a scope: they are not imported again."""
+
+# --- projects
+
+FIRST_SESSION: Final = NamedValue(
+    prefix="announced:", keyed_by=PROJECT, codec=_TIME, at_purge=AtPurge.DELETE, words=False
+)
+"""When the first session of a project was announced; of sessions outside of projects under no key."""
+RELATED_SHOWN: Final = NamedValue(
+    prefix="told:", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
+)
+"""What a session start said last of memories that may belong to the project."""
+FOLLOWED_FOLDER: Final = NamedValue(
+    prefix="init:", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=False
+)
+"""The folder in which the project was set up: its rule files are followed."""
+LANGUAGES: Final = NamedValue(
+    prefix="languages:", keyed_by=PROJECT, codec=_BY_COMMAS, at_purge=AtPurge.DELETE, words=False
+)
+"""Languages of the project's files."""
+RULE_FILES: Final = NamedValue(
+    prefix="rules/", keyed_by=PROJECT, codec=_TEXTS, at_purge=AtPurge.DELETE, words=True
+)
+"""Paths of the files that were imported of a project."""
+RULE_FILE: Final = NamedValue(
+    prefix="rules/",
+    keyed_by=PROJECT_FILE,
+    codec=as_json(RuleFileState),
+    at_purge=AtPurge.DELETE,
+    words=False,
+    retention=Retention.WORK,
+)
+"""What was imported of one file; removed once the file is gone."""
+RULES_CONFIRMED: Final = NamedValue(
+    prefix="rules-confirmed/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
+)
+"""The folder whose rule files the user confirmed."""
+HOLDOUT_ERRORS: Final = NamedValue(
+    prefix="trial/errors/",
+    keyed_by=PROJECT,
+    codec=as_json(Mapping[str, tuple[str, int]], empty=dict),
+    at_purge=AtPurge.DELETE,
+    words=False,
+    most=MOST_KEYS,
+)
+"""Hashes of the errors of a project, with the hash of the session and the turn in which each came up first."""
+
+# --- scopes
+
+REJECTED: Final = NamedValue(
+    prefix="capture/rejected/", keyed_by=SCOPE, codec=_TEXTS, at_purge=AtPurge.DELETE, words=True, most=300
+)
+"""Statements that the user rejected: they are not learned again."""
+PENDING: Final = NamedValue(
+    prefix="capture/failures/",
+    keyed_by=SCOPE,
+    codec=as_json(tuple[Pending, ...], upgrade=_pending),
+    at_purge=AtPurge.DELETE,
+    words=True,
+    retention=Retention.AGE,
+    most=40,
+)
+"""Failures that wait for their fix, oldest first; `retention.pending_fix_days` ends them."""
+
+# --- sessions and conversations
+
+CHECKPOINT: Final = NamedValue(
+    prefix="capture/session/",
+    keyed_by=SESSION,
+    codec=as_json(Checkpoint, upgrade=_checkpoint),
+    at_purge=AtPurge.DELETE,
+    words=True,
+)
+"""How far a session was captured. It outlives the live record: a host keeps transcripts for longer."""
+CAPTURED_AT_ONCE: Final = NamedValue(
+    prefix="capture/said/",
+    keyed_by=SESSION,
+    codec=_TEXTS,
+    at_purge=AtPurge.DELETE,
+    words=False,
+    most=MOST_KEYS,
+)
+"""Hashes of the statements that were captured of a session in real time."""
+UTTERANCES_SEEN: Final = NamedValue(
+    prefix="capture/seen/",
+    keyed_by=CONVERSATION,
+    codec=_TEXTS,
+    at_purge=AtPurge.KEEP,
+    words=False,
+    most=MOST_KEYS,
+)
+"""Keys of the utterances that were captured of a conversation: a fork adds nothing twice."""
+REQUESTS_COUNTED: Final = NamedValue(
+    prefix="capture/requests/",
+    keyed_by=CONVERSATION,
+    codec=_TEXTS,
+    at_purge=AtPurge.KEEP,
+    words=False,
+    most=MOST_KEYS,
+)
+"""Marks of the requests to the host's model that were counted. Turns grow and are read again; a request is counted once."""
+WAITING: Final = NamedValue(
+    prefix="capture/unread/",
+    keyed_by=SESSION,
+    codec=as_json(Waiting, upgrade=_waiting),
+    at_purge=AtPurge.DELETE,
+    words=True,
+    retention=Retention.WORK,
+)
+"""The messages of a session that wait for the writer."""
+SESSION_SPENDING: Final = NamedValue(
+    prefix="capture/written/",
+    keyed_by=SESSION,
+    codec=as_json(SessionSpending),
+    at_purge=AtPurge.DELETE,
+    words=True,
+)
+"""What the writer has cost on a session. It says that the session was written up, so it outlives the live record."""
+OUTCOMES: Final = NamedValue(
+    prefix="capture/learned/",
+    keyed_by=SESSION,
+    codec=as_json(tuple[Outcome, ...]),
+    at_purge=AtPurge.DELETE,
+    words=True,
+    retention=Retention.SESSION,
+    most=500,
+)
+"""What became of the statements of a session."""
+USAGE: Final = NamedValue(
+    prefix="usage/session/",
+    keyed_by=SESSION,
+    codec=as_json(SessionUsage),
+    at_purge=AtPurge.DELETE,
+    words=False,
+    retention=Retention.SESSION,
+)
+"""Which memories a session used, and hashes of the words that came up."""
+
+# --- accounts and counts of the home
+
+SPENDING: Final = NamedValue(
+    prefix="capture/extractor",
+    keyed_by=HOME,
+    codec=as_json(Spending),
+    at_purge=AtPurge.KEEP,
+    words=True,
+)
+"""What the writer has cost and brought."""
+COMPARISONS: Final = NamedValue(
+    prefix="capture/compare",
+    keyed_by=HOME,
+    codec=as_json(ComparisonQueue, upgrade=_comparisons),
+    at_purge=AtPurge.KEEP,
+    words=False,
+)
+"""Which statements wait to be compared, and up to which one all were looked at."""
+TOTALS: Final = NamedValue(
+    prefix="usage/totals", keyed_by=HOME, codec=as_json(Totals), at_purge=AtPurge.KEEP, words=False
+)
+"""What injections were good for, over all sessions."""
+HOLDOUT_SESSIONS: Final = NamedValue(
+    prefix="trial/sessions/",
+    keyed_by=SHARD,
+    codec=as_json(Mapping[str, Record], empty=dict),
+    at_purge=AtPurge.KEEP,
+    words=False,
+    most=200,
+)
+"""Counts of sessions with memory and without, the newest last."""
+CACHE_DAYS: Final = NamedValue(
+    prefix="trial/cache",
+    keyed_by=HOME,
+    codec=as_json(_STORED_DAYS, empty=dict),
+    at_purge=AtPurge.KEEP,
+    words=False,
+    most=120,
+)
+"""How much of its requests the middleware left to prompt caches, by day and placement."""
+CACHE_DAYS_OF_HOSTS: Final = NamedValue(
+    prefix="trial/cache/hosts",
+    keyed_by=HOME,
+    codec=as_json(_STORED_DAYS, empty=dict),
+    at_purge=AtPurge.KEEP,
+    words=False,
+    most=120,
+)
+"""The same counts from the transcripts of hosts, by day and host. Written with the checkpoint of what was read."""
+
+Declaration = NamedValue[Any, *tuple[Any, ...]]
+DECLARED: Final[tuple[Declaration, ...]] = tuple(
+    cast("Declaration", one) for one in list(globals().values()) if isinstance(one, NamedValue)
+)
+"""All of the above."""
+
+
+def declaration_of(name: str) -> Declaration | None:
+    """The declaration that `name` belongs to; None = nobody declared it: another version stored it."""
+    found = (one for one in DECLARED if one.matches(name))
+    return max(found, key=lambda one: (len(one.prefix), one.keyed_by.parts), default=None)
+
+
+def may_hold_words(name: str) -> bool:
+    """Whether the value `name` may hold words that somebody said; True where nobody knows it."""
+    declaration = declaration_of(name)
+    return declaration is None or declaration.words
+
+
+def names_of_sessions(store: SessionStore, keys: Iterable[SessionKey]) -> list[ValueName]:
+    """Names of the stored values that a purge of these sessions deletes."""
+    names = [
+        value.name(key if value.keyed_by is SESSION else Scope(kind=ScopeKind.SESSION, key=str(key)))
+        for key in keys
+        for value in _deleted()
+        if value.keyed_by in (SESSION, SCOPE)
+    ]
+    return [name for name in names if store.get_value(name) is not None]
+
+
+def names_of_project(store: SessionStore, project_id: str) -> list[ValueName]:
+    """Names of the stored values that a purge of this project deletes, with those of its paths and tasks."""
+    names: list[ValueName] = []
+    for value in _deleted():
+        if value.keyed_by is PROJECT:
+            names.append(value.name(project_id))
+        elif value.keyed_by is PROJECT_FILE:
+            names += value.names(store, project_id)
+        elif value.keyed_by is SCOPE:
+            names += [
+                name for name in value.names(store) if _project_of(name[len(value.prefix) :]) == project_id
+            ]
+    return [name for name in names if store.get_value(name) is not None]
+
+
+def forget_session(store: SessionStore, key: SessionKey) -> None:
+    """Delete what is kept for as long as the live record of a session."""
+    for value in DECLARED:
+        if value.retention is Retention.SESSION:
+            value.write(store, None, key)
+
+
+def _deleted() -> tuple[Declaration, ...]:
+    return tuple(one for one in DECLARED if one.at_purge is AtPurge.DELETE)
+
+
+def _project_of(scope: str) -> str | None:
+    try:
+        return Scope.parse(scope).project_id
+    except InvalidScope:
+        return None
