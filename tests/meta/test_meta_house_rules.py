@@ -165,6 +165,24 @@ ENVIRONMENT_READERS: dict[str, str] = {
 """Modules outside config/ that read the environment, with the reason. This list only shrinks."""
 
 
+def test_only_declarations_name_stored_values():
+    """The type checker refuses any other text as a name: pyright is strict on all of `src`."""
+    makers = {
+        relative(path)
+        for path in SOURCE
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ValueName")
+        or (isinstance(node, ast.Call) and "ValueName" in {ast.unparse(one).strip("'") for one in node.args})
+    }
+    assert makers == {"src/tacit/state/named_value.py", "src/tacit/ports/store.py"}, (
+        "the port declares the type"
+    )
+    untyped = [path for path in SOURCE if "evals" in path.parts]
+    assert [
+        relative(path) for path in untyped if re.search(r"\.(?:get|put)_value\(", path.read_text("utf-8"))
+    ] == []
+
+
 def test_values_of_the_model_are_frozen_slotted_and_keyword_only():
     for path in sorted((ROOT / "src/tacit/model").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -7,7 +7,6 @@ import json
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.capture.checkpoint import read_checkpoint, write_checkpoint
 
 from tacit.backends.fake import FakeStore
 from tacit.capture.bootstrap.markdown import read_rules
@@ -29,6 +28,7 @@ from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
 from tacit.state.captured import Checkpoint, Failure, Position, SessionWork
+from tacit.state.registry import CHECKPOINT
 
 VOCABULARY = "use never always tabs spaces port 8080 9090 npm pnpm instead of not the in tests is go"
 WORDS = st.sampled_from(VOCABULARY.split())
@@ -125,9 +125,9 @@ def test_a_checkpoint_survives_the_round_trip(text: str, several: list[str], num
         failures=(failure,),
         work=work,
     )
-    assert read_checkpoint(write_checkpoint(checkpoint)) == checkpoint
+    assert CHECKPOINT.parse(CHECKPOINT.text(checkpoint)) == checkpoint
 
 
 @given(st.text(max_size=60) | st.dictionaries(st.text(max_size=8), st.integers(), max_size=3).map(json.dumps))
 def test_a_damaged_checkpoint_is_an_empty_one(text: str) -> None:
-    assert read_checkpoint(text) == Checkpoint()
+    assert CHECKPOINT.parse(text) is None

@@ -15,7 +15,7 @@ from tacit.app.values import EngineStatus, ExtractorStatus, SilenceCount
 from tacit.config.settings import Settings
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter, Salvage
-from tacit.state.registry import SPENDING, WAITING
+from tacit.state.registry import SPENDING, WAITING, undeclared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,11 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
     if stats.vectors_missing:
         found.append(
             f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`."
+        )
+    if unknown := undeclared(parts.store):
+        found.append(
+            f"The store holds {len(unknown)} named values that this version does not know, such as {unknown[0]!r}: a later"
+            " version stored them. A purge takes words out of them and does not delete them; update Tacit."
         )
     return tuple(found)
 

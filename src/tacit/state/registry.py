@@ -330,6 +330,12 @@ def declaration_of(name: str) -> Declaration | None:
     return max(found, key=lambda one: (len(one.prefix), one.keyed_by.parts), default=None)
 
 
+def undeclared(store: SessionStore) -> tuple[str, ...]:
+    """Names of the stored values that no declaration knows."""
+    known = tuple(one.prefix for one in DECLARED)
+    return tuple(name for name in store.value_names("") if not name.startswith(known))
+
+
 def may_hold_words(name: str) -> bool:
     """Whether the value `name` may hold words that somebody said; True where nobody knows it."""
     declaration = declaration_of(name)

@@ -9,13 +9,13 @@ import pytest
 
 from samples import NOW_MS
 from tacit.app.wiring import open_engine
-from tacit.capture.extract.pending import pending_name, read_pending, write_pending
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.state.captured import Failure, Pending
+from tacit.state.registry import PENDING
 from user_voice import store_as
 
 DAY_MS = 86_400_000
@@ -41,15 +41,13 @@ def test_a_year_later_only_what_was_stated_is_left(engine, clock, tmp_path):
     engine.remember("The shop is written in Go.", kind="fact", cwd=str(tmp_path))
     (scope,) = engine._store.scopes().scopes
     waiting = Failure(command="make", error="e", signature="make | e", turn=1, at_ms=NOW_MS)
-    engine._store.put_value(
-        pending_name(str(scope)), write_pending([Pending(session="h/s", failure=waiting)])
-    )
+    PENDING.write(engine._store, (Pending(session="h/s", failure=waiting),), scope)
     early = engine.care.upkeep()
     assert (early.tended.faded, early.pending) == (0, 0)
     clock.advance(365 * DAY_MS)
     done = engine.care.upkeep()
     assert (done.tended.faded, done.pending) == (1, 1)
-    assert read_pending(engine._store.get_value(pending_name(str(scope)))) == ()
+    assert PENDING.read(engine._store, scope) == ()
     left = {memory.content for memory in engine.list_memories(MemoryFilter())}
     assert left == {"Run `make lint` before every commit.", "The shop is written in Go."}
     before, change = engine.list_memories(MemoryFilter(statuses=None)), engine._store.change()

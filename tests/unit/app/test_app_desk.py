@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
@@ -20,10 +19,9 @@ from tacit.app.desk.series import (
     series_of,
     tokens_by_kind,
 )
-from tacit.app.desk.verdicts import MOST, NAME, Verdicts, read_verdicts
+from tacit.app.desk.verdicts import Verdicts
 from tacit.app.visibility import Visibility
 from tacit.backends.fake import FakeStore
-from tacit.capture.usage import usage_name, write_usage
 from tacit.config.settings import RetentionSettings
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import Speaker
@@ -33,6 +31,7 @@ from tacit.model.situation import Situation
 from tacit.model.trace import Trace, TracedCandidate
 from tacit.providers.clock import FakeClock
 from tacit.state.counted import SessionUsage, Verdict
+from tacit.state.registry import USAGE, VERDICTS
 
 KEY = SessionKey(host="h", session_id="s")
 NO_USE = Use(shown=0, used=0, rate=None, baseline=None)
@@ -159,11 +158,11 @@ def test_the_last_verdict_holds_and_so_many_are_kept():
     verdicts.say(trace(), ("a",), useful=False, at_ms=7)
     assert {one.memory_id: one.useful for one in verdicts.of("trc_1")} == {"a": False, "b": True, "c": True}
     assert verdicts.of("trc_2") == ()
-    many = [asdict(replace(verdicts.all()[0], trace_id=f"trc_{n}")) for n in range(MOST)]
-    store.put_value(NAME, json.dumps(many))
+    many = tuple(replace(verdicts.all()[0], trace_id=f"trc_{n}") for n in range(VERDICTS.most))
+    VERDICTS.write(store, many)
     verdicts.say(trace("trc_last"), ("a",), useful=True, at_ms=8)
-    kept = read_verdicts(store)
-    assert (len(kept), kept[-1].trace_id, kept[0].trace_id) == (MOST, "trc_last", "trc_1")
+    kept = VERDICTS.read(store)
+    assert (len(kept), kept[-1].trace_id, kept[0].trace_id) == (VERDICTS.most, "trc_last", "trc_1")
 
 
 @pytest.mark.parametrize(("names", "injected"), [(("nobody",), ("a",)), ((), ())])
@@ -198,7 +197,7 @@ def test_a_session_turn_by_turn_over_a_compaction():
     )
     traces = [trace("trc_1", at_ms=9), trace("trc_2", at_ms=29, epoch=1), trace("trc_0", at_ms=8)]
     store.save_session(SessionState(key=KEY, ledger=ledger, turn=1, epoch=1), traces=traces)
-    store.put_value(usage_name("h", "s"), write_usage(SessionUsage(used=("a",), counted=("a", "b"))))
+    USAGE.write(store, SessionUsage(used=("a",), counted=("a", "b")), SessionKey(host="h", session_id="s"))
     settled = []
     users = Visibility(store, speaker=Speaker.USER)
     view = Recalls(store, settle=lambda: settled.append(1)).session(KEY, visibility=users)

@@ -15,6 +15,7 @@ from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
+from tacit.state.registry import undeclared
 
 FIRST = "The quokkas of the billing desk are fed on Fridays."
 LATER = "The quokkas of the billing desk are fed on Mondays."
@@ -251,6 +252,7 @@ def test_a_project_takes_what_was_asked_there_and_what_was_noted_of_it(engine, h
     gone, stays = (engine.project(str(place)).id for place in (shop, other))
     purging = engine.desk.purging
     assert rows(home, f"SELECT name FROM named_values WHERE name = 'announced:{gone}'")
+    assert undeclared(engine._parts.store) == ()
     purging.purge(purging.of_project(engine.project(str(shop))), dry_run=False)
     assert rows(home, f"SELECT name FROM named_values WHERE name LIKE '%{gone}%'") == []
     assert rows(home, "SELECT count(*) FROM named_values WHERE name LIKE 'announced:%'") == [1]

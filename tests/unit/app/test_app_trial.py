@@ -8,12 +8,8 @@ import pytest
 
 from tacit import Tacit
 from tacit.app.trial.records import (
-    MAX_PER_SHARD,
     failed_before,
-    read_records,
-    read_seen,
-    write_records,
-    write_seen,
+    merged,
 )
 from tacit.app.trial.report import ENOUGH, holdout_of
 from tacit.model.session import SessionKey, SessionState
@@ -22,12 +18,11 @@ from tacit.session.holdout import held_out, position
 from tacit.session.meter import (
     counted,
     counted_requests,
-    read_days,
     shares,
     shares_of_hosts,
-    write_days,
 )
 from tacit.state.counted import Record
+from tacit.state.registry import CACHE_DAYS, HOLDOUT_ERRORS, HOLDOUT_SESSIONS
 
 DAY = 86_400_000
 SHARE = 0.5
@@ -97,23 +92,26 @@ def test_an_error_is_repeated_in_another_session_or_turn() -> None:
     assert failed_before("E1", session="a", turn=2, seen=seen)[0]
     assert failed_before("E1", session="b", turn=1, seen=seen)[0]
     assert not failed_before("E2", session="b", turn=1, seen=seen)[0]
-    assert read_seen(write_seen(seen)) == seen
+    assert HOLDOUT_ERRORS.parse(HOLDOUT_ERRORS.text(seen)) == seen
 
 
 def test_records_come_back_as_they_were_kept() -> None:
-    many = {f"s{n}": Record(without=n % 2 == 0, at_ms=n, turns=n, tokens=5) for n in range(MAX_PER_SHARD + 5)}
-    kept = read_records(write_records(many))
+    many = {
+        f"s{n}": Record(without=n % 2 == 0, at_ms=n, turns=n, tokens=5)
+        for n in range(HOLDOUT_SESSIONS.most + 5)
+    }
+    kept = HOLDOUT_SESSIONS.parse(HOLDOUT_SESSIONS.text(merged({}, many)))
     assert kept == {name: one for name, one in many.items() if one.at_ms >= 5}
     for broken in (None, "", "[", "7", '{"a": 3, "b": ["x"]}'):
-        assert read_records(broken) == {}
-        assert read_days(broken) == {}
+        assert HOLDOUT_SESSIONS.parse(broken) is None
+        assert CACHE_DAYS.parse(broken) is None
 
 
 def test_the_cache_meter_by_hand() -> None:
     first = Sent(placement="default", requests=2, before=1000, kept=900, before_bare=800, kept_bare=800)
     second = Sent(placement="default", requests=1, before=500, kept=450, input_tokens=100, cached_tokens=60)
     days = counted({}, [first], at_ms=3 * DAY)
-    days = read_days(write_days(counted(days, [second], at_ms=4 * DAY)))
+    days = CACHE_DAYS.parse(CACHE_DAYS.text(counted(days, [second], at_ms=4 * DAY)))
     (both,) = shares(days, since_ms=0, until_ms=5 * DAY)
     assert (both.requests, both.share, both.bare) == (3, 0.9, 1.0)  # 1350 of 1500, 800 of 800
     assert (both.input_tokens, both.cached_tokens) == (100, 60)
@@ -124,7 +122,7 @@ def test_the_cache_meter_by_hand() -> None:
 
 def test_the_requests_of_a_host_by_hand() -> None:
     told = [(3 * DAY, 100, 0), (3 * DAY + 5, 150, 90), (0, 50, 50)]  # the last does not say when
-    days = read_days(write_days(counted_requests({}, "opencode", told, now_ms=4 * DAY)))
+    days = CACHE_DAYS.parse(CACHE_DAYS.text(counted_requests({}, "opencode", told, now_ms=4 * DAY)))
     (one,) = shares_of_hosts(days, since_ms=3 * DAY, until_ms=4 * DAY)
     assert (one.host, one.placement, one.requests, one.input_tokens, one.cached_tokens) == (
         "opencode",

@@ -59,7 +59,7 @@ def test_crossed_prompts_are_held_to_the_bound_and_only_consent_writes(engine, t
 def test_what_the_owner_called_wrong_counts_as_a_prompt_that_deserves_nothing(engine, tmp_path):
     """Hand-computed: 20 prompts judged wrong at 0.5 each and 5 at 0.9, bound 0.2: floor(0.2 * 26 - 1) = 4 may pass,
     the fifth best is 0.9 itself, so the threshold is one step above it."""
-    from tacit.app.desk.verdicts import NAME
+    from tacit.state.registry import VERDICTS
 
     def said(number, *, useful, relevance):
         return {
@@ -76,7 +76,7 @@ def test_what_the_owner_called_wrong_counts_as_a_prompt_that_deserves_nothing(en
         said(29, useful=False, relevance=0.99),
         said(29, useful=True, relevance=0.99),
     ]  # something was useful
-    engine._parts.store.put_value(NAME, json.dumps(rows))
+    engine._parts.store.put_value(VERDICTS.name(), json.dumps(rows))
     report = engine.tune(bound=0.2)
     assert report.pairs == 25
     assert report.after == 0.9001

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tacit.capture.write_up.spending import NAME, read_spending
 
 from samples import NOW_MS
 from tacit.backends.fake import FakeStore
@@ -15,8 +14,6 @@ from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up import statement_comparer
 from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates, schema
 from tacit.capture.write_up.session_writer import Model
-from tacit.capture.write_up.statement_comparer import BATCH
-from tacit.capture.write_up.statement_comparer import NAME as WAITING
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Add, Draft, Edit
@@ -31,6 +28,8 @@ from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter
 from tacit.providers.writing.fake import FakeWriter
 from tacit.safety.redact import Redactor
+from tacit.state.captured import MOST_COMPARED
+from tacit.state.registry import COMPARISONS, SPENDING
 
 OLD = "The orders service keeps its carts in Redis for two days."
 NEW = "Carts of the orders service live in DynamoDB, Redis is gone."
@@ -238,7 +237,7 @@ def test_what_was_there_before_a_writer_was_configured_is_not_compared():
         kinds=BUILTIN_KINDS, settings=CaptureSettings(),
         model=Model(writer=FakeWriter(), prepare=str, tokens=EstimateCounter(), settings=WriterSettings(provider="fake"), vouches=lambda *_: False),
     )  # fmt: skip
-    bench.store.put_value("capture/compare", None)
+    bench.store.put_value(COMPARISONS.name(), None)
     assert later.comparer.compare_next(at_once=True) is None
     assert later.comparer.prepare() == ()
 
@@ -250,7 +249,7 @@ def test_statements_wait_until_it_is_quiet_or_many():
     assert bench.compare(at_once=False) is None
     bench.clock.advance(31 * 60_000)
     assert bench.compare(at_once=False) is not None
-    for number in range(BATCH):
+    for number in range(MOST_COMPARED):
         bench.add(f"Carts of shop {number} of the orders service are kept in Redis.")
     assert bench.compare(at_once=False) is not None
 
@@ -282,12 +281,12 @@ def test_a_failure_is_on_the_account_and_the_statements_go_on_waiting():
     old = bench.add(OLD)
     bench.add(NEW)
     assert bench.compare().error == "gone"
-    assert read_spending(bench.store.get_value(NAME)).failed == 1
+    assert SPENDING.read(bench.store).failed == 1
     assert bench.compare(at_once=False) is None  # a pause
     bench.clock.advance(11 * 60_000)
     bench.compare()
     assert bench.memory(old).status == "superseded"
-    assert read_spending(bench.store.get_value(NAME)).tokens > 0
+    assert SPENDING.read(bench.store).tokens > 0
 
 
 def test_the_day_has_a_budget():
@@ -296,7 +295,7 @@ def test_the_day_has_a_budget():
     bench.add(NEW)
     assert bench.compare() is None
     assert bench.writer.requests == []
-    assert read_spending(bench.store.get_value(NAME)).over_budget == 1
+    assert SPENDING.read(bench.store).over_budget == 1
 
 
 def test_a_crash_before_the_answer_is_stored_asks_again_and_one_after_it_does_not():
@@ -395,15 +394,15 @@ def test_statements_go_on_waiting_where_nothing_may_leave_and_other_projects_are
 
 def test_a_dry_run_writes_nothing():
     bench = Bench(fates(("s2", "s1", "supersede")))
-    before = bench.store.get_value(WAITING)
+    before = bench.store.get_value(COMPARISONS.name())
     bench.add("The canteen opens at noon.", project="q")  # nothing stands near to it
     bench.add(OLD)
     bench.add(NEW)
     assert len(bench.pipeline.comparer.prepare()) == 1
-    assert bench.store.get_value(WAITING) == before
-    bench.store.put_value(WAITING, None)
+    assert bench.store.get_value(COMPARISONS.name()) == before
+    bench.store.put_value(COMPARISONS.name(), None)
     assert bench.pipeline.comparer.prepare() == ()
-    assert bench.store.get_value(WAITING) is None
+    assert bench.store.get_value(COMPARISONS.name()) is None
 
 
 def test_a_dry_run_lists_every_request():
@@ -429,7 +428,7 @@ def test_after_a_failure_half_as_many_are_compared_and_one_that_fails_alone_is_g
         asked.append(len(bench.pipeline.comparer.prepare()[0].statements))
         assert bench.compare().error
     assert asked == [4, 2, 1, 1, 1]
-    assert json.loads(bench.store.get_value(WAITING))["ids"] == others
+    assert json.loads(bench.store.get_value(COMPARISONS.name()))["ids"] == others
     assert "is not compared" in caplog.text
     assert bench.pipeline.comparer.prepare()[0].statements == (others[0],)
     assert not bench.compare().error
@@ -589,18 +588,18 @@ def test_of_a_large_import_only_the_newest_wait_and_the_others_are_not_taken_in_
     names = [bench.add(f"Carts of shop {number} of the orders service are in Redis.") for number in range(9)]
     for _ in range(3):
         bench.compare(at_once=False)
-        stored = json.loads(bench.store.get_value(WAITING))
+        stored = json.loads(bench.store.get_value(COMPARISONS.name()))
         assert stored["ids"] == names[-3:]
     later = bench.add(OLD)
     bench.compare(at_once=False)
-    assert json.loads(bench.store.get_value(WAITING))["ids"] == [*names[-2:], later]
+    assert json.loads(bench.store.get_value(COMPARISONS.name()))["ids"] == [*names[-2:], later]
 
 
 def test_a_record_of_an_earlier_version_is_read():
     bench = Bench(fates(("s2", "s1", "supersede")))
     old = bench.add(OLD)
     at_ms = bench.memory(old).created_at_ms
-    bench.store.put_value(WAITING, json.dumps({"seen": [at_ms, old], "ids": []}))
+    bench.store.put_value(COMPARISONS.name(), json.dumps({"seen": [at_ms, old], "ids": []}))
     bench.add(NEW)
     bench.compare()
     assert bench.memory(old).status == "superseded"

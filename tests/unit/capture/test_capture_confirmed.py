@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tacit.capture.checkpoint import read_checkpoint, write_checkpoint
 
 from tacit.capture.extract.confirmed import confirms, problem_in
 from tacit.capture.reconcile import Neighbour, reconcile
@@ -18,6 +17,7 @@ from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.safety.trust import is_marked, why_not_on
 from tacit.state.captured import Checkpoint
+from tacit.state.registry import CHECKPOINT
 
 PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
 EDIT = ToolUse(tool="edit", paths=("src/export.py",), finished=True)
@@ -122,8 +122,8 @@ def test_without_a_problem_and_a_solution_nothing_is_proven(turns, why):
 
 def test_the_confirmation_may_come_in_a_later_reading():
     before = read([user(PROBLEM, 1), agent("", FAILED)]).checkpoint
-    before = read([agent(ANSWER, EDIT)], read_checkpoint(write_checkpoint(before))).checkpoint
-    (text,) = proven(read([user("that was it", 2)], read_checkpoint(write_checkpoint(before))))
+    before = read([agent(ANSWER, EDIT)], CHECKPOINT.parse(CHECKPOINT.text(before))).checkpoint
+    (text,) = proven(read([user("that was it", 2)], CHECKPOINT.parse(CHECKPOINT.text(before))))
     assert text.startswith("The export hangs")
 
 

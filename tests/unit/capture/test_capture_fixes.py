@@ -8,12 +8,13 @@ import pytest
 
 from tacit.capture.extract.error_lines import stopped_from_outside
 from tacit.capture.extract.fixes import does_again, find_fixes
-from tacit.capture.extract.pending import open_after, open_before, read_pending, without_old, write_pending
+from tacit.capture.extract.pending import open_after, open_before, without_old
 from tacit.capture.session import Place, fix_importance, learn
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.state.captured import Checkpoint, Failure, Pending
+from tacit.state.registry import PENDING
 
 FORMAT = "Exit code 1\npkg/a.go:11:1: File is not properly formatted (gofmt)\n1 issues:\n* gofmt: 1"
 PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
@@ -185,7 +186,7 @@ def test_what_one_session_leaves_open_a_later_one_fixes():
                   said=frozenset(), redact=str)  # fmt: skip
     assert [one.session for one in first.pending] == ["h/s"]
     assert first.drafts == ()
-    stored = read_pending(write_pending(first.pending))
+    stored = PENDING.parse(PENDING.text(first.pending))
     assert stored == first.pending
 
     later = Place(session=SessionKey(host="h", session_id="later"), scope=UNIVERSAL)
@@ -225,13 +226,13 @@ def test_the_list_of_what_waits_is_bounded_ages_and_survives_rubbish():
         )
         for n in range(1, 61)
     ]
-    kept = read_pending(write_pending(waiting))
+    kept = PENDING.parse(PENDING.text(tuple(waiting)))
     assert len(kept) == 40
     assert kept[0].failure.at_ms == 21
     assert [one.failure.at_ms for one in without_old(kept, before_ms=59)] == [59, 60]
-    assert read_pending("no json") == ()
-    assert read_pending('[1, {"session": "x"}, {"session": "x", "failure": {"what": 1}}]') == ()
-    assert write_pending(()) is None
+    assert PENDING.parse("no json") is None
+    assert PENDING.parse('[1, {"session": "x"}, {"session": "x", "failure": {"what": 1}}]') is None
+    assert PENDING.text(()) is None
 
 
 def test_own_failures_are_not_taken_for_those_of_others():

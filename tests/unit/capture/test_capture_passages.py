@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.capture.checkpoint import read_checkpoint, write_checkpoint
 
 from tacit.capture.extract.passages import marks
 from tacit.capture.extract.passages.cues import CUES, Reading
@@ -24,6 +23,7 @@ from tacit.model.session import SessionKey
 from tacit.reading.classifier.weights import WeightFile
 from tacit.reading.terms import identifiers, names_path
 from tacit.state.captured import Checkpoint
+from tacit.state.registry import CHECKPOINT
 
 PLACE = Place(session=SessionKey(host="plain", session_id="s"), scope=project_scope("p"))
 
@@ -252,7 +252,7 @@ def test_a_candidate_is_never_stored():
     assert [one.number for one in find_candidates(said, least={"user": 0.0, "assistant": 0.0})] == [1, 1]
     learned = learn(said, Checkpoint(), place=PLACE, said=frozenset(), redact=lambda text: text)
     assert learned.drafts == ()
-    assert "cache folder" not in write_checkpoint(learned.checkpoint)
+    assert "cache folder" not in CHECKPOINT.text(learned.checkpoint)
 
 
 @pytest.mark.parametrize(
@@ -325,10 +325,10 @@ def test_an_old_checkpoint_with_held_passages_is_read():
         "asked": "",
         "proved": False,
     }
-    values = json.loads(write_checkpoint(Checkpoint(path="x", root="r")))
+    values = json.loads(CHECKPOINT.text(Checkpoint(path="x", root="r")))
     assert "held" not in values
     old = values | {"held": [held], "agent_end": "Done."}
-    assert read_checkpoint(json.dumps(old)) == Checkpoint(path="x", root="r")
+    assert CHECKPOINT.parse(json.dumps(old)) == Checkpoint(path="x", root="r")
 
 
 def test_the_shipped_weights_say_what_they_were_made_of():

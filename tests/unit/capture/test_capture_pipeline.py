@@ -27,7 +27,8 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
-from tacit.session.meter import OF_HOSTS, CacheShare, read_days, shares_of_hosts
+from tacit.session.meter import CacheShare, shares_of_hosts
+from tacit.state.registry import CACHE_DAYS_OF_HOSTS
 
 P = project_scope("p")
 S = SessionKey(host="claude-code", session_id="s1")
@@ -288,7 +289,7 @@ def test_what_requests_read_is_counted_once_by_host_and_day(tmp_path: Path) -> N
         return json.dumps(row) + "\n"
 
     def told(world: World) -> tuple[CacheShare, ...]:
-        days = read_days(world.store.get_value(OF_HOSTS))
+        days = CACHE_DAYS_OF_HOSTS.read(world.store)
         return shares_of_hosts(days, since_ms=NOW - 86_400_000, until_ms=NOW + 86_400_000)
 
     one, two = tmp_path / "s1.jsonl", tmp_path / "s2.jsonl"
@@ -309,7 +310,7 @@ def test_what_requests_read_is_counted_once_by_host_and_day(tmp_path: Path) -> N
 
 
 def requests_of(world: World, host: str) -> tuple[int, int, int]:
-    days = read_days(world.store.get_value(OF_HOSTS))
+    days = CACHE_DAYS_OF_HOSTS.read(world.store)
     found = shares_of_hosts(days, since_ms=0, until_ms=NOW + 86_400_000)
     return next(
         ((one.requests, one.input_tokens, one.cached_tokens) for one in found if one.host == host), (0, 0, 0)

@@ -11,14 +11,9 @@ from tacit.backends.fake import FakeStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.usage import (
-    TOTALS,
     Shown,
     go_on,
     judge,
-    read_totals,
-    read_usage,
-    write_totals,
-    write_usage,
 )
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.model.changes import Add
@@ -32,6 +27,7 @@ from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
 from tacit.state.counted import SessionUsage, Totals
+from tacit.state.registry import TOTALS, USAGE
 
 LINT = memory(
     "Run `make lint` before committing.", id="mem_lint", entities=(Entity(kind="command", key="make lint"),)
@@ -113,11 +109,11 @@ def test_values_survive_storing_and_rubbish_is_nothing():
     _, after, totals = go_on(
         [turn("assistant", "", bash("make lint"))], [Shown(memory=LINT)], NOTHING, Totals()
     )
-    assert read_usage(write_usage(after)) == after
-    assert read_totals(write_totals(totals)) == totals
-    assert read_usage("nonsense") == NOTHING
-    assert read_totals('{"shown": "x"}') == Totals()
-    assert "make" not in write_usage(after), "words are kept as digests: one may be a secret"
+    assert USAGE.parse(USAGE.text(after)) == after
+    assert TOTALS.parse(TOTALS.text(totals)) == totals
+    assert USAGE.parse("nonsense") is None
+    assert TOTALS.parse('{"shown": "x"}') is None
+    assert "make" not in USAGE.text(after), "words are kept as digests: one may be a secret"
 
 
 def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
@@ -160,5 +156,5 @@ def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
         pipeline.capture_pending()
     found = {m.id: m.use_count for m in store.get(["mem_lint", "mem_retry"], scope=store.scopes())}
     assert found == {"mem_lint": 1, "mem_retry": 0}
-    totals = read_totals(store.get_value(TOTALS))
+    totals = TOTALS.read(store)
     assert (totals.shown, totals.used, totals.control_shown, totals.control_used) == (1, 1, 1, 0)

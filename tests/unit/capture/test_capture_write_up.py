@@ -9,23 +9,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from tacit.capture.write_up.spending import (
-    MOST_PAUSE_MS,
-    NAME,
-    PAUSE_MS,
-    read_spending,
-    session_spending_name,
-    write_spending,
-)
 
 from samples import DAY_MS, NOW_MS
 from tacit.app.vouching import said_by_user
 from tacit.app.wiring import open_engine
 from tacit.backends.fake import FakeStore
 from tacit.capture.backfill import Wanted
-from tacit.capture.outcomes import outcomes_name, read_outcomes
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.reconcile.rejected import rejected_name
 from tacit.capture.transcript import TranscriptSource
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.write_up.checks import names_in, span_of, why_not
@@ -33,11 +23,8 @@ from tacit.capture.write_up.cut import cut_messages
 from tacit.capture.write_up.messages import (
     LONGEST,
     messages_of,
-    read_waiting,
-    unread_name,
     with_messages,
     without_written,
-    write_waiting,
 )
 from tacit.capture.write_up.request import INSTRUCTIONS, MOST_ENTRIES, read_answer, schema
 from tacit.capture.write_up.session_writer import MOST_WAITING, Model
@@ -58,7 +45,8 @@ from tacit.providers.writing.fake import FakeWriter
 from tacit.safety.redact import Redactor
 from tacit.safety.trust import why_not_on
 from tacit.state.captured import Message, Waiting
-from tacit.state.counted import Spending
+from tacit.state.counted import MOST_PAUSE_MS, PAUSE_MS, Spending
+from tacit.state.registry import OUTCOMES, REJECTED, SESSION_SPENDING, SPENDING, WAITING
 
 KEY = SessionKey(host="plain", session_id="s")
 SCOPE = project_scope("p")
@@ -155,11 +143,11 @@ class Bench:
 
     @property
     def spent(self):
-        return read_spending(self.store.get_value(NAME))
+        return SPENDING.read(self.store)
 
     @property
     def waits(self):
-        found = read_waiting(self.store.get_value(unread_name("plain", "s")))
+        found = WAITING.find(self.store, KEY)
         return found.messages if found else ()
 
 
@@ -283,7 +271,7 @@ def test_a_dangerous_order_waits_for_the_user_whoever_said_it():
 def test_what_the_user_rejected_is_not_learned_again_by_the_model():
     quote = "The billing service stays free of the rate limiter"
     bench = Bench(answer(statement(quote)))
-    bench.store.put_value(rejected_name(SCOPE), json.dumps([quote]))
+    REJECTED.write(bench.store, (quote,), SCOPE)
     bench.say(f"Put it into the gateway. {quote}.", SAID)
     assert bench.write() == ()
     assert bench.done.changes[0].reason.startswith("rejected before")
@@ -455,7 +443,7 @@ def test_work_left_open_is_a_statement_until_a_later_session_tells_that_it_is_do
     (left_open,) = bench.say(f"{planned}. Not today.", "Right.").write()
     assert (left_open.kind, left_open.status) == ("todo", "active")
     assert not left_open.is_session_note
-    told = read_outcomes(bench.store.get_value(outcomes_name("plain", "s")))
+    told = OUTCOMES.read(bench.store, KEY)
     assert [one.memory_id for one in told] == [left_open.id]
     bench.said = []
     bench.say(f"{finished}. Look at the tests.", "They pass.", session="later").write()
@@ -628,7 +616,7 @@ def test_secrets_are_taken_out_before_anything_waits():
     bench = Bench()
     secret = "ghp_" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"
     bench.say(f"The key is {secret}, it is for the upload.", ended=False)
-    stored = bench.store.get_value(unread_name("plain", "s"))
+    stored = bench.store.get_value(WAITING.name(KEY))
     assert "for the upload" in stored
     assert secret not in stored
 
@@ -651,8 +639,8 @@ def test_a_record_survives_its_text_and_nonsense_is_none():
     assert len(kept.text) <= LONGEST
     assert (kept.text[:3], kept.text[-3:]) == ("aaa", "bbb")
     waiting = Waiting(key=KEY, scope=SCOPE, root="/w", messages=(kept,), updated_ms=5, tries=2, taken=1)
-    assert read_waiting(write_waiting(waiting)) == waiting
-    assert [read_waiting(text) for text in (None, "[1", "[]", "{}", '{"host": "a"}')] == [None] * 5
+    assert WAITING.parse(WAITING.text(waiting)) == waiting
+    assert [WAITING.parse(text) for text in (None, "[1", "[]", "{}", '{"host": "a"}')] == [None] * 5
 
 
 def test_a_session_that_does_not_fit_is_cut_round_candidates_and_the_ends_of_exchanges():
@@ -701,14 +689,14 @@ def test_the_days_tokens_are_counted_reserved_and_come_back_the_next_day():
     bench = Bench(answer(tokens=400), answer(tokens=9), tokens_per_day=5_000)
     bench.say(ASKED).write()
     assert (bench.spent.tokens, bench.spent.tokens_out) == (400, 7)
-    bench.store.put_value(NAME, write_spending(Spending(day=bench.spent.day, tokens=4_999, asked=1)))
+    SPENDING.write(bench.store, Spending(day=bench.spent.day, tokens=4_999, asked=1))
     bench.say("Fine.", "And now the docs, please.").write()
     assert (bench.spent.asked, bench.spent.over_budget) == (1, 1)
     assert len(bench.waits) == 2, "what could not be sent goes on waiting"
     bench.clock.advance(DAY_MS)
     bench.write()
     assert (bench.spent.asked, bench.spent.tokens) == (2, 9)
-    assert bench.store.get_value(session_spending_name("plain", "s"))
+    assert SESSION_SPENDING.is_stored(bench.store, KEY)
 
 
 def test_without_an_answer_nothing_is_asked_for_a_while_and_nothing_is_lost(caplog):
@@ -771,9 +759,8 @@ def test_pauses_grow_to_a_limit():
 
 def test_counts_survive_nonsense_and_a_restart():
     told = Spending(day="2026-11-21", tokens=5, asked=2, error="x")
-    assert read_spending(write_spending(told)) == told
-    assert read_spending("[]") == read_spending("{") == read_spending(None) == Spending()
-    assert read_spending('{"tokens": "many", "asked": 3}') == Spending(asked=3)
+    assert SPENDING.parse(SPENDING.text(told)) == told
+    assert [SPENDING.parse(text) for text in ("[]", "{", None, '{"tokens": "many"}')] == [None] * 4
     morning = int(datetime(2026, 11, 21, 0, 5, tzinfo=UTC).timestamp() * 1000)
     assert told.on(morning).tokens == 5
     assert told.on(morning + DAY_MS).tokens == 0

@@ -11,7 +11,8 @@ from tacit.app.library.ways import InProcess
 from tacit.app.wiring import open_injection
 from tacit.cli.numbers.page import render
 from tacit.cli.numbers.tables import bar
-from tacit.session.meter import OF_HOSTS, counted_requests, write_days
+from tacit.session.meter import counted_requests
+from tacit.state.registry import CACHE_DAYS_OF_HOSTS
 
 RULE = "Run make lint before every commit."
 
@@ -32,7 +33,7 @@ def worked(tacit, *, sessions=3):
     memory.flush()
     now = time.time_ns() // 1_000_000
     told = counted_requests({}, "claude-code", [(now, 1000, 900)], now_ms=now)
-    engine._store.put_value(OF_HOSTS, write_days(told))
+    CACHE_DAYS_OF_HOSTS.write(engine._store, told)
 
 
 def told_in_tables(out):

@@ -25,8 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from tacit.capture.write_up.spending import NAME as SPENDING
-from tacit.capture.write_up.spending import read_spending
 
 from tacit.app.care.writing import REQUEST_MARGIN
 from tacit.app.vouching import said_by_user
@@ -46,6 +44,7 @@ from tacit.ports.writer import Writer
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter
 from tacit.safety.redact import Redactor
+from tacit.state.registry import SPENDING
 from tacit_evals.data.cassettes import ReplayWriter
 from tacit_evals.data.learnings import NEEDED, LabelledSession, Learning, load_learnings
 from tacit_evals.data.recognise import folders_of
@@ -178,7 +177,7 @@ def _written(session: LabelledSession, writer: ReplayWriter, run: Run) -> _Writt
             MemoryFilter(statuses=None), scope=bench.store.scopes(), limit=10_000
         )
         learned = [one for one in memories if one.kind not in NOTES and not one.content.startswith(TASKS)]
-        spent = read_spending(bench.store.get_value(SPENDING))
+        spent = SPENDING.read(bench.store)
     made = [captured_of(one, session.turns) for one in learned]
     active = [captured_of(one, session.turns) for one in learned if one.status == "active"]
     return _Written(
