@@ -28,7 +28,6 @@ from rich.text import Text
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
-from tacit.capture.write_up.statement_comparer import BATCH
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidInput
@@ -36,6 +35,7 @@ from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Sk
 from tacit.ports.models import Embedder
 from tacit.ports.writer import Writer
 from tacit.providers.embedding import make_embedder
+from tacit.state.captured import MOST_COMPARED
 from tacit_evals.data.cassettes import ReplayWriter
 from tacit_evals.data.rows import Row, read_rows
 from tacit_evals.made_up_pairs import Made, make_pairs
@@ -112,7 +112,7 @@ class Outcome:
 
 
 def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None = None) -> Outcome:
-    """Store all statements of one `memories.jsonl` below `home`; with a writer they are compared after every `BATCH`.
+    """Store all statements of one `memories.jsonl` below `home`; with a writer they are compared after every `MOST_COMPARED`.
 
     Raises:
         InvalidInput: if the writer has no answer.
@@ -137,7 +137,7 @@ def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None
                 if isinstance(change, Add | Supersede | Contradict):
                     names[change.memory.id] = row.text("id")
             effects = [(row.text("id"), act, names[old], why) for act, old, why in _effects(changes)]
-            if writer is not None and (number % BATCH == 0 or number == len(rows)):
+            if writer is not None and (number % MOST_COMPARED == 0 or number == len(rows)):
                 effects += [(names[new], act, names[old], why) for new, act, old, why in _compared(engine)]
             for new, act, old, why in effects:
                 decisions.append(
