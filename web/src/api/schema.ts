@@ -1995,7 +1995,7 @@ export interface components {
          *         name: which model.
          *         tokens: input tokens of today, with what is reserved for answers that never came.
          *         tokens_per_day: most of them.
-         *         asked, kept, dropped, failed, over_budget: counts since it was first used; see `capture/write_up/spending.py`.
+         *         asked, kept, dropped, failed, over_budget: counts since it was first used; see `state/counted.py`.
          *         error: what went wrong last, or empty.
          *         tokens_out: output tokens of today.
          *         waiting: sessions that wait to be written up.
