@@ -14,7 +14,7 @@ page:
 
 # renew the page's API client from the API's own description
 client:
-    uv run python -m tacit.api.openapi web/openapi.json
+    uv run python -m tacit.api.openapi docs/reference/openapi.json
     cd web && npm run --silent client
 
 # the pictures of docs/guide/web.md, from a synthetic store
