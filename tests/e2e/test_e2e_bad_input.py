@@ -17,7 +17,7 @@ import pytest
 from e2e.drivers.machine import RULE, Machine, injected, wait_for
 from e2e.drivers.strangers import HangingEmbedder, Stranger, reply
 from tacit import __version__
-from tacit.daemon.lifecycle import ask_health
+from tacit.client.daemon_facts import ask_health
 
 pytestmark = pytest.mark.e2e
 

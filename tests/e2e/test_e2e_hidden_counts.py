@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
-from tacit.daemon.client import DaemonClient
+from tacit.client.daemon_client import DaemonClient
 from tacit.errors import NotFound
 from user_voice import user_token
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.drivers.machine import Machine
-from tacit.daemon.client import DaemonClient
+from tacit.client.daemon_client import DaemonClient
 from tacit.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.drivers.machine import Machine
-from tacit.daemon.client import DaemonClient
+from tacit.client.daemon_client import DaemonClient
 from tacit.errors import RefusedByTrust
 from user_voice import at_terminal, user_token
 

@@ -159,7 +159,6 @@ def test_only_config_reads_the_environment():
 
 
 ENVIRONMENT_READERS: dict[str, str] = {
-    "src/tacit/daemon/client.py": "passes it on to the daemon that it starts",
     "src/tacit/daemon/__main__.py": "sets a variable of pydantic before that is imported; reads none",
 }
 """Modules outside config/ that read the environment, with the reason. This list only shrinks."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit import InjectionResult, Tacit
-from tacit.daemon.client import DaemonClient
+from tacit.client.daemon_client import DaemonClient
 from tacit.errors import NotFound
 from user_voice import user_token
 

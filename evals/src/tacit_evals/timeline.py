@@ -21,8 +21,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tacit.client.daemon_facts import end_daemon
 from tacit.config.home import TOKEN_VARIABLE, Home
-from tacit.daemon.lifecycle import end_daemon
 from tacit.hosts.probe import claude_code
 from tacit.hosts.probe.process import run_client
 from tacit.hosts.probe.stub_model import StubModel

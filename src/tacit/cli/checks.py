@@ -254,7 +254,7 @@ def trial(place: Surroundings, folder: Path) -> Generator[Trial]:
     import secrets
 
     from tacit.app.wiring import open_engine
-    from tacit.daemon.lifecycle import end_daemon
+    from tacit.client.daemon_facts import end_daemon
     from tacit.model.scope import UNIVERSAL
 
     home = Home(folder / "home")

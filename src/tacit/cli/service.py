@@ -92,7 +92,7 @@ def _facts() -> dict[str, Any]:
     from dataclasses import asdict
 
     from tacit.cli.surroundings import current
-    from tacit.daemon.lifecycle import read_facts
+    from tacit.client.daemon_facts import read_facts
 
     home = current().home
     facts = read_facts(home)

@@ -15,7 +15,7 @@ from tacit.config.home import Home
 
 
 class Daemon(Protocol):
-    """The part of `tacit.daemon.client.DaemonClient` that commands use."""
+    """The part of `tacit.client.daemon_client.DaemonClient` that commands use."""
 
     def request(
         self, method: str, path: str, json_body: object = None, *, timeout_s: float = 30.0
@@ -116,20 +116,24 @@ def current() -> Surroundings:
 
 def _real() -> Surroundings:
     import sys
-    from functools import partial
 
+    from tacit.client.daemon_client import DaemonClient
     from tacit.config.environment import search_path
     from tacit.config.home import in_agent_shell, personal_token
-    from tacit.daemon.client import DaemonClient
+    from tacit.safety.authority import Authority
 
     token = personal_token()
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not in_agent_shell()
+
+    def connect(home: Home) -> Daemon:
+        terminal_key = Authority(home).terminal_key if at_terminal else None
+        return DaemonClient(home, token=token, terminal_key=terminal_key)
 
     return Surroundings(
         home=Home.find(),
         user_home=Path.home(),
         search_path=search_path(),
-        connect=partial(DaemonClient, token=token, at_terminal=at_terminal),
+        connect=connect,
         interactive=sys.stdin.isatty() and sys.stderr.isatty(),
         at_terminal=at_terminal,
         token=token,

@@ -20,6 +20,8 @@ from tacit.errors import InvalidSetting, StoreFull, StoreReadOnly
 
 HOME_VARIABLE = "TACIT_HOME"
 TOKEN_VARIABLE = "TACIT_TOKEN"  # noqa: S105 - a name
+TERMINAL_HEADER = "X-Tacit-Terminal"
+"""The header of a request in which the command line shows the terminal's key."""
 AGENT_SHELLS = ("CLAUDECODE", "OPENCODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "COPILOT_CLI")
 """Variables that coding agents set for the commands they run: a terminal of theirs is not the user's."""
 MAX_SOCKET_BYTES = 100

@@ -16,9 +16,10 @@ from threading import Event
 import uvicorn
 from starlette.types import ASGIApp
 
+from tacit.client.daemon_facts import DaemonFacts
 from tacit.config.home import Home
 from tacit.daemon.hooks import DaemonParts
-from tacit.daemon.lifecycle import DaemonFacts, write_facts
+from tacit.daemon.lifecycle import write_facts
 from tacit.daemon.patience import PatientProtocol
 from tacit.daemon.server import build_app, guarded
 from tacit.errors import DaemonError

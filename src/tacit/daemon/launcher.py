@@ -10,7 +10,6 @@ with its own shebang 16 ms, because it is compiled again on every call; `python 
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import py_compile
 import shlex
@@ -18,8 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tacit.client.daemon_facts import version_key
+from tacit.client.start import hook_source
 from tacit.config.home import Home
-from tacit.daemon.lifecycle import version_key, write_private
+from tacit.daemon.lifecycle import write_private
 from tacit.errors import HostError, StoreReadOnly
 
 HOOK_NAME = "tacit_hook.py"
@@ -88,18 +89,6 @@ def refresh_launcher(home: Home) -> bool:
     except (OSError, UnicodeDecodeError, HostError, StoreReadOnly):
         return False
     return True
-
-
-def hook_source() -> Path:
-    """The hook client of this installation.
-
-    Raises:
-        HostError: if there is none.
-    """
-    found = importlib.util.find_spec("tacit_hook")
-    if found is None or not found.origin:
-        raise HostError("This installation lacks tacit_hook.py.", hint="Install Tacit again.")
-    return Path(found.origin)
 
 
 def _version_of(text: str) -> str:

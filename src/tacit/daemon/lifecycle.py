@@ -1,7 +1,7 @@
 """Exactly one daemon per home: its lock, its socket and the facts about it.
 
 In: a home. Out: a claim that holds the lock and the bound socket until it is released. A stale socket is removed, but
-only by whoever holds the lock. Only `end_daemon` ends another process; a newer daemon is left alone.
+only by whoever holds the lock. Never ends another process; a newer daemon is left alone.
 """
 
 from __future__ import annotations
@@ -10,52 +10,19 @@ import contextlib
 import fcntl
 import json
 import os
-import signal
 import socket
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 from tacit import __version__
+from tacit.client.daemon_facts import DaemonFacts, ask_health, read_facts, version_key
 from tacit.config.home import Home
 from tacit.errors import DaemonError, StoreReadOnly
 
 BACKLOG = 128
 PATIENCE_S = 20.0
 """How long a successor waits for the old daemon to finish its work."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DaemonFacts:
-    """What `run/daemon.json` says of the running daemon. `token` opens its loopback port, when it has one."""
-
-    pid: int
-    version: str
-    started_at_ms: int
-    http_port: int = 0
-    token: str = ""
-
-
-def version_key(text: str) -> tuple[int, ...]:
-    """`1.10.2.dev3` -> (1, 10, 2), as the hook client reads it."""
-    return tuple(int(part) for part in text.split(".") if part.isdigit())
-
-
-def read_facts(home: Home) -> DaemonFacts | None:
-    """The facts as written last, or None; they may speak of a daemon that is gone."""
-    try:
-        found: object = json.loads(home.daemon_file.read_bytes())
-    except (OSError, ValueError):
-        return None
-    if not isinstance(found, dict):
-        return None
-    facts = cast(dict[str, object], found)
-    try:
-        return DaemonFacts(**{name: facts[name] for name in DaemonFacts.__slots__ if name in facts})  # pyright: ignore[reportArgumentType]
-    except TypeError:
-        return None
 
 
 def write_facts(home: Home, facts: DaemonFacts) -> None:
@@ -146,70 +113,6 @@ def claim(home: Home, *, patience_s: float = PATIENCE_S) -> Claim | None:
 def _current_runs(home: Home) -> bool:
     answer = ask_health(home, timeout_s=0.5)
     return answer is not None and version_key(str(answer.get("version", ""))) >= version_key(__version__)
-
-
-def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
-    """What `GET /health` on the socket answers; None when nothing sensible comes. Loads no HTTP library."""
-    if not home.socket_can_be_trusted():
-        return None
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(timeout_s)
-        data = b""
-        try:
-            connection.connect(os.fspath(home.socket))
-            connection.sendall(b"GET /health HTTP/1.1\r\nHost: tacit\r\nConnection: close\r\n\r\n")
-            while part := connection.recv(65_536):
-                data += part
-            found: object = json.loads(data.partition(b"\r\n\r\n")[2])
-        except (OSError, ValueError):
-            return None
-    return cast(dict[str, object], found) if isinstance(found, dict) else None
-
-
-def daemon_pid(daemon_file: Path) -> int | None:
-    """Process id of the daemon that wrote `daemon_file`, or None when it is not running."""
-    try:
-        fields: object = json.loads(daemon_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    pid = cast(dict[str, object], fields).get("pid") if isinstance(fields, dict) else None
-    return pid if isinstance(pid, int) and is_running(pid) else None
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process of this id lives; one that ended but was not collected yet does not."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        if Path("/proc/self/stat").exists():
-            return False
-    except OSError:
-        return False
-    else:
-        return stat.rpartition(")")[2].split()[0] != "Z"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:
-    """End the daemon that wrote `daemon_file`: ask with SIGTERM, insist with SIGKILL. True when none is left."""
-    pid = daemon_pid(daemon_file)
-    if pid is None:
-        return True
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
-        end = time.monotonic() + timeout_s
-        while time.monotonic() < end:
-            if not is_running(pid):
-                return True
-            time.sleep(0.02)
-    return False
 
 
 def _bind(home: Home) -> socket.socket:

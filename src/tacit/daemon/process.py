@@ -19,6 +19,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
 from tacit import __version__
+from tacit.client.daemon_facts import DaemonFacts
 from tacit.config.home import Home
 from tacit.config.layers import load_settings
 from tacit.config.settings import DaemonSettings
@@ -27,7 +28,7 @@ from tacit.daemon.counters import Counters
 from tacit.daemon.door import Door
 from tacit.daemon.hooks import DaemonParts
 from tacit.daemon.launcher import refresh_launcher
-from tacit.daemon.lifecycle import Claim, DaemonFacts, write_facts
+from tacit.daemon.lifecycle import Claim, write_facts
 from tacit.daemon.logs import start_log
 from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import drain

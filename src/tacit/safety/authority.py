@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from tacit.config.home import Home
+from tacit.config.home import TERMINAL_HEADER, Home
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, StoreReadOnly
 from tacit.model.memory import Speaker
 
-TERMINAL_HEADER = "X-Tacit-Terminal"
 TOKEN_PREFIX = "tacit_"  # noqa: S105 - how each begins
 SPEAKER_KEY = "tacit.speaker"
 """Where the server that let a request in says who speaks; nothing that a client sends gets there."""

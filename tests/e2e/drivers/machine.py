@@ -18,10 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from tacit.client.daemon_client import DaemonClient
+from tacit.client.daemon_facts import is_running
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
-from tacit.daemon.lifecycle import is_running
 from tacit.errors import TacitError
 from user_voice import as_user, user_token
 

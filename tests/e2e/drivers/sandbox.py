@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from tacit.daemon import lifecycle
+from tacit.client import daemon_facts
 from tacit.hosts.probe import process
 from tacit.hosts.probe.stub_model import StubModel
 from user_voice import as_user
@@ -49,8 +49,8 @@ class Sandbox:
             process.end_group(started.pid)
             started.wait(30)
         self._note_daemon()
-        ended = lifecycle.end_daemon(self.daemon_file, timeout_s=30)
-        left = [pid for pid in self._daemons if lifecycle.is_running(pid)]
+        ended = daemon_facts.end_daemon(self.daemon_file, timeout_s=30)
+        left = [pid for pid in self._daemons if daemon_facts.is_running(pid)]
         for pid in left:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -109,8 +109,8 @@ class Sandbox:
 
     def ask_daemon(self, path: str):
         """What the running daemon answers to a GET; quicker than a command where a test looks again and again."""
+        from tacit.client.daemon_client import DaemonClient
         from tacit.config.home import Home
-        from tacit.daemon.client import DaemonClient
 
         return DaemonClient(Home(self.tacit_home)).request("GET", path)[1]
 
@@ -165,7 +165,7 @@ class Sandbox:
     def daemon_pid(self) -> int | None:
         """Process id of the running daemon, or None."""
         self._note_daemon()
-        return lifecycle.daemon_pid(self.daemon_file)
+        return daemon_facts.daemon_pid(self.daemon_file)
 
     def wait_for_daemon(self, *, timeout_s: float = 60.0) -> int:
         end = time.monotonic() + timeout_s
@@ -192,9 +192,9 @@ class Sandbox:
         pid = self.wait_for_daemon()
         os.kill(pid, signal.SIGKILL)
         end = time.monotonic() + 60
-        while lifecycle.is_running(pid) and time.monotonic() < end:
+        while daemon_facts.is_running(pid) and time.monotonic() < end:
             time.sleep(0.01)
-        assert not lifecycle.is_running(pid)
+        assert not daemon_facts.is_running(pid)
         return pid
 
     def start(self, command: list[str], environment: dict[str, str], **how) -> subprocess.Popen:
@@ -206,5 +206,5 @@ class Sandbox:
         return started
 
     def _note_daemon(self) -> None:
-        if pid := lifecycle.daemon_pid(self.daemon_file):
+        if pid := daemon_facts.daemon_pid(self.daemon_file):
             self._daemons.add(pid)

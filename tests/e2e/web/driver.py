@@ -15,7 +15,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, Playwright, ViewportSize, sync_playwright
 
-from tacit.daemon.client import DaemonClient
+from tacit.client.daemon_client import DaemonClient
 from user_voice import as_user, user_token
 
 ROOT = Path(__file__).parents[3]
@@ -66,7 +66,8 @@ class Served:
 
     def hook(self, payload: str) -> None:
         """Tell an event as a program of one's own does."""
-        DaemonClient(self.home).request("POST", "/hook/plain", json.loads(payload))
+        status, _ = DaemonClient(self.home).send("POST", "/hook/plain", json.loads(payload), timeout_s=30)
+        assert status == 200
 
     def token(self) -> str:
         """What opens the port for programs; a browser must never see it."""

@@ -65,6 +65,4 @@ def test_the_page_of_the_api_is_current():
 
 
 def test_the_published_document_is_current():
-    assert (DOCS / "openapi.json").read_text("utf-8") == openapi_text(), (
-        "run: just client"
-    )
+    assert (DOCS / "openapi.json").read_text("utf-8") == openapi_text(), "run: just client"

@@ -229,7 +229,7 @@ def test_without_a_daemon_conversations_go_on(tmp_path: Path) -> None:
 
 def test_after_silence_nothing_is_asked_for_a_moment(tmp_path: Path) -> None:
     heard: list[Exception] = []
-    way = OverSocket(Home(tmp_path / "none"), start=False, version="0", on_failure=heard.append)
+    way = OverSocket(Home(tmp_path / "none"), start=False, on_failure=heard.append)
     assert way.hook({"event": "ping"}, 50) is None
     assert way.hook({"event": "ping"}, 50) is None
     assert len(heard) == 1
@@ -242,7 +242,7 @@ def test_a_daemon_that_hangs_is_waited_for_no_longer_than_asked(tmp_path: Path) 
         silent.bind(str(home.socket))
         silent.listen()
         heard: list[Exception] = []
-        way = OverSocket(home, start=True, version="0", on_failure=heard.append, timeout_s=0.05)
+        way = OverSocket(home, start=True, on_failure=heard.append, timeout_s=0.05)
         found = way.inject(ASK, session_id="s", cwd="", deadline_ms=20)
         assert isinstance(found, InjectionFailed)
         assert (found.reason, found.result) == ("timeout", InjectionResult())

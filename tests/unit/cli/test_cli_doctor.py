@@ -12,8 +12,8 @@ import pytest
 
 from tacit import __version__
 from tacit.cli import checks
+from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.errors import DaemonUnavailable
 
 

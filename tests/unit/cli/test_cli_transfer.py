@@ -11,8 +11,8 @@ import pytest
 from tacit.app.wiring import open_engine
 from tacit.cli.main import run
 from tacit.cli.surroundings import Surroundings
+from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.model.scope import Scope
 
 

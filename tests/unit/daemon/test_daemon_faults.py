@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
 from user_voice import as_user, user_token
 

@@ -13,19 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient, hook_failures
-from tacit.daemon.launcher import refresh_launcher, write_launcher
-from tacit.daemon.lifecycle import (
+from tacit.client.daemon_client import DaemonClient, hook_failures
+from tacit.client.daemon_facts import (
     DaemonFacts,
     ask_health,
-    claim,
     daemon_pid,
     end_daemon,
     is_running,
     read_facts,
-    write_facts,
 )
+from tacit.config.home import Home
+from tacit.daemon.launcher import refresh_launcher, write_launcher
+from tacit.daemon.lifecycle import claim, write_facts
 from tacit.daemon.logs import start_log
 from tacit.daemon.spool import drain
 from tacit.errors import (

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.daemon.patience import HEAD_S
 from tacit.daemon.server import MAX_BODY_BYTES
 

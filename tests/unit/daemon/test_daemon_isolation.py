@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tacit.app.wiring import open_engine
+from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey, SessionState

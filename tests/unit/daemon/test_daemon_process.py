@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from tacit.app.wiring import open_engine
+from tacit.client.daemon_client import DaemonClient
+from tacit.client.daemon_facts import ask_health, read_facts
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
-from tacit.daemon.lifecycle import ask_health, read_facts
 from tacit.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
+from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from tacit.daemon.lifecycle import is_running
+from tacit.client.daemon_facts import is_running
 from tacit.hosts.probe.process import clean_environment, run_client
 
 

@@ -22,10 +22,10 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from tacit.client.daemon_client import DaemonClient
+from tacit.client.daemon_facts import read_facts
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.daemon.launcher import write_launcher
-from tacit.daemon.lifecycle import read_facts
 
 pytestmark = pytest.mark.slow
 

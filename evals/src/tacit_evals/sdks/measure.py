@@ -17,11 +17,11 @@ from typing import Any
 import anthropic
 import openai
 
-from tacit import Tacit, __version__
+from tacit import Tacit
 from tacit.app.library.over_socket import OverSocket
 from tacit.app.library.ways import Statement, Way, open_in_process
+from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
-from tacit.daemon.client import DaemonClient
 from tacit.hosts.probe.stub_model import StubModel
 from tacit.middleware import exchange
 from tacit.middleware.carrier import carrying
@@ -131,7 +131,7 @@ def opened(home: Path, *, daemon: bool) -> Iterator[Way]:
     client = DaemonClient(home)
     client.ensure_running()
     try:
-        over = OverSocket(Home(home), start=False, version=__version__, on_failure=print)
+        over = OverSocket(Home(home), start=False, on_failure=print)
         over.recall("warm", cwd=str(home), budget_tokens=None)
         yield over
     finally:

@@ -8,28 +8,22 @@ that a program asks outright raise what went wrong. Standard library only: a pro
 from __future__ import annotations
 
 import http.client
-import importlib.util
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
-from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 
 from tacit.app.library.values import Recollection, Stored
 from tacit.app.library.ways import HOST, Statement, recollection_from, stored_from
+from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
-from tacit.errors import DaemonUnavailable, error_of
-from tacit.providers.unix_http import ask, describe_failure
+from tacit.errors import DaemonUnavailable, StoreReadOnly, error_of
 
 if TYPE_CHECKING:
     from tacit.app.asking.injection import InjectionFailed, InjectionResult
 
 REST_S, REST_LONG_S = 0.3, 3.0
 """Nothing is asked for so long after an event without an answer; the second, when it was not the first in a row."""
-START_AGAIN_S = 30.0
-READY_S = 10.0
 TIMEOUT_S = 30.0
 MARGIN_MS = 30.0
 GRACE_S = 0.25
@@ -44,7 +38,6 @@ class OverSocket:
         home: Home,
         *,
         start: bool,
-        version: str,
         on_failure: Callable[[Exception], None],
         timeout_s: float = TIMEOUT_S,
         token: str = "",
@@ -53,15 +46,17 @@ class OverSocket:
 
         `on_failure` hears of silence; a question without a deadline of its own waits for `timeout_s` seconds.
         """
-        self.home = home
+        self._client = DaemonClient(
+            home,
+            token=token,
+            hint="`tacit doctor` says why; `Tacit.open()` works without one.",
+            on_start_failure=on_failure,
+        )
         self._start = start
-        self._version = version
         self._on_failure = on_failure
         self._timeout_s = timeout_s
-        self._token = token
         self._rest_until = 0.0
         self._misses = 0
-        self._started_at = -START_AGAIN_S
 
     def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
         """Send one event of a conversation; None = no answer came. Never raises."""
@@ -69,13 +64,16 @@ class OverSocket:
             return None
         headers = {"X-Tacit-Deadline-Ms": str(max(50, round(deadline_ms - MARGIN_MS)))}
         try:
-            status, value = self._request("POST", f"/hook/{HOST}", payload, deadline_ms / 1000, headers)
-        except (OSError, http.client.HTTPException, ValueError) as error:
+            status, data = self._client.send(
+                "POST", f"/hook/{HOST}", payload, timeout_s=deadline_ms / 1000, headers=headers
+            )
+            value: object = json.loads(data) if data else None
+        except (OSError, http.client.HTTPException, ValueError, DaemonUnavailable, StoreReadOnly) as error:
             self._misses += 1
             self._rest_until = time.monotonic() + (REST_LONG_S if self._misses > 1 else REST_S)
             self._on_failure(error)
-            if not isinstance(error, TimeoutError):
-                self._start_daemon()
+            if self._start and not isinstance(error, TimeoutError):
+                self._client.start_in_background()
             return None
         self._misses = 0
         if status >= 400:
@@ -112,10 +110,12 @@ class OverSocket:
         )
 
         body = {"text": text, "session_id": session_id, "cwd": cwd, "deadline_ms": deadline_ms}
-        within_s = None if deadline_ms is None else deadline_ms / 1000 + GRACE_S
+        within_s = self._timeout_s if deadline_ms is None else deadline_ms / 1000 + GRACE_S
         try:
-            status, value = self._answered("POST", "/v1/inject", body, within_s=within_s)
-        except DaemonUnavailable as error:
+            status, value = self._client.request_any(
+                "POST", "/v1/inject", body, timeout_s=within_s, start=self._start
+            )
+        except (DaemonUnavailable, StoreReadOnly) as error:
             self._on_failure(error)
             reason = "timeout" if isinstance(error.__cause__, TimeoutError) else "store"
             return InjectionFailed(reason=reason, message=str(error), result=InjectionResult())
@@ -142,61 +142,7 @@ class OverSocket:
         """Nothing is held open."""
 
     def _ask(self, method: str, path: str, body: object) -> Any:
-        status, value = self._answered(method, path, body)
-        if status >= 400:
-            raise error_of(value, status)
-        return value
-
-    def _answered(
-        self, method: str, path: str, body: object, *, within_s: float | None = None
-    ) -> tuple[int, object]:
-        """One question, for which a daemon may be started and waited for; `within_s` seconds bound all of it."""
-        began = time.monotonic()
-        until = began + (self._timeout_s if within_s is None else within_s)
-        while True:
-            try:
-                return self._request(method, path, body, until - time.monotonic(), {})
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
-                if not (absent and self._start) or time.monotonic() > min(began + READY_S, until):
-                    raise DaemonUnavailable(
-                        f"The daemon does not answer on {self.home.socket}: {describe_failure(error)}.",
-                        hint="`tacit doctor` says why; `Tacit.open()` works without one.",
-                    ) from error
-                self._start_daemon()
-                time.sleep(0.02)
-
-    def _request(
-        self, method: str, path: str, body: object, timeout_s: float, headers: Mapping[str, str]
-    ) -> tuple[int, object]:
-        if not self.home.socket_can_be_trusted():
-            raise PermissionError(f"{self.home.socket.parent} is open to others")
-        fixed = {"X-Tacit-Version": self._version}
-        if self._token:
-            fixed["Authorization"] = f"Bearer {self._token}"
-        status, data = ask(
-            self.home.socket, method, path, body, timeout_s=timeout_s, headers={**fixed, **headers}
-        )
-        return status, json.loads(data) if data else None
-
-    def _start_daemon(self) -> None:
-        """Start the daemon as hooks do; nobody waits for it to be born."""
-        if not self._start or time.monotonic() - self._started_at < START_AGAIN_S:
-            return
-        # Two threads at once start it twice at worst: the second one leaves at once.
-        self._started_at = time.monotonic()
-        Thread(target=self._have_it_started, name="tacit-start", daemon=True).start()
-
-    def _have_it_started(self) -> None:
-        found = importlib.util.find_spec("tacit_hook")
-        if found is None or not found.origin:
-            return
-        command = [sys.executable, "-I", "-S", "-E", found.origin, "start"]
-        environ = self.home.environment()
-        try:
-            subprocess.run(command, check=False, timeout=10, env=environ, stdin=subprocess.DEVNULL, capture_output=True)  # fmt: skip
-        except (OSError, subprocess.SubprocessError) as error:
-            self._on_failure(error)
+        return self._client.request(method, path, body, timeout_s=self._timeout_s, start=self._start)[1]
 
 
 def _result_from(value: object) -> InjectionResult:

@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self
 
-from tacit import __version__
 from tacit.app.library.failures import Absence, no_answer
 from tacit.app.library.session import Session
 from tacit.app.library.values import Recollection, Stored
@@ -98,7 +97,7 @@ class Tacit:
         place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
         failed = Absence(place, starts=start)
         way = OverSocket(
-            place, start=start, version=__version__, on_failure=failed, timeout_s=timeout_s,
+            place, start=start, on_failure=failed, timeout_s=timeout_s,
             token=personal_token() if token is None else token,
         )  # fmt: skip
         return cls(way, cwd=cwd)

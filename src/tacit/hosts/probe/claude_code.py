@@ -60,7 +60,7 @@ def probe(
         executable: the `claude` client.
         settings: the settings file that holds our hooks (user or project scope). Read only.
         tacit_home: a throw-away Tacit home whose store holds a memory with `nonce` that every session starts with.
-            The caller ends the daemon that may have been started for it (`tacit.daemon.lifecycle.end_daemon`).
+            The caller ends the daemon that may have been started for it (`tacit.client.daemon_facts.end_daemon`).
         nonce: letters and digits that occur nowhere else.
         launcher: the launcher that the hooks must call, for the advice.
         search_path: PATH of the client.

@@ -80,7 +80,7 @@ def probe(
         plugin: the plugin file that the user's OpenCode loads. Read only.
         tacit_home: a throw-away Tacit home whose store holds a memory with `nonce` that every session starts with.
             Its `bin/` holds a launcher of its own, which the plugin starts a daemon with, and a daemon runs
-            already: the plugin does not wait for one. The caller ends it (`tacit.daemon.lifecycle.end_daemon`).
+            already: the plugin does not wait for one. The caller ends it (`tacit.client.daemon_facts.end_daemon`).
         nonce: letters and digits that occur nowhere else.
         launcher: the user's own launcher; its absence is reported.
         search_path: PATH of the client.

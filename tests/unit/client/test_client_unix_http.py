@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 import pytest
 
-from tacit.providers.unix_http import ask
+from tacit.client.unix_http import send_request
 
 
 def read1_that_closes(self: http.client.HTTPResponse, n: int = -1) -> bytes:
@@ -106,7 +106,9 @@ def test_what_is_asked_arrives_and_what_is_answered_comes_back(served: Callable[
         one.sendall(OK + b'Content-Length: 8\r\n\r\n{"a": 1}')
 
     path = served(serve)
-    answer = ask(path, "POST", "/x", {"path": "a\ud800"}, timeout_s=3, headers={"X-Tacit-Version": "1"})
+    answer = send_request(
+        path, "POST", "/x", {"path": "a\ud800"}, timeout_s=3, headers={"X-Tacit-Version": "1"}
+    )
     assert answer == (200, b'{"a": 1}')
     head, _, body = said[0].partition(b"\r\n\r\n")
     assert head.startswith(b"POST /x HTTP/1.1\r\n")
@@ -125,14 +127,14 @@ def test_what_is_asked_arrives_and_what_is_answered_comes_back(served: Callable[
 )
 def test_a_body_of_any_framing_is_read_whole(served: Callable[[Serve], Path], reply: bytes) -> None:
     path = served(lambda one: (heard(one), one.sendall(OK + reply))[1])
-    assert ask(path, "GET", "/", timeout_s=3, headers={}) == (200, b"abcde")
+    assert send_request(path, "GET", "/", timeout_s=3, headers={}) == (200, b"abcde")
 
 
 @pytest.mark.parametrize("length", [0, 1, 65_536, 65_537, 300_000])
 def test_a_body_of_any_length_is_read_whole(served: Callable[[Serve], Path], length: int) -> None:
     head = OK + f"Content-Length: {length}\r\nConnection: close\r\n\r\n".encode()
     path = served(lambda one: (heard(one), one.sendall(head + b"x" * length))[1])
-    assert ask(path, "GET", "/", timeout_s=3, headers={}) == (200, b"x" * length)
+    assert send_request(path, "GET", "/", timeout_s=3, headers={}) == (200, b"x" * length)
 
 
 def test_an_answer_before_the_body_was_read_is_heard(served: Callable[[Serve], Path]) -> None:
@@ -142,13 +144,13 @@ def test_an_answer_before_the_body_was_read_is_heard(served: Callable[[Serve], P
         one.shutdown(socket.SHUT_RD)
 
     path = served(serve)
-    assert ask(path, "POST", "/", "x" * 5_000_000, timeout_s=3, headers={}) == (413, b"{}")
+    assert send_request(path, "POST", "/", "x" * 5_000_000, timeout_s=3, headers={}) == (413, b"{}")
 
 
 def test_a_body_that_breaks_off_is_no_answer(served: Callable[[Serve], Path]) -> None:
     path = served(lambda one: (heard(one), one.sendall(OK + b"Content-Length: 9\r\n\r\nabc"))[1])
     with pytest.raises(http.client.IncompleteRead):
-        ask(path, "GET", "/", timeout_s=3, headers={})
+        send_request(path, "GET", "/", timeout_s=3, headers={})
 
 
 @pytest.mark.parametrize(
@@ -166,10 +168,10 @@ def test_a_server_that_hangs_or_drips_is_left_in_time(served: Callable[[Serve], 
 
     path = served(serve)
     with pytest.raises(TimeoutError):
-        ask(path, "GET", "/", timeout_s=0.1, headers={})
+        send_request(path, "GET", "/", timeout_s=0.1, headers={})
     left.set()
 
 
 def test_nobody_there_is_told_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        ask(tmp_path / "none", "GET", "/", timeout_s=1, headers={})
+        send_request(tmp_path / "none", "GET", "/", timeout_s=1, headers={})

@@ -40,7 +40,7 @@ class _Connection(http.client.HTTPConnection):
             self._opened.settimeout(left)
 
 
-def ask(
+def send_request(
     socket_file: Path,
     method: str,
     path: str,

@@ -1,4 +1,4 @@
-"""A client of the daemon for the command line.
+"""The client of the daemon: requests on its Unix socket, and the daemon's start and stop.
 
 In: a home, requests. Out: status and JSON values; problems come back as the errors they were. It starts the daemon by
 the hook client's own way, so that there is one way to start it. Never opens the store itself.
@@ -12,24 +12,27 @@ import http.client
 import json
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from tacit import __version__
-from tacit.config.home import Home
-from tacit.daemon.launcher import hook_source
-from tacit.daemon.lifecycle import ask_health, is_running, read_facts, version_key
-from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, error_of
-from tacit.providers.unix_http import ask, describe_failure
-from tacit.safety.authority import TERMINAL_HEADER, Authority
+from tacit.client.daemon_facts import ask_health, is_running, read_facts, version_key
+from tacit.client.start import start_daemon
+from tacit.client.unix_http import describe_failure, send_request
+from tacit.config.home import TERMINAL_HEADER, Home
+from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, HostError, error_of
 
+READY_S = 10.0
+"""How long a request that may start a daemon waits for it to answer."""
+START_AGAIN_S = 30.0
+"""After a start in the background there is no second one for so long."""
 LAST_MOMENTS_S = 5.0
 """How long a daemon that let its lock go is waited for: its number may be somebody else's, seen from a container."""
 
-SIGNS: Mapping[str, str] = {
+HOOK_COUNT_SIGNS: Mapping[str, str] = {
     "n": "no daemon in time",
     "d": "past the deadline",
     "b": "the daemon was busy",
@@ -45,51 +48,122 @@ SIGNS: Mapping[str, str] = {
 
 
 class DaemonClient:
-    """Talks to the daemon of one home."""
+    """Talks to the daemon of one home. Safe to use from several threads."""
 
     def __init__(
-        self, home: Home | Path | None = None, *, token: str = "", at_terminal: bool = False
+        self,
+        home: Home | Path | None = None,
+        *,
+        token: str = "",
+        terminal_key: Callable[[], str] | None = None,
+        hint: str = "`tacit doctor` says why.",
+        on_start_failure: Callable[[Exception], None] = lambda _: None,
     ) -> None:
         """Take the home, its folder, or None for the one that TACIT_HOME names.
 
         Args:
             home: whose daemon is asked.
             token: the user's personal token, where a script has one.
-            at_terminal: whether a person sits at this process's terminal. Without either the daemon hears an agent.
+            terminal_key: gives the key that shows that a person sits at this process's terminal. Without it and without
+                a token the daemon hears an agent.
+            hint: what to do when no daemon answers.
+            on_start_failure: hears why a start in the background failed.
         """
-        self._token, self._at_terminal = token, at_terminal
         self.home = home if isinstance(home, Home) else Home(home) if home is not None else Home.find()
+        self._token, self._terminal_key = token, terminal_key
+        self._hint = hint
+        self._on_start_failure = on_start_failure
+        self._started_at = -START_AGAIN_S
 
     def request(
-        self, method: str, path: str, json_body: object = None, *, timeout_s: float = 30.0
+        self,
+        method: str,
+        path: str,
+        json_body: object = None,
+        *,
+        timeout_s: float = 30.0,
+        start: bool = False,
     ) -> tuple[int, Any]:
         """Send one request; return status and the reply's JSON value (None = no content).
+
+        Args:
+            method: of the request.
+            path: of the request.
+            json_body: sent as JSON; None = no body.
+            timeout_s: seconds for all of it, a start included.
+            start: start a daemon where none runs, and wait for it.
 
         Raises:
             DaemonUnavailable: nothing answers.
             TacitError: what the daemon says went wrong, as the class its code names.
         """
-        self._check_folder()
-        headers = {"X-Tacit-Version": __version__, **self._authority()}
-        try:
-            status, data = ask(
-                self.home.socket, method, path, json_body, timeout_s=timeout_s, headers=headers
-            )
-        except (OSError, http.client.HTTPException) as error:
-            raise DaemonUnavailable(
-                f"The daemon does not answer on {self.home.socket}: {describe_failure(error)}.",
-                hint="`tacit doctor` says why.",
-            ) from error
-        value = _value(data)
+        status, value = self.request_any(method, path, json_body, timeout_s=timeout_s, start=start)
         if status >= 400:
             raise error_of(value, status)
         return status, value
+
+    def request_any(
+        self,
+        method: str,
+        path: str,
+        json_body: object = None,
+        *,
+        timeout_s: float = 30.0,
+        start: bool = False,
+    ) -> tuple[int, Any]:
+        """As `request`, but a status of 400 and above is returned with its value.
+
+        Raises:
+            DaemonUnavailable: nothing answers.
+        """
+        began = time.monotonic()
+        until = began + timeout_s
+        while True:
+            try:
+                status, data = self.send(method, path, json_body, timeout_s=until - time.monotonic())
+                return status, _value_of(status, data)
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+                if not (absent and start) or time.monotonic() > min(began + READY_S, until):
+                    raise DaemonUnavailable(
+                        f"The daemon does not answer on {self.home.socket}: {describe_failure(error)}.",
+                        hint=self._hint,
+                    ) from error
+            self.start_in_background()
+            time.sleep(0.02)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        json_body: object = None,
+        *,
+        timeout_s: float,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, bytes]:
+        """Send one request to a daemon that runs; return status and the reply's bytes.
+
+        Raises:
+            OSError: nobody listens, the time is over (`TimeoutError`), or the connection broke.
+            http.client.HTTPException: what came back is no HTTP.
+            StoreReadOnly, DaemonUnavailable: who listens there cannot be trusted.
+        """
+        self._check_folder()
+        fixed = {"X-Tacit-Version": __version__, **self._authority()}
+        return send_request(
+            self.home.socket,
+            method,
+            path,
+            json_body,
+            timeout_s=timeout_s,
+            headers={**fixed, **(headers or {})},
+        )
 
     def _authority(self) -> dict[str, str]:
         """What shows the daemon that the user speaks."""
         if self._token:
             return {"Authorization": f"Bearer {self._token}"}
-        return {TERMINAL_HEADER: Authority(self.home).terminal_key()} if self._at_terminal else {}
+        return {TERMINAL_HEADER: self._terminal_key()} if self._terminal_key is not None else {}
 
     def _check_folder(self) -> None:
         self.home.check_owner()
@@ -122,7 +196,8 @@ class DaemonClient:
         self.home.ensure()
         while time.monotonic() < until:
             self.home.check_space()
-            self._start()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a slow machine; who asked goes on looking
+                start_daemon(self.home)
             pause = time.monotonic() + 1.0
             while time.monotonic() < min(pause, until):
                 if ask_health(self.home, timeout_s=1.0) is not None:
@@ -133,13 +208,19 @@ class DaemonClient:
             hint=f"Look at {self.home.log_file.with_name('daemon.out')} and {self.home.log_file}.",
         )
 
+    def start_in_background(self) -> None:
+        """Start a daemon on a thread, at most every `START_AGAIN_S`; nobody waits for it."""
+        if time.monotonic() - self._started_at < START_AGAIN_S:
+            return
+        # Two threads at once start it twice at worst: the second one leaves at once.
+        self._started_at = time.monotonic()
+        Thread(target=self._start, name="tacit-start", daemon=True).start()
+
     def _start(self) -> None:
-        command = [sys.executable, "-I", "-S", "-E", os.fspath(hook_source()), "start"]
-        environ = dict(os.environ, TACIT_HOME=os.fspath(self.home.root))
-        with contextlib.suppress(subprocess.TimeoutExpired):  # a slow machine; who asked goes on looking
-            subprocess.run(
-                command, check=False, timeout=10, env=environ, stdin=subprocess.DEVNULL, capture_output=True
-            )
+        try:
+            start_daemon(self.home)
+        except (OSError, subprocess.SubprocessError, HostError) as error:
+            self._on_start_failure(error)
 
     def stop(self, timeout_s: float = 15.0) -> bool:
         """Ask the daemon to stop and wait until it has; False when none was running.
@@ -201,15 +282,22 @@ def hook_failures(home: Home) -> Mapping[str, int]:
         text = home.log_file.with_name("hook.count").read_text("ascii", "replace")
     except OSError:
         return {}
-    counts = {words: text.count(sign) for sign, words in SIGNS.items()}
+    counts = {words: text.count(sign) for sign, words in HOOK_COUNT_SIGNS.items()}
     return {words: count for words, count in sorted(counts.items(), key=lambda item: -item[1]) if count}
 
 
-def _value(data: bytes) -> object:
+def _value_of(status: int, data: bytes) -> object:
+    """The JSON value of a reply. A problem may come without one: then its status says enough.
+
+    Raises:
+        ValueError: what came back is no reply of a daemon.
+    """
     try:
         return json.loads(data) if data else None
     except ValueError:
-        return data.decode("utf-8", "replace")
+        if status < 400:
+            raise
+        return None
 
 
 def _entries(folder: Path) -> list[Path]:
