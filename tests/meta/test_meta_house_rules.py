@@ -45,14 +45,14 @@ BROAD_EXCEPTS: dict[str, str] = {
     "src/tacit/app/signals.py": "background job: the answer is out already",
     "src/tacit/app/sessions.py": "background job: the answer is out already",
     "src/tacit/cli/main.py": "entry point of the command line",
-    "src/tacit/daemon/door.py": "entry point of every hook: no client may cost another one its answer, no failure a turn",
+    "src/tacit/daemon/hook_listener.py": "no client may take a thread away from the others",
+    "src/tacit/daemon/hooks.py": "entry point of every hook: whatever fails, the agent's turn goes on",
     "src/tacit/mcp/server.py": "a tool that broke: the agent goes on without it",
     "src/tacit/daemon/mcp_mount.py": "loading and starting the SDK: hooks go on without MCP",
     "src/tacit/daemon/process.py": "background jobs of the daemon",
     "src/tacit/daemon/source.py": "opening the engine: requests get silence and the reason is logged",
     "src/tacit/middleware/exchange.py": "the middleware's boundary: a program's own request goes out all the same",
     "src/tacit/providers/embedding/onnx_dir.py": "the tokenizer library's errors share no other base class",
-    "src/tacit/daemon/server.py": "entry point of every request",
     "src/tacit_hook.py": "the hook must never harm a turn",
 }
 """Where `except Exception` (or wider) may stand, and why. This list only shrinks."""

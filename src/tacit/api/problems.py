@@ -1,17 +1,19 @@
 """Errors as `application/problem+json` (RFC 9457), through one table from code to HTTP status.
 
 In: an error. Out: a response with `type`, `title`, `status`, `detail`, `code`, `hint`. Never shows a traceback, and
-nothing of an unexpected error but its class.
+nothing of an unexpected error but its class. No other module writes a problem; this one loads nothing of the API.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from tacit.api.encoding import to_bytes
 from tacit.errors import TacitError
+
+MEDIA_TYPE = "application/problem+json"
 
 STATUS: Mapping[str, int] = {
     "error": 500,
@@ -101,14 +103,18 @@ def problem(
         headers: further headers.
     """
     number = STATUS[code] if status is None else status
-    body = {
+    body = problem_body(code, detail, hint=hint, status=number)
+    return Response(body, status_code=number, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def problem_body(code: str, detail: str, *, hint: str = "", status: int | None = None) -> bytes:
+    """The JSON text of a problem, for a place that writes its response itself; see `problem`."""
+    fields = {
         "type": f"urn:tacit:error:{code}",
         "title": code.replace("_", " ").capitalize(),
-        "status": number,
+        "status": STATUS[code] if status is None else status,
         "detail": detail,
         "code": code,
         "hint": hint,
     }
-    return Response(
-        to_bytes(body), status_code=number, headers=dict(headers or {}), media_type="application/problem+json"
-    )
+    return json.dumps(fields, separators=(",", ":")).encode("ascii")

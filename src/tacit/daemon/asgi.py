@@ -1,6 +1,6 @@
 """The ASGI server of a daemon: everything but the hooks of its socket. Loaded when it is first asked for.
 
-In: connections that the door accepted, a loopback port. Out: answers. Never accepts on the socket itself, never decides when
+In: connections that the hook listener accepted, a loopback port. Out: answers. Never accepts on the socket itself, never decides when
 the daemon ends: it leaves when told.
 """
 
@@ -19,8 +19,8 @@ from starlette.types import ASGIApp
 from tacit.client.daemon_facts import DaemonFacts
 from tacit.config.home import Home
 from tacit.daemon.hooks import DaemonParts
+from tacit.daemon.http_limits import LimitedHttpProtocol
 from tacit.daemon.lifecycle import write_facts
-from tacit.daemon.patience import PatientProtocol
 from tacit.daemon.server import build_app, guarded
 from tacit.errors import DaemonError
 from tacit.safety.authority import Authority
@@ -123,7 +123,7 @@ class AsgiServer:
 
 def _server(app: ASGIApp) -> _Server:
     config = uvicorn.Config(
-        app, http=PatientProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,
+        app, http=LimitedHttpProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,
         server_header=False, date_header=False, timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=30,
     )  # fmt: skip
     config.load()  # else a connection could come before the server has loaded it

@@ -1,7 +1,7 @@
-"""One hook answered: what the socket's door and the ASGI server share.
+"""The service behind every hook: the hook listener and the ASGI server only carry its requests and replies.
 
-In: the bytes of a request. Out: the exact text for a host, or the status it gets instead. A named boundary: nothing that
-fails behind a hook becomes more than silence, a counter and a log line without text. Loads no ASGI.
+In: the bytes of a request. Out: the reply with the exact text for a host, or the status that it gets instead. A named
+boundary: whatever fails behind a hook becomes silence, a counter and a log line without text. Loads no ASGI.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, TacitError
-from tacit.session.answering import answering
 
 if TYPE_CHECKING:
     from starlette.routing import Router
 
-    from tacit.app.engine import Engine
     from tacit.daemon.mcp_mount import McpMount
 
 HOOK_PATH = "/hook/"
@@ -34,9 +32,9 @@ DEADLINE_HEADER = b"x-tacit-deadline-ms"
 VERSION_HEADER = (b"x-tacit-version", __version__.encode())
 MAX_BODY_BYTES = 16 << 20
 DEADLINE_MS = 800.0
-MOST_DEADLINE_MS = 60_000.0
-WRITE_UP_MS = 20.0
-"""Left of a deadline for encoding the answer and carrying it back."""
+MAX_DEADLINE_MS = 60_000.0
+REPLY_MS = 20.0
+"""This much of a deadline is kept for encoding the reply and for its way back."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,69 +56,70 @@ class DaemonParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A hook that gets no text: status, headers, body."""
+class HookReply:
+    """What a hook gets. `outcome` is the counter that the reply belongs to; whoever sends the reply adds it."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes = b""
+    outcome: str
 
 
-def refused(parts: DaemonParts, host: str, error: Exception) -> Refused:
-    """The answer to a hook that gets no text because of `error`; counted, and logged without text."""
-    counters = parts.counters
+def begin_hook(parts: DaemonParts, headers: Iterable[tuple[bytes, bytes]]) -> float:
+    """Count a hook, and return the moment of `time.monotonic()` until which its client waits; header names in lower case."""
+    parts.counters.add("hooks")
+    given = next((value for name, value in headers if name == DEADLINE_HEADER), b"")
+    deadline_ms = min(float(given), MAX_DEADLINE_MS) if given.isdigit() and int(given) > 0 else DEADLINE_MS
+    return time.monotonic() + deadline_ms / 1000
+
+
+def serve_hook(parts: DaemonParts, host: str, body: bytes, *, until_s: float) -> HookReply:
+    """Ask the engine for one event's exact reply, within what is left of its deadline. Blocking. Never raises."""
+    try:
+        engine = parts.source.begin().result(timeout=max(0.0, until_s - time.monotonic()))
+        payload = parse_payload(body)
+        left_ms = (until_s - time.monotonic()) * 1000 - REPLY_MS
+        text = engine.hook(host, payload, deadline_ms=max(1.0, left_ms))
+    # The hook boundary: whatever broke, the agent's turn goes on.
+    except Exception as error:  # noqa: BLE001
+        return refuse_hook(host, error)
+    reply = text.encode("utf-8", "replace")
+    return HookReply(
+        status=200, headers=text_headers(reply), body=reply, outcome="injections" if reply else "silences"
+    )
+
+
+def refuse_hook(host: str, error: Exception) -> HookReply:
+    """The reply to a hook that gets no text because of `error`, which is logged without text."""
     match error:
         case Busy():
-            counters.add("busy")
-            return _empty(503)
+            return _empty(503, "busy")
         case TimeoutError():
-            counters.add("late")
-            return _empty(504)
+            return _empty(504, "late")
         case TacitError():
-            counters.add("refused")
+            from tacit.api.problems import problem_of  # noqa: PLC0415 - loads starlette, which a first answer need not wait for
+
             _LOG.warning("a hook of %s was refused: %s", host, error.code, extra={"detail": error.message})
-            return problem(error)
+            problem = problem_of(error)
+            return HookReply(
+                status=problem.status_code,
+                headers=problem.raw_headers,
+                body=bytes(problem.body),
+                outcome="refused",
+            )
         case _:
-            counters.add("errors")
             _LOG.error("a hook of %s failed", host, exc_info=error)
-            return _empty(500)
+            return _empty(500, "errors")
 
 
-def problem(error: TacitError) -> Refused:
-    """`error` as the API would say it."""
-    from tacit.api.problems import problem_of  # noqa: PLC0415 - loads starlette, which a first answer need not wait for
-
-    said = problem_of(error)
-    return Refused(status=said.status_code, headers=said.raw_headers, body=bytes(said.body))
-
-
-def _empty(status: int) -> Refused:
-    return Refused(status=status, headers=[(b"content-length", b"0")])
+def _empty(status: int, outcome: str) -> HookReply:
+    return HookReply(status=status, headers=[(b"content-length", b"0")], outcome=outcome)
 
 
 def text_headers(body: bytes) -> list[tuple[bytes, bytes]]:
-    """Headers of an answered hook."""
+    """Headers of a reply with `body`, which is JSON or text."""
     kind = b"application/json" if body[:1] == b"{" else b"text/plain; charset=utf-8"
     return [(b"content-length", str(len(body)).encode()), (b"content-type", kind)]
-
-
-def answer(engine: Engine, host: str, body: bytes, *, until_s: float) -> str:
-    """Ask the engine for one event's exact reply, within what is left of its deadline. Blocking."""
-    payload = parse_payload(body)
-    left_ms = (until_s - time.monotonic()) * 1000 - WRITE_UP_MS
-    return engine.hook(host, payload, deadline_ms=max(1.0, left_ms))
-
-
-def owed(engine: Engine, host: str, body: bytes, *, until_s: float) -> str:
-    """`answer` on a thread of its own; what may wait gives way meanwhile, as it does for the socket's door."""
-    with answering():
-        return answer(engine, host, body, until_s=until_s)
-
-
-def deadline_of(headers: Iterable[tuple[bytes, bytes]]) -> float:
-    """Milliseconds that whoever asked will wait; header names in lower case."""
-    given = next((value for name, value in headers if name == DEADLINE_HEADER), b"")
-    return min(float(given), MOST_DEADLINE_MS) if given.isdigit() and int(given) > 0 else DEADLINE_MS
 
 
 def too_large() -> TacitError:

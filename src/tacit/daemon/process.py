@@ -25,7 +25,7 @@ from tacit.config.layers import load_settings
 from tacit.config.settings import DaemonSettings
 from tacit.daemon.allocator import release_free_memory
 from tacit.daemon.counters import Counters
-from tacit.daemon.door import Door
+from tacit.daemon.hook_listener import HookListener
 from tacit.daemon.hooks import DaemonParts
 from tacit.daemon.launcher import refresh_launcher
 from tacit.daemon.lifecycle import Claim, write_facts
@@ -92,7 +92,7 @@ class DaemonProcess:
             stop=self.stop,
             leaving=self._over.is_set,
         )
-        self._door: Door | None = None
+        self._listener: HookListener | None = None
 
     def run(self) -> int:
         """Serve; return the exit code."""
@@ -135,13 +135,13 @@ class DaemonProcess:
         """Hooks at once; everything else as soon as it is asked for, or nobody waits any more."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._told)
-        self._door = Door(
+        self._listener = HookListener(
             self._claim.socket,
             parts=self._parts,
             threads=self._settings.threads,
             hand_over=self._hand_over,
         )
-        self._door.open()
+        self._listener.start()
         if self._http_port is None:
             self._wanted.wait()
         if self._over.is_set():
@@ -255,8 +255,8 @@ class DaemonProcess:
     def _finish(self, keeper: Thread) -> None:
         """Finish running work, keep what waits, give everything back."""
         try:
-            if self._door is not None:
-                self._door.close(timeout_s=GRACE_S)
+            if self._listener is not None:
+                self._listener.close(timeout_s=GRACE_S)
             for connection in self._waiting:
                 connection.close()
             self._parts.pool.close(timeout_s=GRACE_S)

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tacit.api.problems import problem, problem_of
 from tacit.config.home import Home
 from tacit.daemon.counters import Counters
 from tacit.daemon.hooks import (
@@ -27,13 +28,11 @@ from tacit.daemon.hooks import (
     MAX_BODY_BYTES,
     VERSION_HEADER,
     DaemonParts,
-    Refused,
-    deadline_of,
+    HookReply,
+    begin_hook,
     health_of,
-    owed,
-    problem,
-    refused,
-    text_headers,
+    refuse_hook,
+    serve_hook,
     too_large,
 )
 from tacit.daemon.page.mount import CODE_PATH, PageMount
@@ -108,10 +107,10 @@ def guarded(app: ASGIApp, token: str, page: PageSessions, authority: Authority) 
         # A page in a browser can reach loopback under a name of its own: the host is checked beside the token.
         local = name in (b"127.0.0.1", b"localhost", b"[::1]")
         if not local:
-            await _barred("wrong_host")(scope, receive, send)
+            await _refused("wrong_host")(scope, receive, send)
             return
         if not _is_page(scope["path"]) and _is_foreign(headers):
-            await _barred("cross_origin")(scope, receive, send)
+            await _refused("cross_origin")(scope, receive, send)
             return
         open_path = scope["type"] == "http" and _is_open(scope["path"])
         if open_path and (
@@ -128,34 +127,28 @@ def guarded(app: ASGIApp, token: str, page: PageSessions, authority: Authority) 
             scope[SPEAKER_KEY] = speaker
             await app(scope, receive, send)
             return
-        await _barred("unauthorized")(scope, receive, send)
+        await _refused("unauthorized")(scope, receive, send)
 
     return guard
 
 
-_BARRED = {
+_REFUSALS = {
     "wrong_host": (
-        421,
         "This port answers to 127.0.0.1 and localhost alone.",
         "Ask it by one of these names.",
     ),
-    "cross_origin": (403, "A page of another origin asks.", "Only Tacit's own page may: `tacit ui`."),
+    "cross_origin": ("A page of another origin asks.", "Only Tacit's own page may: `tacit ui`."),
     "unauthorized": (
-        401,
         "This port needs the token of run/daemon.json.",
         "Send `Authorization: Bearer TOKEN`.",
     ),
 }
+"""Why the loopback port refuses a request, and what to do, by the problem's code."""
 
 
-def _barred(code: str) -> Response:
-    """The refusal of whoever does not come in; `tacit.api.problems` without loading the API for strangers."""
-    status, detail, hint = _BARRED[code]
-    body = {
-        "type": f"urn:tacit:error:{code}", "title": code.replace("_", " ").capitalize(), "status": status,
-        "detail": detail, "code": code, "hint": hint,
-    }  # fmt: skip
-    return JSONResponse(body, status_code=status, media_type="application/problem+json")
+def _refused(code: str) -> Response:
+    detail, hint = _REFUSALS[code]
+    return problem(code, detail, hint=hint)
 
 
 def _is_foreign(headers: Mapping[bytes, bytes]) -> bool:
@@ -184,42 +177,27 @@ def _hooks_first(app: ASGIApp, parts: DaemonParts) -> ASGIApp:
         if scope["method"] != "POST" or not path.startswith(HOOK_PATH) or "/" in path[len(HOOK_PATH) :]:
             await app(scope, receive, send)
             return
-        answered = await _hook(parts, path[len(HOOK_PATH) :], scope, receive)
-        if isinstance(answered, str):
-            body = answered.encode("utf-8", "replace")
-            await send({"type": "http.response.start", "status": 200, "headers": text_headers(body)})
-            await send({"type": "http.response.body", "body": body})
-        else:
-            await answered(scope, receive, send)
+        until_s = begin_hook(parts, scope["headers"])
+        host = path[len(HOOK_PATH) :]
+        try:
+            body = await read_body(receive)
+            reply = await parts.pool.run(
+                lambda: _serve_hook(parts, host, body, until_s), until_s=until_s, ahead=True
+            )
+        except ClientDisconnect:
+            return
+        except (Busy, TimeoutError, TacitError) as error:
+            reply = refuse_hook(host, error)
+        parts.counters.add(reply.outcome)
+        await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
+        await send({"type": "http.response.body", "body": reply.body})
 
     return serve
 
 
-async def _hook(parts: DaemonParts, host: str, scope: Scope, receive: Receive) -> str | Response:
-    """The text for the host, or what went wrong."""
-    began = time.monotonic()
-    counters = parts.counters
-    counters.add("hooks")
-    until = began + deadline_of(scope["headers"]) / 1000
-    try:
-        body = await read_body(receive)
-        engine = await parts.source.get(until_s=until)
-        text = await parts.pool.run(
-            lambda: owed(engine, host, body, until_s=until), until_s=until, ahead=True
-        )
-    except ClientDisconnect:
-        return Response(status_code=400)
-    # The hook boundary: whatever broke, the agent's turn goes on.
-    except Exception as error:  # noqa: BLE001
-        return _response(refused(parts, host, error))
-    counters.add("injections" if text else "silences")
-    return text
-
-
-def _response(said: Refused) -> Response:
-    made = Response(said.body, status_code=said.status)
-    made.raw_headers = said.headers
-    return made
+def _serve_hook(parts: DaemonParts, host: str, body: bytes, until_s: float) -> HookReply:
+    with answering():  # work that may wait gives way meanwhile, as it does for the hook listener
+        return serve_hook(parts, host, body, until_s=until_s)
 
 
 async def read_body(receive: Receive) -> bytes:
@@ -255,7 +233,7 @@ class _Api:
         try:
             engine = await parts.source.get(until_s=time.monotonic() + 30.0)
         except TacitError as error:
-            await _response(problem(error))(scope, receive, send)
+            await problem_of(error)(scope, receive, send)
             return
         if parts.api is None:
             parts.api = await asyncio.to_thread(_build_api, engine, parts)

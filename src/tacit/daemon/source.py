@@ -76,7 +76,7 @@ class EngineSource:
         engine = self.ready
         if engine is not None:
             return engine
-        import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the door's threads do not need it
+        import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the hook listener's threads do not need it
 
         waiting = asyncio.shield(asyncio.wrap_future(self.begin()))
         if until_s is None:

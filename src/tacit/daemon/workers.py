@@ -81,7 +81,7 @@ class WorkerPool:
             Busy: the line is full.
             TimeoutError: the moment has passed.
         """
-        import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the door's threads do not need it
+        import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the hook listener's threads do not need it
 
         future = (self._ahead if ahead else self._rest).submit(work)
         if until_s is None:

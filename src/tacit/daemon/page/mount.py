@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from tacit.api.problems import problem
 from tacit.daemon.page.files import INDEX, NONCE_MARK, STATIC, PageFile, find_files
 from tacit.daemon.page.signin import COOKIE, READING, PageSessions, cookie_of, same_origin
 from tacit.safety.authority import speaker_of
@@ -89,7 +90,9 @@ class PageMount:
         if request.method not in ("POST", "DELETE"):
             return _not_allowed("DELETE, POST")
         if not same_origin(request.method, headers):
-            return _problem("The request comes from another page.", "Open the page with `tacit ui`.")
+            return problem(
+                "unauthorized", "The request comes from another page.", hint="Open the page with `tacit ui`."
+            )
         if request.method == "DELETE":
             self._sessions.end(cookie_of(headers))
             left = Response(status_code=204)
@@ -97,8 +100,10 @@ class PageMount:
             return left
         made = self._sessions.exchange(await _code(request))
         if made is None:
-            return _problem(
-                "This link was used already, or is older than two minutes.", "Run `tacit ui` for a new one."
+            return problem(
+                "unauthorized",
+                "This link was used already, or is older than two minutes.",
+                hint="Run `tacit ui` for a new one.",
             )
         answer = JSONResponse({"key": made.key}, status_code=201, headers={"Cache-Control": "no-store"})
         answer.set_cookie(COOKIE, made.cookie, path="/", httponly=True, samesite="strict")
@@ -149,8 +154,3 @@ async def _code(request: Request) -> str:
 
 def _not_allowed(methods: str) -> Response:
     return Response(status_code=405, headers={"Allow": methods})
-
-
-def _problem(detail: str, hint: str) -> Response:
-    body = {"code": "unauthorized", "title": "Unauthorized", "status": 401, "detail": detail, "hint": hint}
-    return JSONResponse(body, status_code=401, media_type="application/problem+json")

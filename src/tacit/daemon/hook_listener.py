@@ -1,8 +1,8 @@
-"""The socket's door: hooks and `GET /health` are answered here, on plain threads; all else goes on to the ASGI server.
+"""The listener on the Unix socket: it answers hooks and `GET /health` on plain threads.
 
-In: connections. Out: the exact bytes for a host in one reply, or the connection, unread, handed over. Somebody's turn waits
-for each hook, and an event loop between socket and engine costs more than everything else around a silent one. As many
-hooks as there are threads are answered at once; the others wait in the socket's own line, as long as their clients wait.
+In: connections. Out: the exact bytes for a host in one reply, or the connection, unread, handed over to the ASGI server.
+An agent's turn waits for each hook, and an event loop between socket and engine costs more than the rest of a silent hook.
+As many hooks as there are threads are answered at once; further ones wait in the socket's backlog.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tacit.daemon.hooks import (
     MAX_BODY_BYTES,
     VERSION_HEADER,
     DaemonParts,
-    answer,
-    deadline_of,
+    begin_hook,
     health_of,
-    refused,
+    refuse_hook,
+    serve_hook,
     text_headers,
     too_large,
 )
@@ -36,16 +36,16 @@ from tacit.session.answering import answering
 
 HEAD = f"POST {HOOK_PATH}".encode()
 HEALTH = b"GET /health"
-"""Whoever starts a daemon asks for it again and again, while the ASGI server need not be loaded yet."""
+"""A program that starts a daemon asks for it repeatedly, often before the ASGI server is loaded."""
 HEAD_S = 1.0
-"""A client that connects and says nothing for so long is the ASGI server's."""
+"""A client that connects and sends nothing for this long is handed over to the ASGI server."""
 
 AT_ONCE_S = 0.02
-"""So long a thread of the door waits for the rest of a request; a hook sends all of it before it is accepted."""
+"""A thread of the listener waits this long for the rest of a request; a hook sends all of it before it is accepted."""
 REQUEST_S = 2.0
-"""What a request may take in all, once it has begun. No hook waits longer for its answer."""
-MOST_SLOW = 64
-"""So many clients may be slow at once; the door closes on the next."""
+"""A request that has begun must be complete after this long. No hook waits longer for its answer."""
+MAX_SLOW = 64
+"""This many clients may be slow at once; the connection of the next one is closed."""
 
 READ_BYTES = 1 << 18
 
@@ -55,8 +55,8 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A request as the parser calls it in."""
+class _ParsedRequest:
+    """What the parser has read of a request."""
 
     path: bytes = b""
     headers: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
@@ -80,20 +80,20 @@ class _Asked:
 
 
 class _Request:
-    """One connection, and what came of its request so far."""
+    """One connection, and what was read of its request so far."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         self.head = b""
-        self.asked = _Asked()
-        self._parser = httptools.HttpRequestParser(self.asked)
+        self.parsed = _ParsedRequest()
+        self._parser = httptools.HttpRequestParser(self.parsed)
 
     def read(self, *, until: float) -> State:
         """Read on until then (monotonic seconds).
 
         Returns:
-            `complete`; `foreign`: it is the ASGI server's, and nothing was read; `broken`: the client left or speaks no
-            HTTP; `unfinished`: the time is over, and reading may go on.
+            `complete`; `foreign`: the ASGI server must answer, and nothing was read; `broken`: the client left, or it sends
+            no HTTP; `unfinished`: the time is over, and reading may go on.
         """
         try:
             if not self.head:
@@ -102,7 +102,7 @@ class _Request:
                 if head not in (HEAD, HEALTH):
                     return "foreign"
                 self.head = head
-            while not self.asked.complete:
+            while not self.parsed.complete:
                 self._wait(until)
                 data = self.connection.recv(READ_BYTES)
                 if not data:
@@ -121,7 +121,7 @@ class _Request:
         self.connection.settimeout(left)
 
 
-class Door:
+class HookListener:
     """Threads that accept connections of one bound socket."""
 
     def __init__(
@@ -132,26 +132,26 @@ class Door:
         threads: int,
         hand_over: Callable[[socket.socket], None],
     ) -> None:
-        """Stand at `bound`; what is no hook goes to `hand_over`, which must not block."""
+        """Listen on `bound`; a connection without a hook goes to `hand_over`, which must not block."""
         self._bound = bound
         self._parts = parts
         self._hand_over = hand_over
         self._over = Event()
         self._lock = Lock()
         self._busy = 0
-        self._slow = Semaphore(MOST_SLOW)
+        self._slow = Semaphore(MAX_SLOW)
         self._threads = [
             Thread(target=self._run, name=f"tacit-hook-{number}", daemon=True) for number in range(threads)
         ]
 
-    def open(self) -> None:
-        """Begin to accept."""
+    def start(self) -> None:
+        """Begin to accept connections."""
         self._bound.setblocking(True)
         for thread in self._threads:
             thread.start()
 
     def close(self, *, timeout_s: float) -> bool:
-        """Accept no more and give what is being answered `timeout_s`; whether all of it finished."""
+        """Stop accepting, and wait `timeout_s` for replies under way; whether all of them finished."""
         self._over.set()
         with contextlib.suppress(OSError):
             self._bound.shutdown(socket.SHUT_RDWR)
@@ -184,7 +184,7 @@ class Door:
             self._busy += change
 
     def _serve(self, connection: socket.socket) -> None:
-        """Answer who has said all at once; whoever has not waits on a thread of its own, and keeps nobody else waiting."""
+        """Answer a complete request at once; a slow one gets a thread of its own, so that no other client waits."""
         request = _Request(connection)
         state = request.read(until=time.monotonic() + AT_ONCE_S)
         if state == "unfinished" and self._slow.acquire(blocking=False):
@@ -219,39 +219,31 @@ class Door:
         with answering(), connection, contextlib.suppress(OSError):
             if state == "complete":
                 connection.settimeout(HEAD_S)
-                asked = request.asked
-                connection.sendall(self._health(asked) if request.head == HEALTH else self._reply(asked))
+                parsed = request.parsed
+                connection.sendall(self._health(parsed) if request.head == HEALTH else self._hook(parsed))
 
-    def _health(self, asked: _Asked) -> bytes:
+    def _health(self, parsed: _ParsedRequest) -> bytes:
         self._parts.counters.add("requests")
-        if asked.path.partition(b"?")[0] != HEALTH.removeprefix(b"GET "):
-            return _bytes(404, text_headers(b""), b"")
+        if parsed.path.partition(b"?")[0] != HEALTH.removeprefix(b"GET "):
+            return _bytes_of(404, text_headers(b""), b"")
         body = json.dumps(health_of(self._parts), separators=(",", ":")).encode()
-        return _bytes(200, text_headers(body), body)
+        return _bytes_of(200, text_headers(body), body)
 
-    def _reply(self, asked: _Asked) -> bytes:
-        parts = self._parts
-        counters = parts.counters
+    def _hook(self, parsed: _ParsedRequest) -> bytes:
+        counters = self._parts.counters
         counters.add("requests")
-        counters.add("hooks")
         counters.touch()
-        host = asked.path[len(HOOK_PATH) :].decode("latin-1")
-        until = time.monotonic() + deadline_of(asked.headers) / 1000
-        try:
-            if asked.size > MAX_BODY_BYTES:
-                raise too_large()
-            engine = parts.source.begin().result(timeout=max(0.0, until - time.monotonic()))
-            text = answer(engine, host, b"".join(asked.body), until_s=until)
-        # The hook boundary: whatever broke, the agent's turn goes on.
-        except Exception as error:  # noqa: BLE001
-            said = refused(parts, host, error)
-            return _bytes(said.status, said.headers, said.body)
-        counters.add("injections" if text else "silences")
-        body = text.encode("utf-8", "replace")
-        return _bytes(200, text_headers(body), body)
+        host = parsed.path[len(HOOK_PATH) :].decode("latin-1")
+        until_s = begin_hook(self._parts, parsed.headers)
+        if parsed.size > MAX_BODY_BYTES:
+            reply = refuse_hook(host, too_large())
+        else:
+            reply = serve_hook(self._parts, host, b"".join(parsed.body), until_s=until_s)
+        counters.add(reply.outcome)
+        return _bytes_of(reply.status, reply.headers, reply.body)
 
 
-def _bytes(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes:
+def _bytes_of(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes:
     lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
     lines += [name + b": " + value for name, value in (*headers, VERSION_HEADER, (b"connection", b"close"))]
     return b"\r\n".join((*lines, b"", body))

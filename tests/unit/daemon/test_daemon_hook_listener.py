@@ -1,4 +1,4 @@
-"""The door of the socket, over a real socket and an engine that the test plays."""
+"""The hook listener, over a real socket and an engine that the test plays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tacit import __version__
-from tacit.daemon.door import Door
+from tacit.daemon.hook_listener import HookListener
 from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import WorkerPool
@@ -33,7 +33,7 @@ class EngineDouble:
 
 
 class Place:
-    """A door on a socket of its own, and what it hands over."""
+    """A listener on a socket of its own, and what it hands over."""
 
     def __init__(self, folder: Path, answer: Answer) -> None:
         self.path = folder / "d.sock"
@@ -45,8 +45,8 @@ class Place:
         self.parts = DaemonParts(
             source=EngineSource(lambda: engine), pool=WorkerPool(threads=1, queue=1), home="/h"
         )
-        self.door = Door(self.bound, parts=self.parts, threads=2, hand_over=self.handed.append)
-        self.door.open()
+        self.listener = HookListener(self.bound, parts=self.parts, threads=2, hand_over=self.handed.append)
+        self.listener.start()
 
     def connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
@@ -77,7 +77,7 @@ def place(folder: Path, answer: Answer) -> Generator[Place]:
     try:
         yield made
     finally:
-        assert made.door.close(timeout_s=30)
+        assert made.listener.close(timeout_s=30)
         made.bound.close()
         made.parts.pool.close(timeout_s=1)
         for connection in made.handed:
@@ -162,7 +162,7 @@ def test_everything_else_is_handed_over_unread(tmp_path: Path, raw: bytes) -> No
         assert connection.recv(100) == raw
 
 
-def test_health_is_told_at_the_door_before_the_engine_is_there(tmp_path: Path) -> None:
+def test_the_listener_tells_health_before_the_engine_is_there(tmp_path: Path) -> None:
     with place(tmp_path, lambda *_: "ok") as here:
         head, _, body = here.send(b"GET /health HTTP/1.1\r\nHost: t\r\n\r\n").partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 OK")
@@ -192,7 +192,7 @@ def test_closing_waits_for_what_is_being_answered(tmp_path: Path) -> None:
         asking = threading.Thread(target=lambda: replies.append(here.post("plain", b"{}")[2]))
         asking.start()
         assert begun.wait(30)
-        assert not here.door.close(timeout_s=0.05)
+        assert not here.listener.close(timeout_s=0.05)
         go.set()
         asking.join(30)
     assert replies == [b"done"]

@@ -1,28 +1,29 @@
-"""How long the server waits for a client, and how much it keeps for one that is not done: the protocol behind the ASGI server.
+"""The limits of an HTTP connection: the time and the bytes that a request may take. The protocol behind the ASGI server.
 
-In: bytes of one connection. Out: what uvicorn's own protocol makes of them, or the end of the connection. A client that sends
-its request drop by drop holds a connection for so long and no thread; one that sends a head without end is cut off. Whoever
-reads an answer slowly is uvicorn's business: it stops writing.
+In: bytes of one connection. Out: what uvicorn's own protocol makes of them, or the end of the connection. A client that
+sends its request byte by byte holds a connection for a limited time, and no thread. A head that does not end is refused.
+A client that reads slowly is left to uvicorn, which stops writing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from http import HTTPStatus
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from tacit.api.problems import MEDIA_TYPE, problem_body
 
 HEAD_S = 10.0
 """From the first byte of a request, or from the connection, to the end of its head."""
 BODY_S = 30.0
 """From there to the end of its body."""
 MAX_HEAD_BYTES = 64 * 1024
-MOST_CONNECTIONS = 512
+MAX_CONNECTIONS = 512
 
 
-class PatientProtocol(HttpToolsProtocol):
+class LimitedHttpProtocol(HttpToolsProtocol):
     """One connection. Runs on the event loop alone."""
 
     head_s = HEAD_S
@@ -35,8 +36,8 @@ class PatientProtocol(HttpToolsProtocol):
         self._in_head = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for a head; one connection too many is closed at once."""
-        if len(self.connections) >= MOST_CONNECTIONS:
+        """Begin to wait for a head. Close the connection at once where there are too many."""
+        if len(self.connections) >= MAX_CONNECTIONS:
             cast(asyncio.Transport, transport).abort()
             self.transport = cast(asyncio.Transport, transport)
             self.parser = None  # type: ignore[assignment]
@@ -50,7 +51,7 @@ class PatientProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, but no head without end."""
+        """Read on, and refuse a head that does not end."""
         if self.parser is None:
             return
         if self._in_head:
@@ -65,7 +66,7 @@ class PatientProtocol(HttpToolsProtocol):
             )
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP is told so in the words of the API."""
+        """Refuse what is not HTTP, with a problem as the API writes it."""
         self._refuse(400, "invalid_payload", msg)
 
     def on_headers_complete(self) -> None:
@@ -82,11 +83,9 @@ class PatientProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def _refuse(self, status: int, code: str, detail: str) -> None:
-        title = code.replace("_", " ").capitalize()
-        problem = {"type": f"urn:tacit:error:{code}", "title": title, "status": status, "detail": detail, "code": code, "hint": ""}  # fmt: skip
-        body = json.dumps(problem).encode("ascii")
+        body = problem_body(code, detail, status=status)
         head = (
-            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/problem+json\r\n"
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         )
         self.transport.write(head.encode("ascii") + body)

@@ -1,4 +1,4 @@
-"""Clients that never finish: cut off in time, while others are served. On a real loopback socket, with little patience."""
+"""Clients that never finish: cut off in time, while others are served. On a real loopback socket, with short limits."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from tacit.daemon.patience import MAX_HEAD_BYTES, PatientProtocol
+from tacit.daemon.http_limits import MAX_HEAD_BYTES, LimitedHttpProtocol
 
 HEAD = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
-class Hasty(PatientProtocol):
+class Hasty(LimitedHttpProtocol):
     head_s = 1.0
     body_s = 1.0
 
