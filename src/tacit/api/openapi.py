@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 from tacit import __version__
 from tacit.api.answers import Problem, shape
 from tacit.api.endpoints import ENDPOINTS, Endpoint
-from tacit.api.problems import STATUS
+from tacit.api.problems import MEDIA_TYPE, STATUS
 
 REF = "#/components/schemas/{model}"
 _BRACES = re.compile(r"\{(\w+)\}")
@@ -154,7 +154,7 @@ def _response(endpoint: Endpoint, answer: Mapping[str, Any] | None) -> dict[str,
 def _problem_response(about: str, codes: Mapping[str, int]) -> dict[str, Any]:
     return {
         "description": f"{about}; codes: {', '.join(sorted(codes))}",
-        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 
 

@@ -251,6 +251,21 @@ def test_a_daemon_that_hangs_is_waited_for_no_longer_than_asked(tmp_path: Path) 
             way.recall("anything", cwd="", budget_tokens=None)
 
 
+def test_nothing_is_sent_to_a_socket_that_others_may_have_made(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.ensure()
+    home.run_dir.chmod(0o777)
+    heard: list[Exception] = []
+    way = OverSocket(home, start=True, on_failure=heard.append)
+    assert way.hook({"event": "ping"}, 50) is None
+    found = way.inject(ASK, session_id="s", cwd="", deadline_ms=20)
+    assert isinstance(found, InjectionFailed)
+    assert found.reason == "store"
+    assert [str(error).count("open to others") for error in heard] == [1, 1]
+    with pytest.raises(DaemonUnavailable, match="open to others"):
+        way.recall("anything", cwd="", budget_tokens=None)
+
+
 def test_a_message_that_went_out_bare_stays_bare() -> None:
     answers: list[Mapping[str, object] | None] = [None, None]
     talk = Conversation(

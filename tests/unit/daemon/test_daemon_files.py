@@ -13,13 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.client.daemon_client import DaemonClient, hook_failures
 from tacit.client.daemon_facts import (
     DaemonFacts,
     ask_health,
-    daemon_pid,
-    end_daemon,
-    is_running,
     read_facts,
 )
 from tacit.config.home import Home
@@ -29,14 +25,9 @@ from tacit.daemon.logs import start_log
 from tacit.daemon.spool import drain
 from tacit.errors import (
     DaemonError,
-    DaemonNewer,
-    DaemonUnavailable,
-    InvalidPayload,
     NotFound,
     StoreBusy,
     StoreReadOnly,
-    TacitError,
-    error_of,
 )
 
 
@@ -271,84 +262,3 @@ def test_a_home_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "h").write_text("a file")
     with pytest.raises(StoreReadOnly, match="is a file"):
         write_launcher(tmp_path / "h")
-
-
-def test_the_client_says_that_nobody_is_there(home):
-    client = DaemonClient(home)
-    with pytest.raises(DaemonUnavailable, match="does not answer"):
-        client.request("GET", "/health", timeout_s=0.5)
-    assert not client.stop()
-    status = client.status()
-    assert status["running"] is False
-    assert status["spooled"] == 0
-
-
-def test_the_client_does_not_use_a_daemon_of_a_newer_minor_version(home):
-    listener, thread = answering(home, b'{"version": "99.0.0"}')
-    try:
-        with pytest.raises(DaemonNewer, match=r"99\.0\.0"):
-            DaemonClient(home).ensure_running(timeout_s=30)
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(5)
-
-
-@pytest.mark.parametrize("kind", [InvalidPayload, NotFound, StoreBusy])
-def test_problems_come_back_as_the_errors_they_were(kind: type[TacitError]):
-    error = error_of({"code": kind.code, "detail": "What is wrong.", "hint": "What to do."}, 400)
-    assert type(error) is kind
-    assert (error.message, error.hint) == ("What is wrong.", "What to do.")
-
-
-@pytest.mark.parametrize("value", [None, "text", [], {"code": "unheard_of"}])
-def test_an_unknown_problem_is_a_daemon_error_that_names_the_status(value):
-    error = error_of(value, 418)
-    assert type(error) is DaemonError
-    assert "418" in error.message
-
-
-def test_failures_of_hooks_are_told_by_reason(home):
-    assert hook_failures(home) == {}
-    home.log_file.with_name("hook.count").write_text("nndnx")
-    told = hook_failures(home)
-    assert next(iter(told.items())) == ("no daemon in time", 3)
-    assert sum(told.values()) == 5
-
-
-@pytest.mark.parametrize("mode", [0o755, 0o777, 0o1777])
-def test_nobody_talks_to_a_socket_in_an_open_folder_below_tmp(tmp_path, mode):
-    home = Home(tmp_path / ("long" * 30))
-    folder = home.socket.parent
-    assert folder.parent == Path("/tmp")
-    folder.mkdir(mode=0o700)
-    try:
-        with socket.socket(socket.AF_UNIX) as stranger:
-            stranger.bind(str(home.socket))
-            stranger.listen()
-            stranger.settimeout(0.2)
-            folder.chmod(mode)
-            assert ask_health(home, timeout_s=0.5) is None
-            client = DaemonClient(home)
-            for ask in (lambda: client.request("GET", "/health"), lambda: client.ensure_running(1.0)):
-                with pytest.raises(DaemonUnavailable, match="open to others"):
-                    ask()
-            with pytest.raises(TimeoutError):
-                stranger.accept()
-    finally:
-        home.socket.unlink(missing_ok=True)
-        folder.rmdir()
-
-
-def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
-    file = tmp_path / "daemon.json"
-    assert daemon_pid(file) is None
-    assert end_daemon(file)
-    file.write_text("{broken")
-    assert daemon_pid(file) is None
-    with subprocess.Popen(["sleep", "60"]) as process:
-        file.write_text(json.dumps({"pid": process.pid}))
-        assert daemon_pid(file) == process.pid
-        assert end_daemon(file, timeout_s=30)
-        assert daemon_pid(file) is None
-    assert is_running(os.getpid())
