@@ -120,14 +120,16 @@ def _real() -> Surroundings:
     from tacit.client.daemon_client import DaemonClient
     from tacit.config.environment import search_path
     from tacit.config.home import in_agent_shell, personal_token
-    from tacit.safety.authority import Authority
 
     token = personal_token()
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not in_agent_shell()
 
     def connect(home: Home) -> Daemon:
-        terminal_key = Authority(home).terminal_key if at_terminal else None
-        return DaemonClient(home, token=token, terminal_key=terminal_key)
+        if not at_terminal:
+            return DaemonClient(home, token=token)
+        from tacit.safety.authority import Authority
+
+        return DaemonClient(home, token=token, terminal_key=Authority(home).terminal_key)
 
     return Surroundings(
         home=Home.find(),

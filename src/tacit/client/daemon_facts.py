@@ -1,6 +1,6 @@
 """What is known of a home's daemon without asking it for work: its facts, whether it answers, whether its process lives.
 
-In: a home, or the file `run/daemon.json`. Out: values. Only `end_daemon` ends a process. Loads no HTTP library.
+In: a home, or the file `run/daemon.json`. Out: values. Only `end_daemon` ends a process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,20 +50,18 @@ def read_facts(home: Home) -> DaemonFacts | None:
 
 
 def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
-    """What `GET /health` on the socket answers; None when nothing sensible comes. Loads no HTTP library."""
+    """What `GET /health` on the socket answers; None when nothing sensible comes."""
+    from http.client import HTTPException  # noqa: PLC0415 - a daemon that starts alone asks nobody
+
+    from tacit.client.unix_http import send_request  # noqa: PLC0415
+
     if not home.socket_can_be_trusted():
         return None
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(timeout_s)
-        data = b""
-        try:
-            connection.connect(os.fspath(home.socket))
-            connection.sendall(b"GET /health HTTP/1.1\r\nHost: tacit\r\nConnection: close\r\n\r\n")
-            while part := connection.recv(65_536):
-                data += part
-            found: object = json.loads(data.partition(b"\r\n\r\n")[2])
-        except (OSError, ValueError):
-            return None
+    try:
+        _, data = send_request(home.socket, "GET", "/health", timeout_s=timeout_s, headers={})
+        found: object = json.loads(data)
+    except (OSError, HTTPException, ValueError):
+        return None
     return cast(dict[str, object], found) if isinstance(found, dict) else None
 
 
