@@ -1,7 +1,7 @@
 """One recorded day of a host: what the host sends, and the exact bytes that it gets back.
 
 In: `days/shop.yaml` (the project and its memories), `days/<host>.yaml` (the payloads), a preset. Out: the text of
-`days/<host>/<preset>.yaml`. Payloads and replies pass as bytes through `tacit.daemon.hooks.answer`, as those of a hook do.
+`days/<host>/<preset>.yaml`. Payloads and replies pass through the engine as those of a hook do.
 Clock, ids and embedder are fakes, so that a day has the same bytes on every machine.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +19,7 @@ from ruamel.yaml import YAML
 
 from presets.driving import Workplace, speaks
 from samples import NOW_MS
-from tacit.daemon.hooks import answer
+from tacit.daemon.spool import parse_payload
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import TrustTier
 from tacit.model.scope import Scope
@@ -74,7 +73,7 @@ def _steps(place: Workplace, host: str) -> Iterator[Step]:
     for number, step in enumerate(day["day"]):
         place.clock.advance(STEP_MS)
         body = json.dumps({**day["every"], **step["in"]}).replace(FOLDER, folder).encode()
-        reply = answer(place.engine, host, body, until_s=time.monotonic() + DEADLINE_S)
+        reply = place.engine.hook(host, parse_payload(body), deadline_ms=DEADLINE_S * 1000)
         place.engine.flush()
         yield Step(title=step["step"], fields=step["in"], reply=reply.replace(folder, FOLDER).encode())
         if number == 0:
