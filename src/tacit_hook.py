@@ -48,11 +48,11 @@ TEXT_KEPT_S = 3600.0  # the same as in tacit.daemon.spool
 WITH_TEXT = "-text.event"
 
 
-class Absent(OSError):
+class DaemonAbsent(OSError):
     """Nothing answers on the socket."""
 
 
-class Garbled(OSError):
+class MalformedReply(OSError):
     """What came back is no reply of a daemon."""
 
 
@@ -175,7 +175,7 @@ def exchange(home: Home, path: str, body: bytes, until: float, headers: tuple[st
     import _socket
 
     if not home.trusted():
-        raise Garbled("the home or its socket's folder is another user's or open to others")
+        raise MalformedReply("the home or its socket's folder is another user's or open to others")
     lines = (f"POST {path} HTTP/1.1", "Host: tacit", f"Content-Length: {len(body)}", "Connection: close",
              f"X-Tacit-Version: {VERSION}", *headers, "", "")  # fmt: skip
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -184,7 +184,7 @@ def exchange(home: Home, path: str, body: bytes, until: float, headers: tuple[st
         try:
             connection.connect(home.socket)
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, BlockingIOError) as error:
-            raise Absent(str(error)) from None
+            raise DaemonAbsent(str(error)) from None
         try:
             connection.sendall("\r\n".join(lines).encode("ascii", "replace") + body)
         except (BrokenPipeError, ConnectionResetError):
@@ -206,10 +206,10 @@ def receive(connection: socket, until: float) -> Reply:
             part = b""
         if not part and not data and not headers:
             # It will not answer; its successor can, and signals are idempotent.
-            raise Absent("the daemon left")
+            raise DaemonAbsent("the daemon left")
         data += part
         if not part or len(data) > MAX_REPLY or not (headers or data.startswith(b"HTTP/1."[: len(data)])):
-            raise Garbled("no complete reply")
+            raise MalformedReply("no complete reply")
         end = -1 if headers else data.find(b"\r\n\r\n")
         if end >= 0:
             first, *lines = data[:end].decode("latin-1").split("\r\n")
@@ -217,7 +217,7 @@ def receive(connection: socket, until: float) -> Reply:
                 name.strip().lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)
             }
             if not (first[9:12].isdigit() and headers.get("content-length", "").isdigit()):
-                raise Garbled("no reply of a daemon")
+                raise MalformedReply("no reply of a daemon")
             status, wanted = int(first[9:12]), int(headers["content-length"])
             del data[: end + 4]
     return status, headers, bytes(data[:wanted])
@@ -239,13 +239,13 @@ def call(
     while True:
         try:
             return exchange(home, path, body, until, headers)
-        except Absent as error:
+        except DaemonAbsent as error:
             if time.monotonic() - tried > 0.1:
                 tried = time.monotonic()
                 if not start_daemon(home):
-                    raise Absent("the daemon cannot be started") from None
+                    raise DaemonAbsent("the daemon cannot be started") from None
             if time.monotonic() > patience:
-                raise Absent(f"no daemon in time ({error})") from None
+                raise DaemonAbsent(f"no daemon in time ({error})") from None
             time.sleep(0.01)
 
 
@@ -355,7 +355,7 @@ def upgrade(home: Home, theirs: str) -> None:
 def run_hook(home: Home, host: str, event: str) -> None:
     """Answer one event."""
     began = time.monotonic()
-    arm(home, host, deadline_ms("start"))
+    arm_watchdog(home, host, deadline_ms("start"))
     if not home.owned():
         return  # nothing is read from another user's folder or left in it, a line in the log neither
     payload = read_all(MAX_PAYLOAD)
@@ -364,14 +364,14 @@ def run_hook(home: Home, host: str, event: str) -> None:
         return
     event = event or event_of(payload)
     allowed_ms = deadline_ms(event)
-    arm(home, host, allowed_ms)
+    arm_watchdog(home, host, allowed_ms)
     until = began + allowed_ms / 1000
     wait = max(1, int((until - time.monotonic()) * 1000) - 10)
     try:
         headers = ("Content-Type: application/json", f"X-Tacit-Deadline-Ms: {wait}")
         status, headers, text = call(home, f"/hook/{host}", payload, until, headers)
     except OSError as error:
-        stand_in(home, host, event, payload, error)
+        answer_without_daemon(home, host, event, payload, error)
         return
     if status == 200:
         write_all(text)
@@ -380,7 +380,7 @@ def run_hook(home: Home, host: str, event: str) -> None:
         if "x-tacit-version" not in headers:
             start_daemon(home)  # no daemon of ours answers like this
         if status >= 500:
-            keep(home, host, event, payload, "undelivered")
+            spool_event(home, host, event, payload, "undelivered")
     upgrade(home, headers.get("x-tacit-version", ""))
 
 
@@ -392,7 +392,7 @@ def deadline_ms(event: str) -> int:
     return START_DEADLINE_MS if event in _STARTS else DEADLINE_MS
 
 
-def arm(home: Home, host: str, allowed_ms: int) -> None:
+def arm_watchdog(home: Home, host: str, allowed_ms: int) -> None:
     """Leave for good a quarter of a second after the deadline, whatever hangs."""
     signal = __import__("_signal")  # the module below `signal`, which would load `enum`
 
@@ -411,27 +411,27 @@ def arm(home: Home, host: str, allowed_ms: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, allowed_ms / 1000 + 0.25)
 
 
-def stand_in(home: Home, host: str, event: str, payload: bytes, error: OSError) -> None:
+def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, error: OSError) -> None:
     """Without a daemon: an earlier block for a start, a file for what must be learnt, else silence."""
     text = start_block(home, host, payload) if event in _STARTS else b""
     if text:
         write_all(text)
         note(home, "s", f"{host} {event}: handed over the block made earlier")
     else:
-        sign = "n" if isinstance(error, Absent) else "d" if isinstance(error, TimeoutError) else "g"
+        sign = "n" if isinstance(error, DaemonAbsent) else "d" if isinstance(error, TimeoutError) else "g"
         note(home, sign, f"{host} {event}: silent, {type(error).__name__}: {error}")
-    keep(home, host, event, payload, "start_block" if text else "undelivered")
-    if not isinstance(error, Absent):
+    spool_event(home, host, event, payload, "start_block" if text else "undelivered")
+    if not isinstance(error, DaemonAbsent):
         # Does nothing while a daemon lives: then it was only slow; else a stranger sits there.
         start_daemon(home)
 
 
-def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None:
+def spool_event(home: Home, host: str, event: str, payload: bytes, reason: str) -> None:
     """Put an event that must not be lost where the next daemon finds it; complete or not at all."""
     if reason == "undelivered" and event not in _KEPT:
         return
     drop_old_texts(home)
-    payload, with_text = spooled(payload)
+    payload, with_text = spool_payload(payload)
     now_ns = time.time_ns()
     head = f'{{"host":"{host}","event":"{event}","reason":"{reason}","at_ms":{now_ns // 1_000_000}}}\n'
     try:
@@ -445,7 +445,7 @@ def keep(home: Home, host: str, event: str, payload: bytes, reason: str) -> None
         note(home, "w", f"{host} {event}: not kept, {error.strerror}")
 
 
-def spooled(payload: bytes) -> tuple[bytes, bool]:
+def spool_payload(payload: bytes) -> tuple[bytes, bool]:
     """What of a payload is kept, and whether words are in it: only where no transcript holds them, secrets of known forms taken out."""
     import json
 
@@ -591,7 +591,7 @@ class Pipe:
         if "mcp-session-id" in headers:
             self.headers["Mcp-Session-Id"] = headers["mcp-session-id"]
         if body and body[:1] != b"{":
-            raise Garbled(f"the daemon answered {status}")
+            raise MalformedReply(f"the daemon answered {status}")
         if method == "initialize" and status == 200:
             self.headers["MCP-Protocol-Version"] = str(json.loads(body)["result"]["protocolVersion"])
         return body

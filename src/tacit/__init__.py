@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tacit.app.asking.injection import Injection, InjectionFailed, InjectionResult
     from tacit.app.engine import Engine
     from tacit.app.library.session import Prepared, Session
     from tacit.app.library.tacit import Tacit
     from tacit.app.library.values import Found, Recollection, Stored
+    from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
     from tacit.app.wiring import open_engine, open_injection
     from tacit.errors import TacitError
     from tacit.session.history import is_block, prune_blocks, without_blocks
@@ -41,9 +41,9 @@ __all__ = [
 _WHERE = {
     "Engine": "tacit.app.engine",
     "Found": "tacit.app.library.values",
-    "Injection": "tacit.app.asking.injection",
-    "InjectionFailed": "tacit.app.asking.injection",
-    "InjectionResult": "tacit.app.asking.injection",
+    "Injection": "tacit.app.queries.injection",
+    "InjectionFailed": "tacit.app.queries.injection",
+    "InjectionResult": "tacit.app.queries.injection",
     "Prepared": "tacit.app.library.session",
     "Recollection": "tacit.app.library.values",
     "Session": "tacit.app.library.session",

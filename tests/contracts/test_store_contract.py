@@ -18,7 +18,7 @@ from tacit.backends.fake import FakeStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import InvalidInput, NotFound, StoreError
-from tacit.model.changes import Add, Contradict, Edit, Gone, Merge, Retire, Skip, Supersede
+from tacit.model.changes import Add, Contradict, Edit, Merge, Removal, Retire, Skip, Supersede
 from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
@@ -1049,7 +1049,7 @@ def test_what_is_gone_leaves_nothing_behind_in_one_transaction(store: Store) -> 
     store.save_session(SessionState(key=other, recent_prompts=(words,)))
     store.put_value("capture/session/h/2", "{}")
     store.put_value("capture/session/h/1", json.dumps({"decided": [words]}))
-    gone = Gone(memories=("mem_going", "mem_unknown"), sessions=(other,), values=("capture/session/h/2",))
+    gone = Removal(memories=("mem_going", "mem_unknown"), sessions=(other,), values=("capture/session/h/2",))
 
     def clean(text: str, _: str) -> str:
         return text.replace(words, "[purged]")
@@ -1109,7 +1109,7 @@ def test_traces_of_a_project_go_also_where_they_do_not_name_it(store: Store) -> 
         ("trc_other", "beta", (seen,)),
     ):
         store.save_trace(replace(trace(name, session=""), project_id=project, candidates=candidates))
-    gone = Gone(memories=("mem_a",), projects=("alpha",))
+    gone = Removal(memories=("mem_a",), projects=("alpha",))
     found = store.rewrite_texts(lambda text, _: text, dry_run=True, gone=gone)
     assert (found["traces"], found["sessions"]) == (4, 2)
     assert store.rewrite_texts(lambda text, _: text, dry_run=False, gone=gone) == found

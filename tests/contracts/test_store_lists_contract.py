@@ -18,7 +18,7 @@ from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Trace
-from tacit.ports.store import MemoryFilter, Shown, Store, TraceFilter
+from tacit.ports.store import MemoryFilter, Store, StoredExposure, TraceFilter
 from tacit.providers.clock import FakeClock
 
 NOW = 1_700_000_000_000
@@ -146,8 +146,8 @@ def test_exposures_are_told_newest_first_and_outlive_their_session(store):
     store.delete_session(other)
     assert [s.exposure for s in store.exposures(limit=9)] == [two, three, one]
     assert store.exposures(session=KEY, limit=9) == (
-        Shown(session=KEY, exposure=two),
-        Shown(session=KEY, exposure=one),
+        StoredExposure(session=KEY, exposure=two),
+        StoredExposure(session=KEY, exposure=one),
     )
     assert [s.session for s in store.exposures(memory_id="mem_1", limit=9)] == [other, KEY]
     assert [s.exposure for s in store.exposures(limit=1, offset=1)] == [three]

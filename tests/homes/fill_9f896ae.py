@@ -146,7 +146,7 @@ def correct_by_hand(engine: Any, project: Path, ids: list[str]) -> None:
     """What the user ends, words anew, finds useful and rejects."""
     engine.clock.advance(STEP_MS)
     port = "The orders service listens on port 9000."
-    engine.desk.supersede(engine.show(ids[7]), port, kind=None, when=None, scope=None)
+    engine.admin.supersede(engine.show(ids[7]), port, kind=None, when=None, scope=None)
     engine.forget(ids[13], reason="no longer of use")
     engine.edit(ids[14], content="The nightly import takes about an hour.")
     engine.feedback(ids[1], useful=True)
@@ -207,7 +207,7 @@ def work(engine: Any, project: Path, transcript: Path) -> None:
 def expectations(engine: Any, project: Path, ids: list[str]) -> dict[str, object]:
     """What this code says of the home, with a verdict on one recall as the last thing that happens."""
     shown = next(trace for trace in engine.why(limit=50) if trace.injected and trace.session)
-    engine.desk.say(shown.id, list(shown.injected[:1]), useful=True)
+    engine.admin.say(shown.id, list(shown.injected[:1]), useful=True)
     engine.upkeep()
     engine.flush()
     every = MemoryFilter(statuses=("active", "quarantined", "superseded", "retired"))

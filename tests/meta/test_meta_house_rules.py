@@ -40,7 +40,7 @@ BROAD_EXCEPTS: dict[str, str] = {
     "src/tacit/api/routes.py": "entry point of every request",
     "src/tacit/providers/embedding/session.py": "the runtime's errors share no other base class; turned into ours at once",
     "src/tacit/app/library/session.py": "the library's boundary: a program's own request goes out all the same",
-    "src/tacit/app/library/ways.py": "the library's boundary: a broken store costs the blocks, not the request",
+    "src/tacit/app/library/engine_access.py": "the library's boundary: a broken store costs the blocks, not the request",
     "src/tacit/app/learning.py": "background job: the answer is out already",
     "src/tacit/app/signals.py": "background job: the answer is out already",
     "src/tacit/app/sessions.py": "background job: the answer is out already",

@@ -25,7 +25,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.providers.embedding import FakeEmbedder
 from tacit.recall.fuse import FUSIONS
 from tacit.session import ledger
-from tacit.session.transitions import opened
+from tacit.session.transitions import open_session
 
 ASK = "please explain how tokens of the auth module are refreshed"
 ABOUT = "tokens of the auth module are refreshed by a timer"
@@ -542,6 +542,6 @@ def test_a_fork_sees_what_was_injected(lab):
     signal = SessionStarted(
         session=child, key="k", at_ms=lab.clock.now_ms(), source="fork", parent=parent.key
     )
-    fork = opened(signal, parent=parent)
+    fork = open_session(signal, parent=parent)
     assert ledger.why_in_context(fork, fact, surface=Surface.PROMPT, reinject_after=10)
     assert ledger.held(fork, reinject_after=10) == (fact.id,)

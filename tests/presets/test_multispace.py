@@ -11,7 +11,7 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import workplace
 from samples import DAY_MS, NOW_MS, candidate, query
-from tacit.app.asking.injection import InjectionFailed, InjectionResult
+from tacit.app.queries.injection import InjectionFailed, InjectionResult
 from tacit.app.wiring import open_injection
 from tacit.config.settings import Categories, RecencyWeights
 from tacit.errors import ProviderError, StoreError
@@ -21,7 +21,7 @@ from tacit.providers.tokens import FakeTokenCounter
 from tacit.recall.render.multispace import alert_text
 from tacit.recall.score.multispace import diversity_bonus, multispace_relevance, priority, recency_factor
 from tacit.recall.sections.badges import badges
-from tacit.recall.sections.categories import Costs, Entry, Filling, pack_flowing, summarised
+from tacit.recall.sections.categories import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
 from tacit.recall.sections.divergence import divergences
 from tacit.recall.spaces import SPACES
 
@@ -140,7 +140,7 @@ def entry(number, words, category="cluster", value=1.0):
 
 def filled(entries, *, carried=200, total=1150):
     filling = Filling(costs=COSTS, total=total)
-    pack_flowing(
+    pack_with_carryover(
         entries, order=(("cluster", 400), ("single", 300), ("session", 200)), carried=carried, filling=filling
     )
     tokens = {}
@@ -179,12 +179,14 @@ def test_what_a_category_leaves_flows_to_the_next():
 def test_a_long_memory_is_cut_at_a_sentence_end():
     sentence = "The importer reads one file after the other and keeps going."  # eleven words
     text = " ".join([sentence] * 14)
-    short, cut = summarised(text, above=100, to=80, count=FakeTokenCounter().count)
+    short, cut = shorten_long_text(text, above=100, to=80, count=FakeTokenCounter().count)
     assert cut
     assert short == " ".join([sentence] * 7) + "..."
     assert len(short.split()) == 77
     one = " ".join(f"word{n}" for n in range(150))
-    assert summarised(one, above=100, to=80, count=FakeTokenCounter().count)[0].split()[-1] == "word79..."
+    assert (
+        shorten_long_text(one, above=100, to=80, count=FakeTokenCounter().count)[0].split()[-1] == "word79..."
+    )
 
 
 @acceptance("multispace", "EC-P5-06")

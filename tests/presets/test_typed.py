@@ -9,7 +9,7 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
-from tacit.app.asking.agents import Caller
+from tacit.app.queries.agent_tools import Caller
 from tacit.app.reasons import drop_text
 from tacit.capture.extract.importance import importance_of
 from tacit.config.fields import check_layer

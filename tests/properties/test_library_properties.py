@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.app.library.session import Session
-from tacit.middleware.bodies import talk_of, with_blocks
+from tacit.middleware.bodies import read_conversation, with_blocks
 
 WORDS = st.text(alphabet="ab <>[]\n", min_size=1, max_size=12).filter(lambda text: text.strip() != "")
 PART = st.one_of(
@@ -95,6 +95,6 @@ def test_what_went_out_once_goes_out_the_same_again(
 @given(talk=TALK, api=st.sampled_from(["messages", "chat", "responses"]))
 def test_a_request_without_a_block_is_the_same_object(talk: list[dict[str, Any]], api: Any) -> None:
     body = {"model": "m", "input" if api == "responses" else "messages": talk}
-    found = talk_of(api, body)
+    found = read_conversation(api, body)
     assert found is not None
     assert with_blocks(found, system="", texts=[""] * len(talk)) is body

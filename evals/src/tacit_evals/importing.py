@@ -26,7 +26,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tacit.app.transfer.records import History, head_line, write_line
-from tacit.app.transfer.report import Wanted
+from tacit.app.transfer.report import ImportOptions
 from tacit.app.wiring import open_engine
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
@@ -139,7 +139,7 @@ def measure(root: Path, *, statements: int, embedder: str, waiting: bool, hooks:
     timed = TimedEmbedder(make_embedder(EmbedderSettings(provider=embedder)))  # pyright: ignore[reportArgumentType]
     timed.embed(["loads the model"])
     timed.spent_s = 0.0
-    wanted = Wanted(vouched=not waiting, any_project=True)
+    wanted = ImportOptions(vouched=not waiting, any_project=True)
     engine = open_engine(root / "home", embedder=timed)
     ready, stop = root / "ready", root / "stop"
     asking = ProcessPoolExecutor(1) if hooks else None

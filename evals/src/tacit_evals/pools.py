@@ -161,7 +161,7 @@ def _is_open(engine: Engine, one: Decision, names: Mapping[str, str]) -> bool:
     """Whether the user is still asked: the model may have answered what words alone raised."""
     ids = {name: memory_id for memory_id, name in names.items()}
     pair = {ids[one.new_id], ids[one.old_id]}
-    edges = engine.desk.relations(ids[one.new_id])[0]
+    edges = engine.admin.relations(ids[one.new_id])[0]
     if not any(
         edge.type == "contradicts" and edge.weight > 0 and {edge.source_id, edge.target_id} == pair
         for edge in edges
@@ -194,7 +194,7 @@ def _compared(engine: Engine) -> list[tuple[str, Act, str, str]]:
             if by is None:
                 asked = [
                     edge.target_id
-                    for edge in engine.desk.relations(change.memory.id)[0]
+                    for edge in engine.admin.relations(change.memory.id)[0]
                     if edge.type == "contradicts" and edge.source_id == change.memory.id and edge.weight > 0
                 ]
                 found += [(change.memory.id, "asked", old, change.reason) for old in asked]

@@ -10,22 +10,22 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from tacit.app.asking.injection import InjectionResult
-from tacit.app.care.care import StoreUse
-from tacit.app.care.jobs import Job
-from tacit.app.care.queue import ReviewCause
-from tacit.app.desk.digests import Digests
-from tacit.app.desk.graph import Graph
-from tacit.app.desk.learned import DroppedCount, Evidence, StillWaiting
-from tacit.app.desk.options import AgentSettings, SettingRow, SettingsView
-from tacit.app.desk.purging import Purged
-from tacit.app.desk.recalls import Handed, RecallRow, SessionRow, SessionView
-from tacit.app.desk.series import Series
+from tacit.app.admin.digests import Digests
+from tacit.app.admin.graph import Graph
+from tacit.app.admin.learned import DroppedCount, Evidence, StillWaiting
+from tacit.app.admin.purging import Purged
+from tacit.app.admin.recalls import Handed, RecallRow, SessionRow, SessionView
+from tacit.app.admin.series import Series
+from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
+from tacit.app.holdout.report import Holdout
+from tacit.app.maintenance.jobs import Job
+from tacit.app.maintenance.maintenance import StoreUse
+from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
-from tacit.app.trial.report import Holdout
+from tacit.app.queries.injection import InjectionResult
 from tacit.app.tuning import TuneReport
 from tacit.app.values import EngineStatus
-from tacit.capture.bootstrap.following import RuleFile
+from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.report import CaptureReport
 from tacit.model.memory import Memory, Provenance, Relation
@@ -571,7 +571,7 @@ class Problem(_Answer):
     hint: str
 
 
-AS_THEY_ARE: dict[str, type[Any]] = {
+SHARED_SHAPES: dict[str, type[Any]] = {
     "EngineStatus": EngineStatus,
     "StoreUse": StoreUse,
     "TuneReport": TuneReport,
@@ -585,4 +585,4 @@ AS_THEY_ARE: dict[str, type[Any]] = {
 
 def shape(name: str) -> Any:
     """The class called `name`, of this module or a value of the program."""
-    return AS_THEY_ARE.get(name) or globals()[name]
+    return SHARED_SHAPES.get(name) or globals()[name]

@@ -70,7 +70,7 @@ def matching(
         return
     with _changing:
         present = (
-            engine.desk.options.etag() if endpoint.matched == "settings" else etag_of(engine.show(at["id"]))
+            engine.admin.options.etag() if endpoint.matched == "settings" else etag_of(engine.show(at["id"]))
         )
         given = {tag.strip().removeprefix("W/").strip('"') for tag in wanted.split(",")}
         if wanted != "*" and present not in given:
@@ -91,7 +91,7 @@ class _Kept:
     answer: Answer | None = None
 
 
-class Once:
+class IdempotencyCache:
     """Answers by the key that came with their request. Safe to use from several threads."""
 
     def __init__(self, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:

@@ -52,7 +52,7 @@ def _document() -> dict[str, Any]:
 def metrics(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
     """Numbers for Prometheus, in its text format 0.0.4."""
     counters = at.counters()
-    store = engine.visibility(at.speaker).stats(engine.desk.stored())
+    store = engine.visibility(at.speaker).stats(engine.admin.stored())
     lines: list[str] = []
     for name, about in HELP.items():
         _metric(lines, f"tacit_{name}_total", "counter", about, counters.get(name, 0))

@@ -15,9 +15,9 @@ from tacit.api import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
 from tacit.api.encoding import change_json, encode, etag_of, memory_json, recalled_json
-from tacit.app.care.review import DECIDED
+from tacit.app.maintenance.review import REVIEW_REASONS
 from tacit.app.visibility import first_rows
-from tacit.capture.backfill import Wanted
+from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import served_transcripts
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
@@ -58,7 +58,7 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:
     """Ask the memory: the block, its memories, the trace. Silence is an empty block."""
     trial: dict[str, Any] = {}
     if request.threshold is not None or request.preset is not None:
-        trial["adjust"] = engine.desk.options.trial(
+        trial["adjust"] = engine.admin.options.trial(
             request.cwd, preset=request.preset, surface=request.wanted_surface, threshold=request.threshold
         )
     recalled = engine.recall(
@@ -101,7 +101,7 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
     where, skip = _from(where, request)
     scope = engine.visible(request.cwd, paths=request.path) if request.cwd else None
     if request.scope:
-        scope = engine.desk.scopes([Scope.parse(text) for text in request.scope], within=scope)
+        scope = engine.admin.scopes([Scope.parse(text) for text in request.scope], within=scope)
     if request.text is not None and request.text.strip():
         return _found(engine, request, where, scope)
     found = engine.list_memories(where, scope=scope, limit=request.limit + 1, offset=skip)
@@ -117,7 +117,7 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
             "offset": request.offset,
             "next_offset": request.offset + request.limit if more and not request.cursor else None,
             "next_cursor": to_cursor(following) if more else None,
-            "total": engine.desk.count(where, scope=scope),
+            "total": engine.admin.count(where, scope=scope),
         }
     )
 
@@ -127,8 +127,8 @@ def _found(
 ) -> Answer:
     """The part of a list that is searched for; its places are those in the whole answer."""
     skip = rows_before(request.cursor) if request.cursor else request.offset
-    within = scope if scope is not None else engine.desk.scopes(())
-    found = [one.memory for one in engine.desk.search.find(request.text or "", where, scope=within)]
+    within = scope if scope is not None else engine.admin.scopes(())
+    found = [one.memory for one in engine.admin.search.find(request.text or "", where, scope=within)]
     if request.order is not None:
         found.sort(key=ORDERS[request.order], reverse=True)
     following = skip + request.limit
@@ -167,7 +167,7 @@ def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer:
     """One memory by its id, or by its beginning or ending where that is unique; as it was at a time."""
     memory = engine.show(at["id"], speaker=at.speaker)
     if request.as_of_ms is not None:
-        then = engine.desk.as_of(memory.id, request.as_of_ms)
+        then = engine.admin.as_of(memory.id, request.as_of_ms)
         if then is None or not engine.visible_to(at.speaker, (then,)):
             raise NotFound(f"{memory.id} was not known then.", hint="Ask for a later time.")
         memory = then
@@ -246,7 +246,7 @@ def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answe
         scope=engine.visible(where.cwd) if where is not None and where.cwd else None,
         count=request.count,
     )
-    return Answer(body={"decided": sum(one.reason in DECIDED for one in changes)})
+    return Answer(body={"decided": sum(one.reason in REVIEW_REASONS for one in changes)})
 
 
 def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer:
@@ -288,7 +288,7 @@ def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer:
     """Say whether a memory was of use."""
     name = engine.show(at["id"], speaker=at.speaker).id
     if request.trace_id is not None:
-        engine.desk.say(request.trace_id, [name], useful=request.useful)
+        engine.admin.say(request.trace_id, [name], useful=request.useful)
     else:
         engine.feedback(name, useful=request.useful)
     return Answer(status=204)
@@ -342,7 +342,7 @@ def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -
 
 def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer:  # noqa: ARG001
     """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named."""
-    wanted = Wanted(
+    wanted = BackfillOptions(
         since_ms=request.since_ms, subagents=request.subagents, dry_run=request.dry_run, write_up=request.write_up
     )  # fmt: skip
     if request.server:
@@ -397,7 +397,7 @@ def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # n
 
 def stats(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
     """Counts of what is stored, and which injected memories were used."""
-    return Answer(body=encode(engine.care.statistics(levels=engine.visibility(at.speaker).levels)))
+    return Answer(body=encode(engine.maintenance.statistics(levels=engine.visibility(at.speaker).levels)))
 
 
 def backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer:  # noqa: ARG001

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from tacit.api.admin.requests import Millis
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.desk.requests import Millis
 from tacit.api.encoding import encode
 from tacit.api.requests import MAX_CONTENT_CHARS, Folder, Request
-from tacit.app.asking.injection import Injection, InjectionFailed
+from tacit.app.queries.injection import Injection, InjectionFailed
 from tacit.config.settings import Categories, RecencyWeights
 
 DAY_MS = 86_400_000
@@ -65,4 +65,6 @@ def holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer:  # n
     until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else max(0, until - HOLDOUT_DAYS * DAY_MS)
     share = engine.settings.recall.holdout
-    return Answer(body={"holdout": encode(engine.trial.holdout(since_ms=since, until_ms=until, share=share))})
+    return Answer(
+        body={"holdout": encode(engine.holdout.holdout(since_ms=since, until_ms=until, share=share))}
+    )

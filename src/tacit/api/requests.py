@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tacit.app.care.queue import ReviewFilter
+from tacit.app.maintenance.review_queue import ReviewFilter
 from tacit.errors import InvalidInput, TacitError
 from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface

@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.conditions import Once, matching
+from tacit.api.conditions import IdempotencyCache, matching
 from tacit.api.encoding import to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.problems import RequestRefused, problem, problem_of
@@ -67,7 +67,7 @@ def build_routes(
     Returns:
         Routes with absolute paths; the last one answers every other path under /v1 with a problem.
     """
-    once, streams = Once(), Streams(leaving=leaving)
+    once, streams = IdempotencyCache(), Streams(leaving=leaving)
     process = Parameters(counters=counters, recalls=streams.recalls)
     routes: list[BaseRoute] = [
         Route(
@@ -90,7 +90,7 @@ def _serve(
     endpoint: Endpoint,
     engine: Service,
     run: Run,
-    once: Once,
+    once: IdempotencyCache,
     process: Parameters,
 ) -> Callable[[Request], Awaitable[Response]]:
     def work(request: Request, body: bytes) -> Answer:

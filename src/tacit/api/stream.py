@@ -12,14 +12,14 @@ from collections.abc import AsyncGenerator, Callable
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.encoding import encode, to_bytes
 from tacit.api.requests import NoBody
-from tacit.app.desk.recalls import row_of
+from tacit.app.admin.recalls import row_of
 from tacit.app.visibility import Visibility
 from tacit.errors import DaemonUnavailable
 from tacit.model.memory import Speaker
 from tacit.model.trace import Trace
 
-BEAT_S = 15.0
-LOOK_S = 0.5
+HEARTBEAT_S = 15.0
+SHUTDOWN_POLL_S = 0.5
 """How often the end of the daemon is looked for."""
 MOST_WAITING = 256
 MOST_STREAMS = 32
@@ -58,16 +58,16 @@ class Streams:
             loop.call_soon_threadsafe(woken.set)
 
         self._open += 1
-        leave = engine.desk.feed.subscribe(hear)
+        leave = engine.admin.feed.subscribe(hear)
         try:
             yield b"retry: 2000\n: tacit\n\n"
             silent_s = 0.0
             while not self._leaving():
                 try:
-                    await asyncio.wait_for(woken.wait(), LOOK_S)
+                    await asyncio.wait_for(woken.wait(), SHUTDOWN_POLL_S)
                 except TimeoutError:
-                    silent_s += LOOK_S
-                    if silent_s >= BEAT_S:
+                    silent_s += SHUTDOWN_POLL_S
+                    if silent_s >= HEARTBEAT_S:
                         silent_s = 0.0
                         yield b": beat\n\n"
                     continue

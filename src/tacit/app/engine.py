@@ -15,15 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.app.asking.again import SURFACES, signal_and_state
-from tacit.app.asking.agents import Agents
-from tacit.app.asking.answers import Answer
-from tacit.app.care.later import LaterWriting, MadeOf
 from tacit.app.learning import Learning
+from tacit.app.maintenance.lazy_writing import LazyWriting, WritingParts
 from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
 from tacit.app.prerender import StartBlocks
 from tacit.app.projects import Projects
+from tacit.app.queries.agent_tools import AgentTools
+from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
+from tacit.app.queries.session_answers import ContextAnswer
 from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, query_of
@@ -33,7 +33,6 @@ from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
-from tacit.late_pattern import compile_waiting
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
 from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensitivity, Speaker, TrustTier
@@ -57,18 +56,19 @@ from tacit.recall.render import rendering
 from tacit.recall.replay import Replayed, replay
 from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
+from tacit.text.lazy_regex import compile_all
 
-if TYPE_CHECKING:  # see `LaterWriting`
-    from tacit.app.care.care import Care
-    from tacit.app.care.review import Review
-    from tacit.app.desk.desk import Desk
+if TYPE_CHECKING:  # see `LazyWriting`
+    from tacit.app.admin.admin import Admin
+    from tacit.app.maintenance.maintenance import Maintenance
+    from tacit.app.maintenance.review import Review
     from tacit.app.transfer.transfer import Transfer
     from tacit.app.tuning import TuneReport
-    from tacit.capture.backfill import Wanted
+    from tacit.capture.backfill import BackfillOptions
     from tacit.capture.bootstrap import RulesImport
     from tacit.capture.discover import TranscriptInfo
     from tacit.capture.pipeline import CaptureReport
-    from tacit.capture.write_up.session_writer import Prepared, WriteUp
+    from tacit.capture.write_up.session_writer import PreparedRequest, WriteUp
     from tacit.capture.write_up.statement_comparer import PreparedComparison
     from tacit.upkeep.rescan import Rescan
 
@@ -90,11 +90,11 @@ class Engine:
             executor=self._executor if parts.remote_embedder else None, reranker=parts.reranker, sparse=parts.sparse,
         )  # fmt: skip
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
-        self._writing = LaterWriting(MadeOf(
+        self._writing = LazyWriting(WritingParts(
             parts=parts, projects=self._projects, sessions=self._sessions, settle=self.flush, changed=self._starts.drop
         ))  # fmt: skip
         self.working = self._writing.working
-        self.agents = Agents(
+        self.agents = AgentTools(
             parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline, writing=self._writing,
             settings_at=self._settings_at, changed=self._starts.drop,
         )  # fmt: skip
@@ -103,7 +103,7 @@ class Engine:
             parts=parts, projects=self._projects, sessions=self._sessions, writing=self._writing,
             changed=self._starts.drop, nudges=self.nudges,
         )  # fmt: skip
-        self.trial = self._learning.trial
+        self.holdout = self._learning.holdout
         self._signals = SignalHandler(
             store=parts.store, sessions=self._sessions, projects=self._projects, pipeline=self._pipeline,
             redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
@@ -114,9 +114,9 @@ class Engine:
         self._replaying = {name: host for name, host in hosts if isinstance(host, ReplayingHost)}
 
     @property
-    def care(self) -> Care:
+    def maintenance(self) -> Maintenance:
         """Looks after what is stored."""
-        return self._writing().care
+        return self._writing().maintenance
 
     def noting_changes(self) -> AbstractContextManager[list[str]]:
         """Inside, the ids of the changes that this thread writes are appended to the list; `undo` takes such an id."""
@@ -133,9 +133,9 @@ class Engine:
         return self._writing().transfer
 
     @property
-    def desk(self) -> Desk:
+    def admin(self) -> Admin:
         """What the owner looks at and changes by hand."""
-        return self._writing().desk
+        return self._writing().admin
 
     @property
     def home(self) -> Home:
@@ -309,9 +309,9 @@ class Engine:
 
     def memory_context(
         self, cwd: str, *, query: str = "", scope: str = "", category: str = "", session: SessionKey | None = None,
-    ) -> Answer:  # fmt: skip
+    ) -> ContextAnswer:  # fmt: skip
         """An answer on demand that counts for its session; see `Asking.memory_context`."""
-        ask = self.agents.asking.memory_context
+        ask = self.agents.queries.memory_context
         return ask(cwd, query=query, scope=scope, category=category, session=session)
 
     def visible(self, cwd: str, *, paths: Sequence[str] = ()) -> ScopeFilter:
@@ -330,7 +330,7 @@ class Engine:
         speaker: Speaker = Speaker.USER,
     ) -> tuple[Trace, ...]:  # fmt: skip
         """The newest traces: what was injected and what was not, and why, without what `speaker` may not see."""
-        from tacit.app.desk.recalls import with_words  # noqa: PLC0415 - the owner asks for traces, no hook does
+        from tacit.app.admin.recalls import with_words  # noqa: PLC0415 - the owner asks for traces, no hook does
 
         self._sessions.flush()
         found = with_words(
@@ -406,8 +406,8 @@ class Engine:
                 hint="Only the user's own commands store now.",
             )
         if sensitivity is Sensitivity.SESSION and session is None:
-            session = self.agents.asking.only_session(cwd)
-        from tacit.app.asking.agents import Caller  # noqa: PLC0415 - loads what answers tools
+            session = self.agents.queries.only_session(cwd)
+        from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
 
         caller = Caller(cwd=cwd)
         named = [
@@ -426,7 +426,7 @@ class Engine:
             spoken_of = tuple(one.id for one in named if self.agents.speaks_of(caller, one, user_words))
         if source == BY_TOOL and session is None:
             # Only now: words of an earlier session may be quoted, too.
-            session = self.agents.asking.only_session(cwd)
+            session = self.agents.queries.only_session(cwd)
         made = self._writing().memories.remember(
             content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
             pinned=pinned, files=files, sensitivity=sensitivity, replaces=named, spoken_of=spoken_of,
@@ -542,7 +542,7 @@ class Engine:
 
     def backfill(
         self, infos: Sequence[TranscriptInfo], *,
-        progress: Callable[[int, int], None] | None = None, wanted: Wanted | None = None,
+        progress: Callable[[int, int], None] | None = None, wanted: BackfillOptions | None = None,
     ) -> CaptureReport:  # fmt: skip
         """Learn from past transcripts; resumable, and a second time it learns nothing more."""
         return self._writing().capture.backfill(infos, progress=progress, wanted=wanted)
@@ -563,13 +563,13 @@ class Engine:
         """Have the model write up one session now; None = none waits that can be, or nothing may be asked for now."""
         return self._learning.write_up_next(past=past, at_once=at_once)
 
-    def write_up_requests(self, *, past: bool = False) -> tuple[Prepared | PreparedComparison, ...]:
+    def write_up_requests(self, *, past: bool = False) -> tuple[PreparedRequest | PreparedComparison, ...]:
         """The requests that would be sent to the model now; nothing is sent."""
         return self._learning.write_up_requests(past=past)
 
     def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Renew the vectors of another embedder; returns how many were renewed."""
-        return self.care.reindex(progress=progress)
+        return self.maintenance.reindex(progress=progress)
 
     # --- sessions ------------------------------------------------------------------------------------------------
 
@@ -623,7 +623,7 @@ class Engine:
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the store to `target`, which must not exist."""
-        self.care.backup(target)
+        self.maintenance.backup(target)
 
     @property
     def damaged(self) -> bool:
@@ -631,12 +631,12 @@ class Engine:
         return self._parts.suspect()
 
     def upkeep(self, *, interrupted: Callable[[], bool] = lambda: False) -> None:
-        """Back up what is stored and let go what has had its time; see `Care.upkeep`."""
-        self.care.upkeep(interrupted=interrupted)
+        """Back up what is stored and let go what has had its time; see `Maintenance.upkeep`."""
+        self.maintenance.upkeep(interrupted=interrupted)
 
     def rescan(self, *, dry_run: bool) -> Rescan:
-        """Take secrets out of everything stored, by the rules that hold now; see `Care.rescan`."""
-        done = self.care.rescan(dry_run=dry_run)
+        """Take secrets out of everything stored, by the rules that hold now; see `Maintenance.rescan`."""
+        done = self.maintenance.rescan(dry_run=dry_run)
         self._starts.drop()
         return done
 
@@ -650,7 +650,7 @@ class Engine:
         if matches is not None:
             matches("warm", ["warm"])
         self._pipeline.warm()
-        compile_waiting()
+        compile_all()
         self._writing()
 
     def flush(self) -> None:

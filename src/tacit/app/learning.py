@@ -15,13 +15,13 @@ from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tacit.app.care.later import LaterWriting
-from tacit.app.nudges import Nudges, with_due
+from tacit.app.holdout.holdout import HoldoutCounter
+from tacit.app.maintenance.lazy_writing import LazyWriting
+from tacit.app.nudges import Nudges, with_nudge_due
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.sessions import BEHIND_S, LiveSessions
-from tacit.app.signals import Handled
-from tacit.app.trial.trial import Trial
+from tacit.app.sessions import WRITE_DELAY_S, LiveSessions
+from tacit.app.signals import SignalResult
 from tacit.config.settings import CaptureSettings
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Supersede
 from tacit.model.memory import TrustTier
@@ -30,14 +30,14 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
 from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
-from tacit.session.answering import when_answered
+from tacit.session.answer_priority import run_after_answer
 from tacit.state.registry import FOLLOWED_FOLDER
 
-if TYPE_CHECKING:  # see `LaterWriting`
+if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.bootstrap import RulesImport
     from tacit.capture.discover import TranscriptInfo
     from tacit.capture.pipeline import CapturePipeline, CaptureReport
-    from tacit.capture.write_up.session_writer import Prepared, WriteUp
+    from tacit.capture.write_up.session_writer import PreparedRequest, WriteUp
     from tacit.capture.write_up.statement_comparer import PreparedComparison
 
 _LOG = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Learning:
         parts: Parts,
         projects: Projects,
         sessions: LiveSessions,
-        writing: LaterWriting,
+        writing: LazyWriting,
         changed: Callable[[], None],
         nudges: Nudges,
     ) -> None:
@@ -74,22 +74,22 @@ class Learning:
         self._hurry = Event()
         self._writing = writing
         self._changed = changed
-        self.trial = Trial(parts.store, parts.estimate)
+        self.holdout = HoldoutCounter(parts.store, parts.estimate)
 
     @property
     def capture(self) -> CapturePipeline:
         """The write path."""
         return self._writing().capture
 
-    def after(self, signal: Signal, handled: Handled) -> None:
+    def after(self, signal: Signal, handled: SignalResult) -> None:
         """Do what `signal` leaves to do once it is answered. Keeps a transcript durably before it returns."""
         settings = self._parts.settings.current(handled.project.root if handled.project else None)
         hidden = settings.privacy.incognito or handled.state.incognito
-        if not hidden and self.trial.concerns(signal, settings.recall):
-            self._submit(lambda: self.trial.note(signal, handled, settings.recall), on=self._statements)
+        if not hidden and self.holdout.concerns(signal, settings.recall):
+            self._submit(lambda: self.holdout.note(signal, handled, settings.recall), on=self._statements)
         if isinstance(signal, PromptSubmitted) and signal.command:
             # Not capture: the user asks for exactly this, as at a terminal.
-            self._submit(lambda: self._obey(signal, handled, hidden=hidden), on=self._statements)
+            self._submit(lambda: self._run_typed_command(signal, handled, hidden=hidden), on=self._statements)
             return
         if hidden or not settings.capture.enabled:
             return
@@ -97,7 +97,7 @@ class Learning:
         match signal:
             case SessionStarted():
                 if project is not None:
-                    self._submit(lambda: self._meet(project, settings.capture))
+                    self._submit(lambda: self._note_project(project, settings.capture))
             case PromptSubmitted() if not signal.machine:
                 if settings.capture.explicit:
                     self._submit(lambda: self._explicit(signal, handled), on=self._statements)
@@ -111,7 +111,7 @@ class Learning:
                 pass
 
     def _submit(self, job: Callable[[], None], *, on: ThreadPoolExecutor | None = None) -> None:
-        due = monotonic() + BEHIND_S
+        due = monotonic() + WRITE_DELAY_S
 
         def run() -> None:
             # Let the answer be sent first: on a machine with one free processor this job would delay it.
@@ -127,9 +127,9 @@ class Learning:
                 self._running.add(future)
             future.add_done_callback(self._running.discard)
 
-        when_answered(submit)
+        run_after_answer(submit)
 
-    def _meet(self, project: ProjectRecord, settings: CaptureSettings) -> None:
+    def _note_project(self, project: ProjectRecord, settings: CaptureSettings) -> None:
         """Make a project known, and follow the rule files of the folder in which it was set up with `init`.
 
         Another checkout of the same remote is the same project, but its files were never agreed to: anyone can
@@ -140,7 +140,7 @@ class Learning:
         if settings.rule_files and FOLLOWED_FOLDER.find(self._parts.store, record.id) == project.root:
             self.capture.import_rules(Path(project.root), record, project_files=settings.project_files)
 
-    def _explicit(self, signal: PromptSubmitted, handled: Handled) -> None:
+    def _explicit(self, signal: PromptSubmitted, handled: SignalResult) -> None:
         state = handled.state
         if handled.project is not None:
             self._projects.register(handled.project)
@@ -163,11 +163,11 @@ class Learning:
         with self._sessions.turn(state.key, timeout_s=5.0) as mine:
             newest = self._sessions.load(state.key) if mine else None
             if newest is not None and newest.turn - turn <= 1:
-                heard = with_due(newest, turn=turn, text=text, due=due)
+                heard = with_nudge_due(newest, turn=turn, text=text, due=due)
                 if heard is not newest:
                     self._sessions.save(heard)
 
-    def _obey(self, signal: PromptSubmitted, handled: Handled, *, hidden: bool) -> None:
+    def _run_typed_command(self, signal: PromptSubmitted, handled: SignalResult, *, hidden: bool) -> None:
         """Do what the user typed as a command to Tacit, on their word.
 
         Raises:
@@ -199,7 +199,7 @@ class Learning:
                 now = self._parts.clock.now_ms()
                 self._sessions.save(ledger.expose_host_rules(newest, stored, at_ms=now))
 
-    def _hand_over(self, signal: MessageEnded | SessionEnded, handled: Handled) -> None:
+    def _hand_over(self, signal: MessageEnded | SessionEnded, handled: SignalResult) -> None:
         from tacit.capture.discover import kept_transcripts  # noqa: PLC0415 - see the imports
 
         kept = kept_transcripts(self._parts.host_folders, signal.session.host)
@@ -225,7 +225,7 @@ class Learning:
     def _log_capture(self, report: CaptureReport) -> None:
         _LOG.info("captured", extra={"detail": str(report)})
 
-    def capture_said(self, signal: MessageEnded, handled: Handled) -> CaptureReport:
+    def capture_said(self, signal: MessageEnded, handled: SignalResult) -> CaptureReport:
         """Learn from a conversation that came along whole; its words are never written down as they are."""
         from tacit.capture.transcript import TranscriptSource  # noqa: PLC0415 - see the imports
 
@@ -280,7 +280,7 @@ class Learning:
             self._changed()
         return done
 
-    def write_up_requests(self, *, past: bool = False) -> tuple[Prepared | PreparedComparison, ...]:
+    def write_up_requests(self, *, past: bool = False) -> tuple[PreparedRequest | PreparedComparison, ...]:
         """The requests that would be sent now, in order; nothing is sent. Those of the past are of sessions alone."""
         writer, comparer = self.capture.session_writer, self.capture.comparer
         if writer is None or comparer is None:

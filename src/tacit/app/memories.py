@@ -20,7 +20,7 @@ from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
 from tacit.reading.trigger import make_trigger, parse_when
-from tacit.safety.redact import Redacts
+from tacit.safety.redact import TextRedactor
 from tacit.safety.trust import sensitivity_of
 
 MAX_CONTENT_CHARS = 20_000
@@ -270,7 +270,7 @@ def _trigger(when: str | Sequence[str] | Trigger | None, maker: TriggerMaker) ->
 
 
 def _refuse_secrets(
-    redactor: Redacts, *, when: str | Sequence[str] | Trigger | None, files: Sequence[str] = ()
+    redactor: TextRedactor, *, when: str | Sequence[str] | Trigger | None, files: Sequence[str] = ()
 ) -> None:
     """Refuse what is said beside a statement where it holds a secret: left out in silence, nobody would know."""
     words = words_of(when) if isinstance(when, Trigger) else (when,) if isinstance(when, str) else when or ()
@@ -290,7 +290,7 @@ def _must_be_live(memory: Memory) -> None:
         )
 
 
-def _checked(content: str, redactor: Redacts) -> str:
+def _checked(content: str, redactor: TextRedactor) -> str:
     """A new text for a memory, held to what a new memory is held to."""
     text = checked_text(content.replace("\0", "").strip(), redactor)
     if not isinstance(text, Skip):

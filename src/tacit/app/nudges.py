@@ -22,7 +22,7 @@ from tacit.ports.store import Store
 from tacit.recall.outcome import Outcome
 from tacit.state.registry import TOOLS_LISTED
 
-Teaches = Callable[[str, str], bool]
+LearningDetector = Callable[[str, str], bool]
 START_LINE = "What is settled here can be kept for later sessions with memory_add."
 NUDGE = "The user's last message may hold something for later sessions; if so, store it with memory_add."
 NUDGED = frozenset({Surface.PROMPT, Surface.ACTION, Surface.FAILURE, Surface.COMPACTION})
@@ -45,7 +45,7 @@ class Nudges:
         self._clock = clock
         self._tokens = tokens
         self._known: dict[str, int] = {}
-        self._teaches: Teaches | None = (
+        self._teaches: LearningDetector | None = (
             None  # from the first message that was looked into: loading it takes long
         )
 
@@ -56,8 +56,8 @@ class Nudges:
             self._store.apply((), values=TOOLS_LISTED.change(now, host))
             self._known[host] = now
 
-    def heard(self, state: SessionState, *, text: str, before: str, teaches: Teaches) -> bool:
-        """Whether a nudge is due for a message of the user; see `with_due`.
+    def heard(self, state: SessionState, *, text: str, before: str, teaches: LearningDetector) -> bool:
+        """Whether a nudge is due for a message of the user; see `with_nudge_due`.
 
         Args:
             state: the session's record.
@@ -151,7 +151,7 @@ class Nudges:
             return state
         before = state.last_message_end
         due = self.heard(state, text=text, before=before, teaches=self._teaches)
-        return with_due(state, turn=state.turn, text=text, due=due)
+        return with_nudge_due(state, turn=state.turn, text=text, due=due)
 
     def offers(self, offer: Offer, host: str) -> bool:
         """Whether a setting lets an agent of `host` be told; `auto` = where it listed our tools lately."""
@@ -166,7 +166,7 @@ class Nudges:
         return self._known[host]
 
 
-def with_due(state: SessionState, *, turn: int, text: str, due: bool) -> SessionState:
+def with_nudge_due(state: SessionState, *, turn: int, text: str, due: bool) -> SessionState:
     """The record once a message was looked into: its nudge is due or not, and none of an earlier message any more."""
     stretch = content_hash(text)
     given = tuple(one for one in state.nudges if one.at_ms)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock, RLock
 
-from tacit.app.tracked import tracked_files
+from tacit.app.git_index import tracked_files
 from tacit.errors import InvalidInput
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
 from tacit.ports.clock import Clock

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
-from tacit.app.asking.again import ERROR_CHARS, WRITTEN_CHARS
+from tacit.app.queries.recall_inputs import ERROR_CHARS, WRITTEN_CHARS
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import PrivacySettings, Settings
 from tacit.errors import InvalidSetting
@@ -23,8 +23,8 @@ from tacit.model.scope import Scope
 from tacit.model.session import PendingFailure, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import AskedWith, StageRecord, Trace
-from tacit.safety.lost_words import NOTHING_LOST, LostWords, is_opaque, lost_words
-from tacit.safety.redact import Finding, Redaction, Redactor, Redacts
+from tacit.safety.redact import Finding, Redaction, Redactor, TextRedactor
+from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words, is_opaque
 from tacit.session.transitions import MESSAGE_END_CHARS, PROMPT_CHARS
 
 _LOG = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ _LAST_WORD = re.compile(r"\S{8,}\Z")
 _FIRST_WORD = re.compile(r"\A\S{8,}")
 
 
-class Closed:
+class RefusingRedactor:
     """Lets nothing through: what stands in for settings that cannot be applied."""
 
     __slots__ = ()
@@ -52,12 +52,12 @@ class Closed:
         """The mark alone."""
         return Redaction(text="[redacted:denied]", findings=(Finding(kind="denied", count=1),)) if text else Redaction(text="")  # fmt: skip
 
-    def at(self, scope: Scope) -> Closed:  # noqa: ARG002 - closed everywhere
+    def at(self, scope: Scope) -> RefusingRedactor:  # noqa: ARG002 - closed everywhere
         """The same."""
         return self
 
 
-class Remembering:
+class CachingRedactor:
     """A redactor that remembers what it made of short texts: the same file names and terms come with many statements."""
 
     def __init__(self, inner: Redactor) -> None:
@@ -68,7 +68,7 @@ class Remembering:
         """As the inner redactor."""
         return self._short(text) if len(text) <= SHORT_TEXT else self._inner.redact(text)
 
-    def at(self, scope: Scope) -> Remembering:  # noqa: ARG002 - its settings are the same everywhere
+    def at(self, scope: Scope) -> CachingRedactor:  # noqa: ARG002 - its settings are the same everywhere
         """The same."""
         return self
 
@@ -81,18 +81,18 @@ class Redactors:
         self._settings = settings
         self._root_of = root_of
         self._lock = Lock()
-        self._made: dict[PrivacySettings, tuple[Redacts, Clean]] = {}
+        self._made: dict[PrivacySettings, tuple[TextRedactor, Clean]] = {}
 
     def redact(self, text: str) -> Redaction:
         """Replace every secret in `text`, as the user's own settings say now."""
         return self.under(self._settings.current().privacy).redact(text)
 
-    def at(self, scope: Scope) -> Redacts:
+    def at(self, scope: Scope) -> TextRedactor:
         """The redactor of the project that `scope` belongs to, else of the user."""
         root = self._root_of(scope.project_id) if scope.project_id else None
         return self.under(self._settings.current(root).privacy)
 
-    def under(self, privacy: PrivacySettings) -> Redacts:
+    def under(self, privacy: PrivacySettings) -> TextRedactor:
         """The redactor of these settings."""
         return self._of(privacy)[0]
 
@@ -104,7 +104,7 @@ class Redactors:
         """The cleaner of the project and agent of a session."""
         return self.cleaner(self._settings.current(state.project_root or None, agent=state.agent))
 
-    def _of(self, privacy: PrivacySettings) -> tuple[Redacts, Clean]:
+    def _of(self, privacy: PrivacySettings) -> tuple[TextRedactor, Clean]:
         with self._lock:
             made = self._made.get(privacy)
             if made is None:
@@ -115,12 +115,12 @@ class Redactors:
             return made
 
 
-def _make(privacy: PrivacySettings) -> tuple[Redacts, Clean]:
+def _make(privacy: PrivacySettings) -> tuple[TextRedactor, Clean]:
     try:
-        redactor: Redacts = Remembering(Redactor(privacy))
+        redactor: TextRedactor = CachingRedactor(Redactor(privacy))
     except InvalidSetting as error:
         _LOG.error("nothing can be stored or handed over", extra={"detail": str(error)})
-        redactor = Closed()
+        redactor = RefusingRedactor()
 
     @lru_cache(maxsize=KEPT_TEXTS)
     def kept(text: str) -> str:
@@ -141,7 +141,7 @@ def outgoing(settings: Settings, redactor: Redactors) -> Clean:
 def clean_session(state: SessionState, clean: Clean) -> SessionState:
     """The record as it may be stored."""
     situation = state.last_message_situation
-    lost = lost_from(said_in(state), clean)
+    lost = redacted_words_of(raw_texts_of(state), clean)
     return replace(
         state,
         last_message_end=clean(_cut_start(state.last_message_end, MESSAGE_END_CHARS)),
@@ -153,7 +153,7 @@ def clean_session(state: SessionState, clean: Clean) -> SessionState:
     )
 
 
-def said_in(state: SessionState) -> tuple[str, ...]:
+def raw_texts_of(state: SessionState) -> tuple[str, ...]:
     """The raw texts of a live record, from which situations and signatures were read."""
     failures = (text for failure in state.pending_failures for text in (failure.command, failure.error))
     return (
@@ -165,12 +165,12 @@ def said_in(state: SessionState) -> tuple[str, ...]:
     )
 
 
-def lost_from(texts: Iterable[str], clean: Clean) -> LostWords:
+def redacted_words_of(texts: Iterable[str], clean: Clean) -> RedactedWords:
     """What redaction takes out of `texts`."""
-    lost = NOTHING_LOST
+    lost = NOTHING_REDACTED
     for text in dict.fromkeys(texts):
         if text:
-            lost |= lost_words(text, clean(text))
+            lost |= find_redacted_words(text, clean(text))
     return lost
 
 
@@ -180,7 +180,7 @@ def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = (), where: 
     What was read from a text (objects, paths, reasons) may be a piece of a secret that nobody knows by its look: it goes
     where redaction took that piece out of the text itself.
     """
-    lost = lost_from((trace.text, *said), clean)
+    lost = redacted_words_of((trace.text, *said), clean)
     text = clean(_cut_end(trace.text, READ_CHARS))
     return replace(
         trace,
@@ -213,7 +213,9 @@ def _clean_asked(asked: AskedWith, clean: Clean) -> AskedWith:
     )
 
 
-def clean_situation(situation: Situation, clean: Clean, *, lost: LostWords = NOTHING_LOST) -> Situation:
+def clean_situation(
+    situation: Situation, clean: Clean, *, lost: RedactedWords = NOTHING_REDACTED
+) -> Situation:
     """The reading of what comes next without secrets, or pieces of them, in its objects, paths, commands and reasons."""
 
     def kept(terms: tuple[str, ...]) -> tuple[str, ...]:
@@ -228,14 +230,14 @@ def clean_situation(situation: Situation, clean: Clean, *, lost: LostWords = NOT
     )
 
 
-def _clean_stage(stage: StageRecord, clean: Clean, lost: LostWords) -> StageRecord:
+def _clean_stage(stage: StageRecord, clean: Clean, lost: RedactedWords) -> StageRecord:
     drops = tuple(replace(drop, reason=clean(lost.without(drop.reason))) for drop in stage.drops)
     losses = tuple(replace(loss, detail=clean(lost.without(loss.detail))) for loss in stage.losses)
     return replace(stage, notes=_all(lost.clean(stage.notes), clean), drops=drops, losses=losses)
 
 
 def _clean_failure(failure: PendingFailure, clean: Clean) -> PendingFailure:
-    lost = lost_from((failure.command, failure.error), clean)
+    lost = redacted_words_of((failure.command, failure.error), clean)
     return replace(
         failure,
         command=clean(failure.command),

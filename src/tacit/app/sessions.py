@@ -17,22 +17,22 @@ from dataclasses import replace
 from threading import Event, Lock, RLock
 from time import monotonic
 
-from tacit.app.desk.feed import TraceFeed
-from tacit.app.redaction import Clean, clean_session, clean_trace, said_in
+from tacit.app.admin.feed import TraceFeed
+from tacit.app.redaction import Clean, clean_session, clean_trace, raw_texts_of
 from tacit.errors import NotFound, StoreBusy
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import Store
-from tacit.session.answering import when_answered
+from tacit.session.answer_priority import run_after_answer
 
 MAX_LIVE = 500
-BEHIND_S = 0.1
+WRITE_DELAY_S = 0.1
 """How long after the last signal the writer begins."""
-LATEST_S = 1.0
+MAX_WRITE_DELAY_S = 1.0
 """So long after its signal a record is written, however busy it is."""
-AGAIN_S = 1.0
+RETRY_PAUSE_S = 1.0
 """Pause after a write that the store was too busy for; the write itself waits for the store, too."""
-TRIES_S = 600.0
+RETRY_LIMIT_S = 600.0
 """So long a write is tried again; with the store held for longer it is given up."""
 _MOST_AT_END = 2
 """So many writes wait for a busy store once this is to end; the others are given up."""
@@ -47,8 +47,8 @@ class LiveSessions:
         store: Store,
         clean: Callable[[SessionState], Clean],
         on_error: Callable[[BaseException], None],
-        again_s: float = AGAIN_S,
-        tries_s: float = TRIES_S,
+        again_s: float = RETRY_PAUSE_S,
+        tries_s: float = RETRY_LIMIT_S,
     ) -> None:
         """Keep records over `store`; `clean` gives what takes secrets out of a session's texts before they are stored.
 
@@ -145,7 +145,7 @@ class LiveSessions:
         if state is None or state.incognito:
             return  # deleted, or gone dark, meanwhile
         clean = self._clean(state)
-        said = said_in(state) if traces else ()
+        said = raw_texts_of(state) if traces else ()
         cleaned = [clean_trace(trace, clean, said=said, where=state.project_id) for trace in traces]
         try:
             self._store.save_session(clean_session(state, clean), traces=cleaned)
@@ -188,14 +188,14 @@ class LiveSessions:
 
     def _submit(self, key: SessionKey, write: Callable[[], None]) -> None:
         self._waiting[key] += 1
-        latest = monotonic() + LATEST_S
+        latest = monotonic() + MAX_WRITE_DELAY_S
 
         def run() -> None:
-            while (left := min(latest, self._signal_s + BEHIND_S) - monotonic()) > 0:
+            while (left := min(latest, self._signal_s + WRITE_DELAY_S) - monotonic()) > 0:
                 if self._hurry.wait(left):
                     break
             try:
-                self._insist(write)
+                self._write_until_stored(write)
             except Exception as error:  # noqa: BLE001 - a background job's boundary: the answer is out already
                 self._on_error(error)
             finally:
@@ -206,9 +206,9 @@ class LiveSessions:
         def submit() -> None:
             self._last = self._writer.submit(run)
 
-        when_answered(submit)
+        run_after_answer(submit)
 
-    def _insist(self, write: Callable[[], None]) -> None:
+    def _write_until_stored(self, write: Callable[[], None]) -> None:
         """Have it written, however long another holds the store, within bounds.
 
         Raises:

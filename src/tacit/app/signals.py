@@ -14,19 +14,19 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from tacit.app.asking.again import asked_with
-from tacit.app.extras import (
-    announced,
-    as_said,
+from tacit.app.delivery_context import (
+    adjust_query_budget,
+    announce_nothing_found,
     current_hashes,
     failure_of_error,
     failure_of_trace,
     other_sessions,
-    within_budget,
+    use_raw_text,
 )
 from tacit.app.notices import Notices
 from tacit.app.nudges import Nudges
 from tacit.app.projects import Projects
+from tacit.app.queries.recall_inputs import recall_inputs_of
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Delivery
@@ -64,8 +64,13 @@ from tacit.recall.signal import surface_for
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.family import AGENT_MARK
-from tacit.session.resuming import answered, changed_since, dropped, pack_before
-from tacit.session.transitions import advanced, arrived, opened, seen
+from tacit.session.resuming import (
+    carried_start_pack,
+    changed_since,
+    ids_dropped_by_compaction,
+    with_start_pack,
+)
+from tacit.session.transitions import apply_signal, open_session, record_signal, was_handled
 
 _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
@@ -74,7 +79,7 @@ LATE_S = 30.0
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
 
 
-class _Known(TypedDict):
+class _DeliveryContext(TypedDict):
     """What a delivery is made from, besides the signal and the record."""
 
     capabilities: HostCapabilities
@@ -86,7 +91,7 @@ class _Known(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handled:
+class SignalResult:
     """What a signal did: the delivery, the new record, and the project it happened in."""
 
     delivery: Delivery
@@ -108,7 +113,7 @@ class SignalHandler:
         redactors: Redactors,
         kinds: KindRegistry,
         clock: Clock,
-        after: Callable[[Signal, Handled], None],
+        after: Callable[[Signal, SignalResult], None],
         nudges: Nudges,
         salvaged: Salvage | None = None,
     ) -> None:
@@ -172,21 +177,21 @@ class SignalHandler:
         settings: Settings,
         remaining: Callable[[], float],
         log: StageLog,
-    ) -> Handled:
+    ) -> SignalResult:
         state = self._record_of(signal)
         project = self._projects.of(signal.cwd or state.cwd)
-        repeated = seen(state, signal)
+        repeated = was_handled(state, signal)
         if repeated and not self._asks_again(signal, state, capabilities):
             delivery = self._again(signal, state, capabilities)
-            return Handled(delivery=delivery, state=state, project=project, repeated=True)
+            return SignalResult(delivery=delivery, state=state, project=project, repeated=True)
         files = self._files_of(signal, project)
         if not repeated:
-            state = self._advance(signal, arrived(state, signal), project, files)
+            state = self._advance(signal, record_signal(state, signal), project, files)
         if settings.privacy.incognito:
             state = replace(state, incognito=True)
         if isinstance(signal, SessionEnded) and signal.deleted:
             self._sessions.forget(signal.session)
-            return Handled(delivery=_silent(), state=state, project=project)
+            return SignalResult(delivery=_silent(), state=state, project=project)
         if isinstance(signal, SessionStarted):
             state = self._expose_rule_files(state, capabilities, project, settings)
         delivery, state = self._answered(
@@ -200,10 +205,10 @@ class SignalHandler:
             log=log,
         )
         self._sessions.save(state, trace=delivery.trace)
-        return Handled(delivery=delivery, state=state, project=project, repeated=repeated)
+        return SignalResult(delivery=delivery, state=state, project=project, repeated=repeated)
 
     def _answered(
-        self, signal: Signal, state: SessionState, **known: Unpack[_Known]
+        self, signal: Signal, state: SessionState, **known: Unpack[_DeliveryContext]
     ) -> tuple[Delivery, SessionState]:
         """The delivery; silence when asking the memory fails, so that the turn and what was said are kept all the same."""
         try:
@@ -236,7 +241,7 @@ class SignalHandler:
             return state
         parent = self._sessions.load(signal.parent) if signal.parent else None
         forked = isinstance(signal, SessionStarted) and signal.source == "fork"
-        state = opened(signal, parent=parent if forked else None)
+        state = open_session(signal, parent=parent if forked else None)
         if parent is not None:
             state = replace(state, muted=parent.muted, incognito=parent.incognito)
         return state
@@ -271,7 +276,7 @@ class SignalHandler:
             situation = self._pipeline.read("yes", previous_end=signal.text, recent_files=state.recent_files)
         elif isinstance(signal, ToolFailed):
             signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
-        state = advanced(state, signal, paths=files, situation=situation, signature=signature)
+        state = apply_signal(state, signal, paths=files, situation=situation, signature=signature)
         if project is not None and (state.project_id, state.project_root) != (project.id, project.root):
             state = replace(state, project_id=project.id, project_root=project.root)
         return state
@@ -326,11 +331,11 @@ class SignalHandler:
         refreshed = surface in _SYSTEM_SURFACES and (
             capabilities.system_prompt or surface is not Surface.PROMPT
         )
-        before = pack_before(signal, state) if capabilities.stored else None
+        before = carried_start_pack(signal, state) if capabilities.stored else None
         if settings.recall.placement == "system_every_call" and refreshed and before is None:
             log.note("query", notes=asked.notes)
             delivery, state = self._refresh(asked.kept, state, settings, capabilities, log)
-            return delivery, _told(signal, state, None, surface, asked.kept)
+            return delivery, _with_start_pack(signal, state, None, surface, asked.kept)
         may_refuse = settings.recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         rebuilt = settings.recall.placement == "system_every_call"
@@ -351,7 +356,7 @@ class SignalHandler:
             render=rendering(self._kinds, self._redactors.cleaner(settings), settings.recall.render),
             notes=asked.notes,
             log=log,
-            first=dropped(state, before, surface=surface),
+            first=ids_dropped_by_compaction(state, before, surface=surface),
             changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
             sessions=other_sessions(self._store, state, settings.recall),
@@ -359,7 +364,7 @@ class SignalHandler:
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
         )
-        trace = replace(trace, asked=asked_with(signal, state))
+        trace = replace(trace, asked=recall_inputs_of(signal, state))
         chosen = [item.candidate.memory for item in delivered.pack.items]
         carried, trace, state = self._carried(
             sentence, delivered.block, trace, signal, state, asked.kept, capabilities, settings
@@ -368,8 +373,8 @@ class SignalHandler:
         state = ledger.record(
             state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=asked.kept.at_ms
         )  # fmt: skip
-        state = _told(signal, state, before, surface, asked.kept)
-        block, state = announced(refused, trace, state, settings.recall)
+        state = _with_start_pack(signal, state, before, surface, asked.kept)
+        block, state = announce_nothing_found(refused, trace, state, settings.recall)
         return Delivery(
             block=block,
             notice=self._notices.line(signal, block, project, settings),
@@ -492,13 +497,13 @@ class SignalHandler:
         return new_id("trc", now_ms=self._clock.now_ms(), entropy=self._clock.entropy(5))
 
 
-def _told(
+def _with_start_pack(
     signal: Signal, state: SessionState, before: StartPack | None, surface: Surface, query: Query
 ) -> SessionState:
     """The record with the start pack it was answered with; other signals change nothing."""
     if not isinstance(signal, SessionStarted):
         return state
-    return answered(state, before, surface=surface, at_ms=query.at_ms)
+    return with_start_pack(state, before, surface=surface, at_ms=query.at_ms)
 
 
 def query_of(
@@ -532,8 +537,8 @@ def query_of(
         files=files,
         read=read,
     )
-    said = as_said(asked.kept, settings.recall)
-    return replace(asked, kept=within_budget(said, signal, state, settings.recall))
+    said = use_raw_text(asked.kept, settings.recall)
+    return replace(asked, kept=adjust_query_budget(said, signal, state, settings.recall))
 
 
 def _silent() -> Delivery:

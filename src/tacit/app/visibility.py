@@ -17,13 +17,13 @@ from tacit.model.pack import Surface
 from tacit.model.session import SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Drop, SilenceCause, StageRecord, Trace
-from tacit.ports.store import MemoryFilter, Recorded, Shown, Store, StoreStats
+from tacit.ports.store import MemoryFilter, Recorded, Store, StoredExposure, StoreStats
 from tacit.recall.pipeline import NO_CANDIDATE, NONE_PASSED
 from tacit.safety.trust import visible_levels, why_hidden
 
 _MEMORY_ID = re.compile(r"\bmem_\w+")
 _MOST = 100_000
-UNTOLD = "compared with what is stored"
+HIDDEN_REASON = "compared with what is stored"
 """Stands for a reason that names a memory which the caller may not see."""
 _UNCOUNTED = ("signal", "query")
 """Stages whose notes count no memories."""
@@ -58,7 +58,7 @@ class Visibility:
 
     def reason(self, text: str) -> str:
         """A recorded reason; without its details where it names a memory that the caller may not see."""
-        return UNTOLD if self.hidden(_MEMORY_ID.findall(text)) else text
+        return HIDDEN_REASON if self.hidden(_MEMORY_ID.findall(text)) else text
 
     def traces(self, found: Sequence[Trace]) -> tuple[Trace, ...]:
         """`found` as if hidden memories had not been there."""
@@ -82,7 +82,7 @@ class Visibility:
             and (one.before is None or self.shows(one.before))
         )
 
-    def exposures(self, found: Sequence[Shown]) -> tuple[Shown, ...]:
+    def exposures(self, found: Sequence[StoredExposure]) -> tuple[StoredExposure, ...]:
         """Those of `found` that are not of a hidden memory."""
         hidden = self.hidden(one.exposure.memory_id for one in found)
         return tuple(one for one in found if one.exposure.memory_id not in hidden)
@@ -149,11 +149,11 @@ def _outcome(content: str, change: Change, hidden: frozenset[str]) -> Change:
         return change
     match change:
         case Merge() | Skip():
-            return Skip(content=content, reason=UNTOLD)
+            return Skip(content=content, reason=HIDDEN_REASON)
         case Supersede() | Contradict():
-            return Add(memory=change.memory, reason=UNTOLD)
+            return Add(memory=change.memory, reason=HIDDEN_REASON)
         case _:
-            return replace(change, reason=UNTOLD)
+            return replace(change, reason=HIDDEN_REASON)
 
 
 def _ids_of(trace: Trace) -> set[str]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from tacit.app.asking.injection import Injection
 from tacit.app.engine import Engine
 from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
+from tacit.app.queries.injection import Injection
 from tacit.app.redaction import Redactors, outgoing
-from tacit.backends.sqlite import open_sqlite_store, salvage, suspicion
+from tacit.backends.sqlite import damage_marker, open_sqlite_store, salvage
 from tacit.backends.sqlite import restore as restore_backup
 from tacit.backends.sqlite.rescue import (
     back_up_file,
@@ -130,7 +130,7 @@ def open_engine(
             hosts=Hosts(),
             remote_embedder=settings.embedder.provider in REMOTE_PROVIDERS,
             salvaged=salvaged,
-            suspect=suspicion(place.database).exists,
+            suspect=damage_marker(place.database).exists,
         )
     )
 

@@ -26,7 +26,7 @@ VectorFate = Literal["given", "kept", "dropped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Put:
+class MemoryWrite:
     """One memory as it must stand afterwards.
 
     Attributes:
@@ -43,10 +43,10 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class WritePlan:
     """Everything one transaction must write."""
 
-    puts: tuple[Put, ...]
+    puts: tuple[MemoryWrite, ...]
     relations: tuple[Relation, ...]
 
 
@@ -78,7 +78,7 @@ def plan_changes(
     vectors: Vectors | None,
     identity: EmbedderIdentity | None,
     now_ms: int,
-) -> Plan:
+) -> WritePlan:
     """Work out what `changes` write, in order; later changes see what earlier ones did.
 
     Args:
@@ -154,7 +154,7 @@ class NotedChanges(threading.local):
             noted.append(change_id)
 
 
-def older(memory_id: str) -> InvalidInput:
+def stale_version_error(memory_id: str) -> InvalidInput:
     """The error for a version that is older than the newest one stored."""
     return InvalidInput(
         f"A version of {memory_id} is older than the newest one stored; nothing was changed.",
@@ -166,7 +166,7 @@ LEAST_ENDING = 4
 """So many characters an ending has at least that names a memory."""
 
 
-def not_resolved(wanted: str, found: Sequence[str]) -> NotFound:
+def resolution_error(wanted: str, found: Sequence[str]) -> NotFound:
     """The error for an id or prefix that names no memory, or several."""
     if not found:
         return NotFound(
@@ -186,14 +186,14 @@ class _Planner:
         self._with_vectors = with_vectors
         self._now_ms = now_ms
         self._overlay: dict[str, Memory] = {}
-        self._puts: list[Put] = []
+        self._puts: list[MemoryWrite] = []
         self._relations: list[Relation] = []
         self._next_row = 0
 
-    def plan(self, changes: Sequence[Change]) -> Plan:
+    def plan(self, changes: Sequence[Change]) -> WritePlan:
         for change in changes:
             self._take(clean_value(change))
-        return Plan(puts=tuple(self._puts), relations=tuple(self._relations))
+        return WritePlan(puts=tuple(self._puts), relations=tuple(self._relations))
 
     def _take(self, change: Change) -> None:
         match change:
@@ -263,14 +263,14 @@ class _Planner:
         status = "superseded" if superseded_by else "retired"
         ended = replace(old, validity=validity, status=status, updated_at_ms=self._now_ms)
         self._overlay[ended.id] = ended
-        self._puts.append(Put(memory=ended, reason=reason, vector="kept"))
+        self._puts.append(MemoryWrite(memory=ended, reason=reason, vector="kept"))
 
     def _put(self, memory: Memory, reason: str, fate: VectorFate) -> None:
         row = -1
         if fate == "given":
             row, self._next_row = self._next_row, self._next_row + 1
         self._overlay[memory.id] = memory
-        self._puts.append(Put(memory=memory, reason=reason, vector=fate, vector_row=row))
+        self._puts.append(MemoryWrite(memory=memory, reason=reason, vector=fate, vector_row=row))
 
     def _relate(self, source: str, target: str, kind: Literal["updates", "contradicts"]) -> None:
         self._relations.append(Relation(source_id=source, target_id=target, type=kind))

@@ -17,7 +17,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from tacit.backends.asked_words import read_words, score_of, stems_of
 from tacit.backends.changes import (
     LEAST_ENDING,
     NotedChanges,
@@ -25,14 +24,15 @@ from tacit.backends.changes import (
     check_outcome,
     check_vectors,
     new_change_id,
-    not_resolved,
     plan_changes,
+    resolution_error,
 )
 from tacit.backends.fake_search import FakeSearch
 from tacit.backends.fake_tables import FakeTables, fits, in_order, passes, rewritten, shown
 from tacit.backends.text import clean_text, clean_value
+from tacit.backends.word_matching import parse_query_words, stems_of, word_score
 from tacit.errors import NotFound, StoreError
-from tacit.model.changes import Change, Gone
+from tacit.model.changes import Change, Removal
 from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.pack import Surface
@@ -47,7 +47,7 @@ from tacit.ports.store import (
     MemoryFilter,
     ProjectRecord,
     Recorded,
-    Shown,
+    StoredExposure,
     StoreStats,
     TraceFilter,
     ValueChanges,
@@ -214,13 +214,13 @@ class FakeStore:
                 any(one == word or (begins and one.startswith(word)) for one in words) for words in held
             )
 
-        asked = read_words(
+        asked = parse_query_words(
             clean_text(text),
             documents=len(known),
             frequency=frequency,
             vocabulary=lambda: frozenset[str]().union(*held),
         )
-        scored = sorted((-score_of(one.content, asked), one.id) for one in known)
+        scored = sorted((-word_score(one.content, asked), one.id) for one in known)
         return tuple(
             Hit(memory_id=name, score=-score) for score, name in scored[: max(limit, 0)] if score < 0
         )
@@ -267,7 +267,7 @@ class FakeStore:
             return exact[0]
         if len(found) == 1:
             return found[0]
-        raise not_resolved(id_or_prefix, [memory.id for memory in found])
+        raise resolution_error(id_or_prefix, [memory.id for memory in found])
 
     @_locked
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
@@ -414,7 +414,7 @@ class FakeStore:
     @_locked
     def exposures(
         self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
-    ) -> tuple[Shown, ...]:
+    ) -> tuple[StoredExposure, ...]:
         """See the port."""
         found = shown(self._tables.exposures, session=clean_value(session), memory_id=memory_id)
         return tuple(found[max(offset, 0) :][: max(limit, 0)])
@@ -552,7 +552,7 @@ class FakeStore:
 
     @_locked
     def rewrite_texts(
-        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Gone | None = None
+        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Removal | None = None
     ) -> Mapping[str, int]:  # fmt: skip
         """See the port. Its backups hold no texts."""
         tables = self._tables.copied()

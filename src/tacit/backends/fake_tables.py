@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.backends.changes import dated_change_id, older
+from tacit.backends.changes import dated_change_id, stale_version_error
 from tacit.backends.sqlite.codec import decode, encode
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
-from tacit.model.changes import Gone
+from tacit.model.changes import Removal
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import Exposure, SessionKey, SessionState
@@ -28,7 +28,7 @@ from tacit.ports.store import (
     MemoryFilter,
     ProjectRecord,
     Recorded,
-    Shown,
+    StoredExposure,
     TraceFilter,
     ValueChanges,
 )
@@ -149,7 +149,7 @@ class FakeTables:
         for one in clean_value(tuple(versions)):
             name, known = one.memory.id, self.versions.get(one.memory.id, ())
             if known and known[-1][0] > one.at_ms:
-                raise older(name)
+                raise stale_version_error(name)
             before = self.memories.get(name)
             if before is None or before.content_hash != one.memory.content_hash:
                 self.vectors.pop(name, None)
@@ -224,15 +224,15 @@ def fits(trace: Trace, where: TraceFilter) -> bool:
 
 def shown(
     exposures: Iterable[tuple[SessionKey, Exposure]], *, session: SessionKey | None, memory_id: str | None
-) -> list[Shown]:
+) -> list[StoredExposure]:
     """The exposures of a session, of a memory, or all, newest first."""
     found = [
-        Shown(session=key, exposure=one)
+        StoredExposure(session=key, exposure=one)
         for key, one in exposures
         if session in (None, key) and memory_id in (None, one.memory_id)
     ]
 
-    def order(one: Shown) -> tuple[object, ...]:
+    def order(one: StoredExposure) -> tuple[object, ...]:
         key, at = one.session, one.exposure
         place = (key.host, key.session_id, at.memory_id, at.surface.value, at.content_hash)
         return (-at.at_ms, *place, at.epoch, at.turn, at.tokens)
@@ -240,7 +240,7 @@ def shown(
     return sorted(found, key=order)
 
 
-def _removed(tables: FakeTables, gone: Gone, found: Counter[str]) -> None:
+def _removed(tables: FakeTables, gone: Removal, found: Counter[str]) -> None:
     """Remove what `gone` names, counted as the tables of a real store are."""
     ids = set(gone.memories)
     of_projects = [key for key, one in tables.sessions.items() if one.project_id in gone.projects]
@@ -284,7 +284,7 @@ def _removed(tables: FakeTables, gone: Gone, found: Counter[str]) -> None:
 
 
 def rewritten(
-    tables: FakeTables, clean: Callable[[str, str], str], gone: Gone | None = None
+    tables: FakeTables, clean: Callable[[str, str], str], gone: Removal | None = None
 ) -> dict[str, int]:
     """Remove `gone`, clean every text of `tables`; return how many values changed, by the name of a stored table."""
     found: Counter[str] = Counter()

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.report import CaptureReport, FileReport, report_of
 from tacit.capture.transcript import TranscriptSource
+from tacit.capture.transcripts.detection import detect_format
 from tacit.capture.transcripts.opencode.server import read_served, served_sessions
-from tacit.capture.transcripts.recognise import recognise
 from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.errors import HostError, InvalidPayload
 from tacit.model.changes import Change
@@ -24,7 +24,7 @@ Capture = Callable[[TranscriptSource, Session], Sequence[Change]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class BackfillOptions:
     """What of the past is wanted.
 
     Attributes:
@@ -40,7 +40,7 @@ class Wanted:
     write_up: bool = False
 
 
-EVERYTHING = Wanted()
+ALL_TRANSCRIPTS = BackfillOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Backfill:
         self,
         infos: Sequence[TranscriptInfo],
         *,
-        wanted: Wanted,
+        wanted: BackfillOptions,
         progress: Callable[[int, int], None] | None = None,
     ) -> CaptureReport:
         """Work through `infos`; `progress` is called with (files done, files in all).
@@ -76,7 +76,7 @@ class Backfill:
                 progress(number, len(infos))
         return report
 
-    def _file(self, info: TranscriptInfo, wanted: Wanted) -> CaptureReport:
+    def _file(self, info: TranscriptInfo, wanted: BackfillOptions) -> CaptureReport:
         report = CaptureReport()
         sessions = prompts = bad = 0
         host, error = info.host, ""
@@ -88,7 +88,7 @@ class Backfill:
             return self.since(source_of(host, session_id))
 
         try:
-            known = recognise(info.path) if not info.server else None
+            known = detect_format(info.path) if not info.server else None
             host = info.host or (known.host if known else "")
             found = _served(info) if info.server else read_sessions(
                 info.path, since=since, host=info.host, session_ids=info.session_ids,

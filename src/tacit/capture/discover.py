@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.capture.transcripts.detection import DetectedFormat, detect_format
 from tacit.capture.transcripts.gemini import project_root_of
 from tacit.capture.transcripts.opencode.database import every_opencode_session, list_opencode_sessions
 from tacit.capture.transcripts.opencode.server import served_sessions
 from tacit.capture.transcripts.opencode.storage import session_facts, storage_sessions
-from tacit.capture.transcripts.recognise import Recognised, recognise
 from tacit.config.host_folders import HostFolders
 from tacit.errors import HostError, InvalidPayload, NotFound
 
@@ -136,11 +136,11 @@ def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptIn
 def _named(path: Path, *, cwd: str, given: bool) -> TranscriptInfo | None:
     """A file by its name; one in a folder counts only when it is a transcript, or a broken one."""
     try:
-        known = recognise(path)
+        known = detect_format(path)
     except InvalidPayload:
-        known = Recognised(format="") if given or path.suffix != ".db" else None
+        known = DetectedFormat(format="") if given or path.suffix != ".db" else None
     except OSError:
-        known = Recognised(format="")
+        known = DetectedFormat(format="")
     if known is None or (not given and not known.format and known.reason):
         return None
     # The file's own word on its host is asked again when it is read; a copy that says none is nobody's.
@@ -221,7 +221,7 @@ def _of_others(kept: HostFolders, root: str) -> Iterator[TranscriptInfo]:
     for host, folder, pattern in places:
         for path in folder.glob(pattern):
             try:
-                known = recognise(path)
+                known = detect_format(path)
             except (OSError, InvalidPayload):
                 continue
             ran = _gemini_root(path, root) if host == "gemini" else known.cwd
@@ -252,7 +252,7 @@ def _in_project(root: Path | None) -> Iterator[TranscriptInfo]:
             inside = path.is_file() and path.resolve().is_relative_to(
                 base
             )  # a link may lead to the whole disk
-            known = recognise(path) if inside else None
+            known = detect_format(path) if inside else None
         except (OSError, InvalidPayload):
             known = None
         info = _info(known.host or host, path, (), str(root)) if known and known.format else None

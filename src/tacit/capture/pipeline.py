@@ -12,24 +12,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
-from tacit.capture.backfill import EVERYTHING, Backfill, Wanted
+from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions
 from tacit.capture.bootstrap import RulesImport, import_rule_files
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.session_end import Found
+from tacit.capture.extract.session_end import TurnStatement
 from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile.decide import replace_named
 from tacit.capture.reconcile.rejected import Rejected
 from tacit.capture.report import CaptureReport, report_of
-from tacit.capture.session import Learned, Place, learn, provenance, statement_draft
-from tacit.capture.store import Item, Keeper, Write
+from tacit.capture.session import (
+    SessionContext,
+    SessionLearnings,
+    extract_learnings,
+    provenance,
+    statement_draft,
+)
+from tacit.capture.store import Item, Reconciler, WriteBatch
 from tacit.capture.transcript import TranscriptSource, read_transcript, source_of
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.transcripts.sessions import Session
 from tacit.capture.turn import Transcript, Turn, first_key
-from tacit.capture.usage import Shown, go_on
-from tacit.capture.write_up.paid import PaidModel
-from tacit.capture.write_up.session_writer import Model, SessionWriter
+from tacit.capture.usage import ShownMemory, update_usage
+from tacit.capture.write_up.paid_requests import PaidModel
+from tacit.capture.write_up.session_writer import SessionWriter, WriterAccess
 from tacit.capture.write_up.statement_comparer import StatementComparer
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
@@ -47,10 +53,10 @@ from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store, Valu
 from tacit.ports.writer import is_headless_folder
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation
-from tacit.safety.redact import Redacts
-from tacit.session import meter
+from tacit.safety.redact import TextRedactor
+from tacit.session import cache_meter
 from tacit.session.projects import identify_project
-from tacit.state.captured import Checkpoint, Position, Waiting
+from tacit.state.captured import Checkpoint, PendingSession, Position
 from tacit.state.registry import (
     CACHE_DAYS_OF_HOSTS,
     CAPTURED_AT_ONCE,
@@ -62,14 +68,14 @@ from tacit.state.registry import (
     UTTERANCES_SEEN,
 )
 
-CONTROLS = 20
+MAX_CONTROLS = 20
 """Memories that were not handed over, of which the same is asked, per reading of a session."""
 MAX_ATTEMPTS = 5
 """A transcript that cannot be read so often is given up; its handover is closed and counted as failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
+class _SessionReading:
     """One session's new turns with the state they were read from."""
 
     before: Checkpoint
@@ -89,13 +95,13 @@ class CapturePipeline:
         embedder: Embedder,
         tokens: TokenCounter,
         clock: Clock,
-        redactor: Redacts,
+        redactor: TextRedactor,
         kinds: KindRegistry,
         settings: CaptureSettings,
         identify: Callable[[str], ProjectRecord] = identify_project,
         step: Step = no_step,
         session_of: Callable[[SessionKey], SessionState | None] | None = None,
-        model: Model | None = None,
+        model: WriterAccess | None = None,
     ) -> None:
         self._pending = Lock()  # two runs would read the same words
         self._store = store
@@ -111,7 +117,7 @@ class CapturePipeline:
             accept_from=settings.auto_accept,
         )  # fmt: skip
         self._rejected = Rejected(store, embedder)
-        self._keeper = Keeper(
+        self._reconciler = Reconciler(
             store=store,
             embedder=embedder,
             near_duplicate_cosine=settings.near_duplicate_cosine,
@@ -128,11 +134,11 @@ class CapturePipeline:
             writer=model.writer, settings=model.settings, store=store, clock=clock, step=step
         )
         self.session_writer = SessionWriter(
-            model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, keeper=self._keeper,
+            model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, reconciler=self._reconciler,
             prepared=self._prepared_wanted, given=self._given, said=self._said, step=step,
         )  # fmt: skip
         self.comparer = StatementComparer(
-            model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, keeper=self._keeper, step=step,
+            model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, reconciler=self._reconciler, step=step,
         )  # fmt: skip
 
     def follow(self, settings: CaptureSettings) -> None:
@@ -141,7 +147,7 @@ class CapturePipeline:
             self._settings = settings
             judge, least = settings.importance, settings.auto_accept
             self._preparer = replace(self._preparer, judge=judge, accept_from=least)
-            self._keeper.follow(near_duplicate_cosine=settings.near_duplicate_cosine)
+            self._reconciler.follow(near_duplicate_cosine=settings.near_duplicate_cosine)
 
     def store_drafts(
         self, drafts: Sequence[Draft], *, values: ValueChanges | None = None
@@ -155,8 +161,8 @@ class CapturePipeline:
             StoreError: see its subclasses; nothing is stored.
         """
         session = _session_of(drafts)
-        return self._keeper.keep(
-            self._prepared(drafts), write=self._keeper.apply, values=values, session=session
+        return self._reconciler.keep(
+            self._prepared(drafts), write=self._reconciler.apply, values=values, session=session
         )
 
     def store_in_place(
@@ -166,11 +172,11 @@ class CapturePipeline:
         (item,) = self._prepared([draft])
         if isinstance(item, Memory):
             item = replace_named(item, named, spoken_of=spoken_of)
-        return self._keeper.keep([item], write=self._keeper.apply, session=_session_of([draft]))
+        return self._reconciler.keep([item], write=self._reconciler.apply, session=_session_of([draft]))
 
     def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
         """What `store_drafts` would do now, without doing it. Raises as it does."""
-        return self._keeper.keep(self._prepared(drafts), write=lambda _: None)
+        return self._reconciler.keep(self._prepared(drafts), write=lambda _: None)
 
     def capture_prompt(
         self,
@@ -199,10 +205,10 @@ class CapturePipeline:
         if not statements:
             return ()
         spoken = Turn(index=0, number=turn, role="user", text=words, at_ms=at_ms or self._clock.now_ms())
-        place = Place(session=session, scope=scope)
+        place = SessionContext(session=session, scope=scope)
         situation = read_situation(words, previous_end=previous_end)
         drafts = [
-            statement_draft(Found(statement=statement, turn=spoken), place, situation)
+            statement_draft(TurnStatement(statement=statement, turn=spoken), place, situation)
             for statement in statements
         ]
         hashes = [content_hash(statement.content) for statement in statements]
@@ -228,7 +234,7 @@ class CapturePipeline:
             self._store.finish_handover(handover.key)
             return (Skip(content="", reason="a headless run of a writer"),)
 
-        def finish(write: Write) -> None:
+        def finish(write: WriteBatch) -> None:
             self._store.finish_handover(
                 handover.key,
                 changes=write.changes,
@@ -268,20 +274,20 @@ class CapturePipeline:
         Raises:
             InvalidPayload: if they are no list of messages.
         """
-        return report_of(self._capture_source(source, self._keeper.apply), handovers=1)
+        return report_of(self._capture_source(source, self._reconciler.apply), handovers=1)
 
     def backfill(
         self,
         infos: Sequence[TranscriptInfo],
         progress: Callable[[int, int], None] | None = None,
         *,
-        wanted: Wanted | None = None,
+        wanted: BackfillOptions | None = None,
     ) -> CaptureReport:
         """Capture past transcripts, each session in its own transaction; what was captured before adds nothing.
 
         `progress` is called with (files done, files in all).
         """
-        wanted = wanted or EVERYTHING
+        wanted = wanted or ALL_TRANSCRIPTS
 
         def capture(source: TranscriptSource, session: Session) -> tuple[Change, ...]:
             return self._capture_past(source, session, write_up=wanted.write_up)
@@ -317,7 +323,7 @@ class CapturePipeline:
             return ()  # as it was when it was read last
         ended = replace(source, ended=True)  # a session of the past
         return self._capture_read(
-            ended, session.transcript, before, self._keeper.apply, past=True, write_up=write_up
+            ended, session.transcript, before, self._reconciler.apply, past=True, write_up=write_up
         )
 
     def import_rules(
@@ -335,14 +341,16 @@ class CapturePipeline:
             project,
             store=self._store,
             preparer=self._preparer,
-            keeper=self._keeper,
+            reconciler=self._reconciler,
             now_ms=self._clock.now_ms(),
             project_files=project_files,
             confirmed=confirmed,
             dry_run=dry_run,
         )
 
-    def _capture_source(self, source: TranscriptSource, write: Callable[[Write], None]) -> tuple[Change, ...]:
+    def _capture_source(
+        self, source: TranscriptSource, write: Callable[[WriteBatch], None]
+    ) -> tuple[Change, ...]:
         transcript = read_transcript(source, self._since(source), subagents=self._settings.subagents)
         return self._capture_read(source, transcript, self._checkpoint(source), write)
 
@@ -351,7 +359,7 @@ class CapturePipeline:
         source: TranscriptSource,
         transcript: Transcript,
         before: Checkpoint,
-        write: Callable[[Write], None],
+        write: Callable[[WriteBatch], None],
         *,
         past: bool = False,
         write_up: bool = True,
@@ -366,7 +374,7 @@ class CapturePipeline:
         key = SessionKey(host=source.host, session_id=source.session_id)
         project = self._identify(cwd) if cwd else None
         scope = project_scope(project.id) if project else Scope.parse(f"session:{key}")
-        place = Place(session=key, scope=scope, root=project.root if project else "", cwd=cwd)
+        place = SessionContext(session=key, scope=scope, root=project.root if project else "", cwd=cwd)
         said = self._said(key)
 
         def redact(text: str) -> str:
@@ -374,7 +382,7 @@ class CapturePipeline:
 
         pending = PENDING.read(self._store, scope)
         given = self._given(key, scope)
-        learned = learn(
+        learned = extract_learnings(
             reading.turns,
             reading.before,
             place=place,
@@ -385,7 +393,7 @@ class CapturePipeline:
         )
         waits = None
         if self.session_writer is not None and write_up:
-            session = Waiting(key=key, scope=scope, root=place.root, ended=source.ended, past=past)
+            session = PendingSession(key=key, scope=scope, root=place.root, ended=source.ended, past=past)
             # What was learned from without the writer waits for it as a whole.
             turns = reading.turns if not past or self.session_writer.knows(key) else transcript.turns
             waits = self.session_writer.collect(turns, session, redact=redact)
@@ -414,7 +422,7 @@ class CapturePipeline:
             values |= UTTERANCES_SEEN.change(seen, reading.root)
         values |= self._requests(key, reading)
         used = self._usage(key, scope, reading.turns, values)
-        changes = self._keeper.keep(
+        changes = self._reconciler.keep(
             [*items, *digest, *tasks], write=write, values=values, finish=waits, session=key
         )
         self._store.add_use(used)
@@ -456,20 +464,22 @@ class CapturePipeline:
             return ()
         visible = ScopeFilter.of(scope, UNIVERSAL)
         shown = [
-            Shown(memory=memory, at_ms=one.at_ms, turn=one.turn, surface=one.surface.value, tokens=one.tokens)
+            ShownMemory(
+                memory=memory, at_ms=one.at_ms, turn=one.turn, surface=one.surface.value, tokens=one.tokens
+            )
             for memory in self._store.get(list(given), scope=visible)
             for one in (given[memory.id],)
         ]
-        others = self._store.list_memories(MemoryFilter(), scope=visible, limit=CONTROLS + len(given))
+        others = self._store.list_memories(MemoryFilter(), scope=visible, limit=MAX_CONTROLS + len(given))
         controls = [memory for memory in others if memory.id not in given and not memory.is_session_note]
         first = min(one.at_ms for one in given.values())
-        shown += [Shown(memory=memory, at_ms=first, control=True) for memory in controls[:CONTROLS]]
+        shown += [ShownMemory(memory=memory, at_ms=first, control=True) for memory in controls[:MAX_CONTROLS]]
         before, totals = USAGE.read(self._store, key), TOTALS.read(self._store)
-        verdicts, after, totals = go_on(turns, shown, before, totals)
+        verdicts, after, totals = update_usage(turns, shown, before, totals)
         values |= {**USAGE.change(after, key), **TOTALS.change(totals)}
         return tuple(verdict.memory_id for verdict in verdicts if verdict.memory_id in given)
 
-    def _requests(self, key: SessionKey, reading: _Reading) -> ValueChanges:
+    def _requests(self, key: SessionKey, reading: _SessionReading) -> ValueChanges:
         """The sums of what the API counted of requests, with those that are new; nothing where the host does not tell."""
         conversation = reading.root or str(key)
         before = REQUESTS_COUNTED.read(self._store, conversation)
@@ -479,7 +489,7 @@ class CapturePipeline:
             return {}
         told = [(one.at_ms, one.input_tokens, one.cached_tokens) for one in new]
         days = CACHE_DAYS_OF_HOSTS.read(self._store)
-        days = meter.counted_requests(days, key.host, told, now_ms=self._clock.now_ms())
+        days = cache_meter.counted_requests(days, key.host, told, now_ms=self._clock.now_ms())
         marks = _with_keys(before, [one.mark for one in new])
         return {**CACHE_DAYS_OF_HOSTS.change(days), **REQUESTS_COUNTED.change(marks, conversation)}
 
@@ -491,11 +501,11 @@ class CapturePipeline:
     def _checkpoint(self, source: TranscriptSource) -> Checkpoint:
         return CHECKPOINT.read(self._store, SessionKey(host=source.host, session_id=source.session_id))
 
-    def _reading(self, transcript: Transcript, before: Checkpoint) -> _Reading:
+    def _reading(self, transcript: Transcript, before: Checkpoint) -> _SessionReading:
         root = before.root or first_key(transcript.turns)
         seen = UTTERANCES_SEEN.read(self._store, root) if root else ()
         known = set(seen)
-        return _Reading(
+        return _SessionReading(
             before=before,
             turns=tuple(turn for turn in transcript.turns if turn.key not in known),
             end=transcript.end,
@@ -530,7 +540,14 @@ class CapturePipeline:
         return Skip(content=item.content, reason=f"rejected before: {before}") if before else item
 
     def _note(
-        self, kind: str, text: str | None, note_id: str, *, tier: TrustTier, place: Place, learned: Learned
+        self,
+        kind: str,
+        text: str | None,
+        note_id: str,
+        *,
+        tier: TrustTier,
+        place: SessionContext,
+        learned: SessionLearnings,
     ) -> tuple[list[Item], str]:
         """The change that brings the session's own note up to date, and the note's id. A forgotten note stays so."""
         if text is None:

@@ -20,8 +20,8 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.safety.danger import danger_of
-from tacit.safety.lost_words import NOTHING_LOST, LostWords, lost_words
-from tacit.safety.redact import Redacts
+from tacit.safety.redact import TextRedactor
+from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
 from tacit.safety.trust import may_store_as
 
 MAX_CHARS = 2000
@@ -35,7 +35,7 @@ _NO_ORDERS = frozenset({"digest", "todo", "error_pattern", "event", "outcome", "
 class Preparer:
     """What it takes to prepare a draft."""
 
-    redactor: Redacts
+    redactor: TextRedactor
     kinds: KindRegistry
     tokens: TokenCounter
     clock: Clock
@@ -62,7 +62,7 @@ class Preparer:
         now = self.clock.now_ms()
         said = (draft.at_ms or now) if draft.dated else 0
         files = clean_terms(draft.files, redactor)
-        lost = lost_words(draft.content, content)
+        lost = find_redacted_words(draft.content, content)
         trigger = clean_trigger(draft.trigger, redactor, lost=lost)
         return Memory(
             id=new_id("mem", now_ms=now, entropy=self.clock.entropy(5)),
@@ -106,7 +106,7 @@ def _must_wait(draft: Draft, content: str) -> bool:
     return bool(danger_of(content))
 
 
-def checked_text(text: str, redactor: Redacts) -> str | Skip:
+def checked_text(text: str, redactor: TextRedactor) -> str | Skip:
     """A statement as it may be stored, or why it may not: nothing left, a secret in it, or too long."""
     cleaned = redactor.redact(text)
     content = cleaned.text.strip()
@@ -120,13 +120,13 @@ def checked_text(text: str, redactor: Redacts) -> str | Skip:
     return content
 
 
-def clean_terms(terms: tuple[str, ...], redactor: Redacts) -> tuple[str, ...]:
+def clean_terms(terms: tuple[str, ...], redactor: TextRedactor) -> tuple[str, ...]:
     """Paths or words without those that hold a secret: a masked one would match nothing."""
     found = [redactor.redact(term) for term in terms]
     return tuple(done.text for done in found if not done.has_secret)
 
 
-def secrets_in(terms: Iterable[str], redactor: Redacts) -> str:
+def secrets_in(terms: Iterable[str], redactor: TextRedactor) -> str:
     """Which kinds of secrets stand in `terms`, by name; "" = none. For what somebody states: that is refused, not thinned out."""
     found = [finding.kind for term in terms for finding in redactor.redact(term).findings if finding.secret]
     return ", ".join(dict.fromkeys(found))
@@ -140,7 +140,9 @@ def words_of(trigger: Trigger) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def clean_trigger(trigger: Trigger, redactor: Redacts, *, lost: LostWords = NOTHING_LOST) -> Trigger:
+def clean_trigger(
+    trigger: Trigger, redactor: TextRedactor, *, lost: RedactedWords = NOTHING_REDACTED
+) -> Trigger:
     """The trigger without terms that hold a secret, or a piece of what redaction took out of the words it is read from."""
     return replace(
         trigger,
@@ -155,6 +157,6 @@ def clean_trigger(trigger: Trigger, redactor: Redacts, *, lost: LostWords = NOTH
     )
 
 
-def _provenance(given: Provenance, redactor: Redacts) -> Provenance:
+def _provenance(given: Provenance, redactor: TextRedactor) -> Provenance:
     source, span = redactor.redact(given.source).text, redactor.redact(given.span).text[:_MAX_SPAN]
     return replace(given, source=source, span=span)

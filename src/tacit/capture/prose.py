@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from tacit.late_pattern import late_pattern
-from tacit.model.ids import normalise_text
+from tacit.model.ids import normalize_text
 from tacit.reading.prompts.voice import asks_about_text, other_language, own_text
 from tacit.reading.sentences import split_sentences
+from tacit.text.lazy_regex import lazy_regex
 
-_FENCE = late_pattern(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_DIFF = late_pattern(
+_FENCE = lazy_regex(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_DIFF = lazy_regex(
     r"^(?:diff --git |@@ -\d|--- \S[^\n]*\n\+\+\+ \S)[^\n]*"
     r"(?:\n(?:[ +\-@\\]|diff --git |index [0-9a-f]|(?:new|deleted|old) (?:file )?mode |similarity |rename |copy )[^\n]*)*",
     re.MULTILINE,
 )
 """A patch as a terminal prints it, to its last line."""
-_ELEMENT = late_pattern(r"<([a-zA-Z][\w-]*)\b[^>\n]*>.*?</\1\s*>", re.DOTALL)
-_BULLET = late_pattern(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
-_NOT_PROSE = late_pattern(
+_ELEMENT = lazy_regex(r"<([a-zA-Z][\w-]*)\b[^>\n]*>.*?</\1\s*>", re.DOTALL)
+_BULLET = lazy_regex(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+_NOT_PROSE = lazy_regex(
     r"^\s*>"  # quoted
     r"|^(?: {4,}|\t)(?![-*+\d])"  # indented code
     r"|^\s*[|+][-|+=\s]"  # table frame
@@ -38,66 +38,66 @@ _NOT_PROSE = late_pattern(
     r"|^\s*(?:#!|//|/\*|\*/|import |from \S+ import |def |class |function |const |let \w+ ?=|var |return\b.*;|<\w|}\s*$)"
     r"|[;{}]\s*$|^\s*https?://\S+\s*$"
 )
-_QUOTED = late_pattern(
+_QUOTED = lazy_regex(
     r"(?<!\w)\"[^\"\n]{12,}\"(?!\w)|\u201c[^\u201d\n]{12,}\u201d|\u201e[^\u201c\u201d\n]{12,}[\u201c\u201d]|\u00ab[^\u00bb\n]{12,}\u00bb"
     r"|(?<!\w)'(?=\w)[^\n']{2,}(?:'(?=\w)[^\n']*)*(?<=[\w.!?])'(?!\w)"
 )
-_ORDERS = late_pattern(
+_ORDERS = lazy_regex(
     r"^\W*(?:please|remember|always|never|from now on|going forward|use|do|don'?t|make sure|ensure|prefer|run|follow|keep"
     r"|whatever|note)\b",
     re.IGNORECASE,
 )
-_BUILDS = late_pattern(
+_BUILDS = lazy_regex(
     r"^\W*(?:i|we)(?:'d| would)? (?:want|like|need) to (?:edit|change|add|build|create|make|redesign|restyle|extend) [^:]*\b(?:page|docs?|documentation|report|website|readme)\b",
     re.IGNORECASE,
 )
 """Says what is to be built; what follows are the speaker's own wishes."""
-_SAYS = late_pattern(
+_SAYS = lazy_regex(
     r"\b(?:says?|saying|said|states?|stated|reads|wrote|writes|(?:tells?|telling|told) (?:me|us|them|people|everybody|everyone|the team)"
     r"|claims?|claiming|claimed|suggests?|suggested|recommends?|recommended|insists?|insisted|replied|answered|commented|posted)"
     r"(?: (?:this|the following|that))?\s*[:,]?\s*$"
     r"|\bby @[\w-]+\s*:?\s*$|^\W*@[\w-]+\s*:?\s*$|^\W*according to [^.?!]+$",
     re.IGNORECASE,
 )
-_SELF = late_pattern(r"^(?:\W*(?:as|like|and|so|but|ok|btw)\b)*\W*(?:i|we)\b[^.:]{0,20}$", re.IGNORECASE)
-_HERE_IS = late_pattern(
+_SELF = lazy_regex(r"^(?:\W*(?:as|like|and|so|but|ok|btw)\b)*\W*(?:i|we)\b[^.:]{0,20}$", re.IGNORECASE)
+_HERE_IS = lazy_regex(
     r"^\W*(?:(?:and|so|ok(?:ay)?|also)\W+)?(?:here(?:'s| is| are)|this is what)\b[^.?!]*$", re.IGNORECASE
 )
-_THEIRS = late_pattern(
+_THEIRS = lazy_regex(
     r"\b(?:outputs?|logs?|bod(?:y|ies)|readme|docs?|documentation|page|article|post|ticket|issue|comments?|e?mail|error|trace"
     r"|response|reply|message|excerpt|snippet|transcript|author|found|got|saw|blogs?|pasted?|vendor|upstream|dependency|website|report)\b",
     re.IGNORECASE,
 )
-_MINE = late_pattern(
+_MINE = lazy_regex(
     r"\b(?:remember|memory|from now on|going forward|rules?|conventions?|guidelines?|preferences?|please|always|never|make sure"
     r"|habits?|every|each|whenever|mind|notes?|reminder|requirements?|must|should|my|our|we|i|you|todo|tasks?|steps?|project|repo|code)\b",
     re.IGNORECASE,
 )
-_DOCUMENT = late_pattern(
+_DOCUMENT = lazy_regex(
     r"\b(?:body|readme|docs?|documentation|page|article|post|ticket|issue|comments?|e?mail|website|report)\b|@\w",
     re.IGNORECASE,
 )
-_HANDS_OVER = late_pattern(
+_HANDS_OVER = lazy_regex(
     r"^\W*(?:(?:please|now|then|can you|could you)\W+)*(?:translat|summari[sz]|proof-?read|paraphras|rephras|reword|shorten|transcrib)\w*"
     r"\b[^:]{0,60}:\s*\S+(?:\s+\S+){2,}",
     re.IGNORECASE,
 )
 """The text that a request is about stands in the same sentence, behind a colon."""
-_ONLY_URL = late_pattern(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
-_ABOUT_IT = late_pattern(
+_ONLY_URL = lazy_regex(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
+_ABOUT_IT = lazy_regex(
     r"^(?:(?:so|and|but|hmm+|or|now)\b[\s,]*)*(?:(?:is|was|would|does|do|are|isn'?t|sounds?) (?:that|this|it|these|those|he|she|they|you agree)\b(?! (?:possible|doable|feasible|clear)\b)"
     r"|what do you think\b(?! (?:of|about) (?!this|that|it\b))|what'?s your (?:take|opinion)|should (?:we|i)\b|do (?:you agree|we (?:want|need|really))|any thoughts"
     r"|thoughts\b|really\?|right\?|true\?|agreed?\?|good idea|how about (?:that|this)|why (?:is|would|do|does|should))",
     re.IGNORECASE,
 )
-_CHATTY = late_pattern(
+_CHATTY = lazy_regex(
     r"(?<=[A-Za-z]{3}[.!?])\s+(?=[a-z]+[ ,])"
     r"|\s+\.\s+(?=[a-z])|(?<=[\"'\u201d][.!?])\s+(?=[A-Z])"
     r"|(?<=[\w`)\]][.!?])(?<!\b[a-z]\.)(?<!\bvs\.)(?<!\bnr\.)(?<!\bno\.)\s+(?=(?:please|always|never|from now|going forward|make sure|don'?t|do not|stop|we|i|remember|whenever|also|then"
     r"|every|all|thanks|btw|now|use|keep|no|after|before|in (?:this|our|the)|for|our|nobody|prefer)\b(?:['\u2019](?:ve|re|d|ll|m))?[ ,])"
 )
 """Where a sentence ends that was not cut: for people who write without capitals, and behind a quotation."""
-_MANY_HEADINGS = late_pattern(r"^#{1,6}\s+\S", re.MULTILINE)
+_MANY_HEADINGS = lazy_regex(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
 _CODE_LINE = "```"
 """Stands for a block of code."""
@@ -188,11 +188,11 @@ _sentences_of_long = lru_cache(maxsize=16)(_sentences_of)
 
 def in_own_voice(span: str, text: str) -> bool:
     """Whether the words `span` of a prompt `text` are the user's own voice, not part of a text that they hand over."""
-    own = normalise_text(" ".join(one.text for one in spoken_sentences(text) if one.own and not one.doubted))
-    return normalise_text(span) in own
+    own = normalize_text(" ".join(one.text for one in spoken_sentences(text) if one.own and not one.doubted))
+    return normalize_text(span) in own
 
 
-def forget_sentences() -> None:
+def clear_sentence_cache() -> None:
     """Let go of what `spoken_sentences` has kept: a session has been read, and its prompts come no more."""
     _sentences_of_short.cache_clear()
     _sentences_of_long.cache_clear()

@@ -11,12 +11,12 @@ from functools import lru_cache
 
 from tacit.capture.extract.confirmed import confirms, explained, problem_in, solved_by_user
 from tacit.capture.extract.digest import extend_work, write_digest
-from tacit.capture.extract.echoes import Echoes
+from tacit.capture.extract.echoes import EchoDetector
 from tacit.capture.extract.fixes import Fix, find_fixes
 from tacit.capture.extract.pending import open_after, open_before
-from tacit.capture.extract.session_end import Found, find_statements, open_loops
+from tacit.capture.extract.session_end import TurnStatement, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
-from tacit.capture.prose import forget_sentences
+from tacit.capture.prose import clear_sentence_cache
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
@@ -26,7 +26,7 @@ from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
 from tacit.reading.trigger import make_trigger
 from tacit.safety.danger import danger_of
-from tacit.safety.lost_words import lost_words
+from tacit.safety.redacted_words import find_redacted_words
 from tacit.session.projects import relative_path
 from tacit.state.captured import Checkpoint, Failure, Pending, SessionWork, Solution
 
@@ -38,7 +38,7 @@ _REDACTED = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SessionContext:
     """Where a session happens: its key, the scope its learnings belong to, and the project root."""
 
     session: SessionKey
@@ -52,7 +52,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class SessionLearnings:
     """What the new turns taught.
 
     Attributes:
@@ -72,16 +72,16 @@ class Learned:
     pending: tuple[Pending, ...] = ()
 
 
-def learn(
+def extract_learnings(
     turns: Sequence[Turn],
     before: Checkpoint,
     *,
-    place: Place,
+    place: SessionContext,
     said: frozenset[str],
     redact: Callable[[str], str],
     pending: Sequence[Pending] = (),
     given: Sequence[str] = (),
-) -> Learned:
+) -> SessionLearnings:
     """Extract everything from `turns`, which must be new.
 
     Args:
@@ -94,13 +94,15 @@ def learn(
         given: what was put into the session's context; a statement that repeats it is nobody's own.
     """
     redact = lru_cache(maxsize=_REDACTED)(redact)
-    echoes = Echoes(given)
+    echoes = EchoDetector(given)
     heard = find_statements(turns)
     statements = [f for f in heard if not _gives_away(f, redact) and not echoes.of_user(f.statement.span)]
     session = str(place.session)
     fixes, failures = find_fixes(turns, open_before(pending, before.failures, session))
     fixes = tuple(_redacted_fix(fix, redact) for fix in fixes)
-    solved = prove(turns, before, [fix_draft(fix, place) for fix in fixes], place=place, redact=redact)
+    solved = find_proven_fixes(
+        turns, before, [fix_draft(fix, place) for fix in fixes], place=place, redact=redact
+    )
     drafts = [
         statement_draft(found, place)
         for found in statements
@@ -118,8 +120,8 @@ def learn(
     work = _redacted_work(work, turns, redact)
     left = tuple(_redacted(failure, redact) for failure in failures)
     waiting, kept = open_after(pending, left, session)
-    forget_sentences()
-    return Learned(
+    clear_sentence_cache()
+    return SessionLearnings(
         drafts=tuple(drafts),
         digest=write_digest(work, failing=[failure.command for failure in kept]),
         tasks=_task_note(work) if touches_tasks(turns) else None,
@@ -136,13 +138,13 @@ def learn(
     )
 
 
-def _decided(statements: Sequence[Found]) -> list[str]:
+def _decided(statements: Sequence[TurnStatement]) -> list[str]:
     """What the user decided in their own words, for the digest."""
     said = (found.statement for found in statements)
     return [one.content for one in said if one.kind in ("decision", "correction") and not one.doubtful]
 
 
-def statement_draft(found: Found, place: Place, situation: Situation | None = None) -> Draft:
+def statement_draft(found: TurnStatement, place: SessionContext, situation: Situation | None = None) -> Draft:
     """The draft of a user's statement; `situation` = what was going on when it was said, where known."""
     statement = found.statement
     return Draft(
@@ -159,7 +161,7 @@ def statement_draft(found: Found, place: Place, situation: Situation | None = No
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proved:
+class ProvenFixes:
     """Drafts of what was proven, and what the checkpoint carries on: the problem stated last, and its unanswered solution."""
 
     drafts: tuple[Draft, ...]
@@ -167,14 +169,14 @@ class Proved:
     solution: Solution | None
 
 
-def prove(
+def find_proven_fixes(
     turns: Sequence[Turn],
     before: Checkpoint,
     fixes: Sequence[Draft],
     *,
-    place: Place,
+    place: SessionContext,
     redact: Callable[[str], str],
-) -> Proved:
+) -> ProvenFixes:
     """The fixes, and with them what the user confirmed: the last solution before a prompt that says that it works now.
 
     Args:
@@ -204,7 +206,7 @@ def prove(
             solution = _solution(mine[-1])
         elif text:
             solution = Solution(content=text, span=text, turn=turn.number, at_ms=turn.at_ms)
-    return Proved(drafts=tuple(drafts.values()), problem=problem, solution=solution)
+    return ProvenFixes(drafts=tuple(drafts.values()), problem=problem, solution=solution)
 
 
 def _solution(fix: Draft) -> Solution:
@@ -215,7 +217,7 @@ def _solution(fix: Draft) -> Solution:
     )  # fmt: skip
 
 
-def confirmed_draft(solution: Solution, place: Place) -> Draft:
+def confirmed_draft(solution: Solution, place: SessionContext) -> Draft:
     """The draft of a solution that the user confirmed."""
     tier = TrustTier.TOOL if solution.ran else TrustTier.ASSISTANT
     return Draft(
@@ -234,7 +236,7 @@ def confirmed_draft(solution: Solution, place: Place) -> Draft:
     )
 
 
-def fix_draft(fix: Fix, place: Place) -> Draft:
+def fix_draft(fix: Fix, place: SessionContext) -> Draft:
     """The draft of a proven fix: what failed with which error, the cause if one is known, and what made it succeed."""
     failure, correction = fix.failure, fix.correction
     files = () if correction else tuple(place.relative(path) for path in failure.edited)
@@ -284,13 +286,13 @@ def _remedy(fix: Fix, files: Sequence[str]) -> str:
     return f"Fixed by {' and '.join(steps)}."
 
 
-def _fix_line(fix: Fix, place: Place) -> str:
+def _fix_line(fix: Fix, place: SessionContext) -> str:
     return f"`{fix.failure.command}`: {_remedy(fix, [place.relative(path) for path in fix.failure.edited])}"
 
 
 def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
     command, error = redact(failure.command), redact(failure.error)
-    lost = lost_words(f"{failure.command}\n{failure.error}", f"{command}\n{error}")
+    lost = find_redacted_words(f"{failure.command}\n{failure.error}", f"{command}\n{error}")
     return replace(
         failure,
         command=command,
@@ -314,33 +316,33 @@ def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
     failure, wrong = _redacted(fix.failure, redact), fix.correction
     if wrong is None:
         return replace(fix, failure=failure)
-    lost = lost_words(wrong.whole, redact(wrong.whole))
+    lost = find_redacted_words(wrong.whole, redact(wrong.whole))
     told = {name: lost.without(redact(getattr(wrong, name))) for name in ("wrong", "right", "cause", "whole")}
     return replace(fix, failure=failure, correction=replace(wrong, **told))
 
 
 def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:
     """A part of a text without secrets: cut out of the whole, a secret may have lost what it is known by."""
-    return lost_words(whole, redact(whole)).without(redact(part)) if part else ""
+    return find_redacted_words(whole, redact(whole)).without(redact(part)) if part else ""
 
 
-def _gives_away(found: Found, redact: Callable[[str], str]) -> bool:
+def _gives_away(found: TurnStatement, redact: Callable[[str], str]) -> bool:
     """Whether a statement holds a piece of a secret that is only known as one by what stands around it."""
     whole, content = found.turn.text, found.statement.content
-    return lost_words(whole, redact(whole)).held_by(redact(content))
+    return find_redacted_words(whole, redact(whole)).held_by(redact(content))
 
 
 def _first_words(turns: Sequence[Turn]) -> str:
     return next((turn.text for turn in turns if turn.role == "user"), "")
 
 
-def _with_relative_paths(turn: Turn, place: Place) -> Turn:
+def _with_relative_paths(turn: Turn, place: SessionContext) -> Turn:
     if not any(use.paths for use in turn.tools):
         return turn
     return replace(turn, tools=tuple(_with_relative(use, place) for use in turn.tools))
 
 
-def _with_relative(use: ToolUse, place: Place) -> ToolUse:
+def _with_relative(use: ToolUse, place: SessionContext) -> ToolUse:
     return replace(use, paths=tuple(map(place.relative, use.paths))) if use.paths else use
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.outcomes import outcomes_of
-from tacit.capture.reconcile import Neighbour, reconcile
-from tacit.capture.reconcile.certain import names_what_ends
+from tacit.capture.reconcile import Neighbor, reconcile
+from tacit.capture.reconcile.explicit_relations import names_what_ends
 from tacit.capture.reconcile.judge import Judge, judge_by_words
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
@@ -40,7 +40,7 @@ Item = Memory | Change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class WriteBatch:
     """What one transaction stores: changes with their vectors, named values, and what relates to what."""
 
     changes: tuple[Change, ...]
@@ -79,7 +79,7 @@ class _VectorCache:
         return np.stack(known) if known and len(known) == len(rows) else None
 
 
-class Keeper:
+class Reconciler:
     """Reconciles prepared memories with the store and writes the outcome in one transaction."""
 
     def __init__(
@@ -108,14 +108,14 @@ class Keeper:
         self,
         items: Sequence[Item],
         *,
-        write: Callable[[Write], None],
+        write: Callable[[WriteBatch], None],
         values: ValueChanges | None = None,
         finish: Callable[[Sequence[Change]], ValueChanges] | None = None,
         judges: Mapping[str, Judge] | None = None,
         beside: Mapping[str, Sequence[str]] | None = None,
         session: SessionKey | None = None,
     ) -> tuple[Change, ...]:
-        """Decide on `items` in order and hand one `Write` to `write`.
+        """Decide on `items` in order and hand one `WriteBatch` to `write`.
 
         Args:
             items: memories to reconcile, and changes that are decided already.
@@ -151,7 +151,7 @@ class Keeper:
                         named.update(finish(decided))
                     if session is not None:
                         named.update(self._outcomes(session, items, decided))
-                    outcome = Write(
+                    outcome = WriteBatch(
                         changes=changes,
                         vectors=rows,
                         identity=identity,
@@ -172,7 +172,7 @@ class Keeper:
         new = outcomes_of(items, changes, at_ms=self._clock.now_ms())
         return OUTCOMES.change((*OUTCOMES.read(self._store, session), *new), session) if new else {}
 
-    def apply(self, write: Write) -> None:
+    def apply(self, write: WriteBatch) -> None:
         """Write to the store; nothing is sent when nothing changes."""
         if write.values or any(not isinstance(change, Skip) for change in write.changes):
             self._store.apply(
@@ -267,7 +267,7 @@ class Keeper:
         current: Mapping[str, Memory],
         gone: set[str],
         beside: Sequence[str],
-    ) -> list[Neighbour]:
+    ) -> list[Neighbor]:
         scope = ScopeFilter.of(memory.scope, UNIVERSAL)
         vector = vectors.get(memory.content)
         cosines: dict[str, float] | None = None
@@ -296,7 +296,7 @@ class Keeper:
         waiting = MemoryFilter(statuses=("quarantined",), begins=memory.content.rstrip(".! "))
         stored = (*stored, *self._store.list_memories(waiting, scope=scope, limit=_CANDIDATES))
         batch = [other for other in current.values() if scope.allows(other.scope)]
-        near: list[Neighbour] = []
+        near: list[Neighbor] = []
         for other in (*(other for other in stored if other.id not in current), *batch):
             if other.id in gone or other.status not in ("active", "quarantined") or other.is_session_note:
                 continue
@@ -304,7 +304,7 @@ class Keeper:
             theirs = vectors.get(other.content)
             if vector is not None and theirs is not None:
                 cosine = float(vector @ theirs)
-            near.append(Neighbour(memory=other, cosine=cosine))
+            near.append(Neighbor(memory=other, cosine=cosine))
         return near
 
 

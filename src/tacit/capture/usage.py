@@ -14,21 +14,21 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tacit.capture.turn import Turn
-from tacit.late_pattern import late_pattern
 from tacit.model.memory import Memory
 from tacit.state.counted import SessionUsage, Totals
+from tacit.text.lazy_regex import lazy_regex
 
 Cue = Literal["citation", "file", "identifier", "phrase", ""]
 PHRASE_WORDS = 5
 MAX_SEEN = 4000
 """Most words of a session that are remembered, as digests of eight hexadecimal digits."""
-_WORD = late_pattern(r"[\w@./:-]*\w")
-_CODE = late_pattern(r"`([^`\n]{3,80})`")
-_NAME = late_pattern(r"[_./:@\d-]|[a-z][A-Z]")
+_WORD = lazy_regex(r"[\w@./:-]*\w")
+_CODE = lazy_regex(r"`([^`\n]{3,80})`")
+_NAME = lazy_regex(r"[_./:@\d-]|[a-z][A-Z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownMemory:
     """A memory that was handed over; `at_ms` and `turn` say when, `surface` by what. `control` = it was not, for comparison."""
 
     memory: Memory
@@ -40,7 +40,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class UsageVerdict:
     """Whether a memory was used after it was handed over, and by which cue; `before` = its cues were there already."""
 
     memory_id: str
@@ -53,16 +53,18 @@ class Verdict:
         return bool(self.cue)
 
 
-def judge(turns: Sequence[Turn], shown: Sequence[Shown], before: SessionUsage) -> tuple[Verdict, ...]:
+def judge_usage(
+    turns: Sequence[Turn], shown: Sequence[ShownMemory], before: SessionUsage
+) -> tuple[UsageVerdict, ...]:
     """Judge every memory of `shown` by `turns`, which are new; `before` is what earlier turns held."""
     return tuple(_judge(one, turns, frozenset(before.seen)) for one in shown)
 
 
-def go_on(
-    turns: Sequence[Turn], shown: Sequence[Shown], before: SessionUsage, totals: Totals
-) -> tuple[tuple[Verdict, ...], SessionUsage, Totals]:
+def update_usage(
+    turns: Sequence[Turn], shown: Sequence[ShownMemory], before: SessionUsage, totals: Totals
+) -> tuple[tuple[UsageVerdict, ...], SessionUsage, Totals]:
     """Verdicts of one reading, with what is known of the session and the counts after it."""
-    verdicts = judge(turns, [one for one in shown if one.memory.id not in before.used], before)
+    verdicts = judge_usage(turns, [one for one in shown if one.memory.id not in before.used], before)
     found = {verdict.memory_id: verdict for verdict in verdicts}
     counted, used = set(before.counted), set(before.used)
     for one in shown:
@@ -84,7 +86,7 @@ def go_on(
     return tuple(verdict for verdict in verdicts if verdict.used), after, totals
 
 
-def _count(totals: Totals, one: Shown, verdict: Verdict | None) -> Totals:
+def _count(totals: Totals, one: ShownMemory, verdict: UsageVerdict | None) -> Totals:
     if one.control:
         return replace(totals, control_shown=totals.control_shown + 1)
     before = verdict is not None and verdict.before and not verdict.used
@@ -93,7 +95,7 @@ def _count(totals: Totals, one: Shown, verdict: Verdict | None) -> Totals:
     )
 
 
-def _count_use(totals: Totals, one: Shown, verdict: Verdict) -> Totals:
+def _count_use(totals: Totals, one: ShownMemory, verdict: UsageVerdict) -> Totals:
     if one.control:
         return replace(totals, control_used=totals.control_used + 1)
     cues, surfaces = dict(totals.by_cue), dict(totals.by_surface)
@@ -145,19 +147,19 @@ class _Cues:
         return ""
 
 
-def _judge(one: Shown, turns: Sequence[Turn], seen: frozenset[str]) -> Verdict:
+def _judge(one: ShownMemory, turns: Sequence[Turn], seen: frozenset[str]) -> UsageVerdict:
     cues, known, before = _Cues.of(one.memory), set(seen), False
     for turn in turns:
         if turn.role == "assistant" and _is_after(turn, one):
             cue = "citation" if one.memory.id in _own_words(turn) else cues.found_in(turn, known)
             if cue:
-                return Verdict(memory_id=one.memory.id, cue=cue)
+                return UsageVerdict(memory_id=one.memory.id, cue=cue)
         known.update(_digests(_everything(turn)))
         before = before or any(_known(name, known) for name in (*cues.names, *cues.paths))
-    return Verdict(memory_id=one.memory.id, before=before)
+    return UsageVerdict(memory_id=one.memory.id, before=before)
 
 
-def _is_after(turn: Turn, one: Shown) -> bool:
+def _is_after(turn: Turn, one: ShownMemory) -> bool:
     if turn.at_ms and one.at_ms:
         return turn.at_ms >= one.at_ms
     return turn.number >= one.turn

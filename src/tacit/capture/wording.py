@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tacit.late_pattern import late_pattern, worded_pattern
+from tacit.text.lazy_regex import keyword_regex, lazy_regex
 
 _IMPERATIVES = (
     "add adhere align allow always annotate append apply ask assert avoid bump build bundle call catch check choose"
@@ -27,9 +27,9 @@ _IMPERATIVES = (
 )
 IMPERATIVES = frozenset(_IMPERATIVES.split())
 """Base forms that open an instruction."""
-_FIRST_WORD = late_pattern(r"[a-z]+")
+_FIRST_WORD = lazy_regex(r"[a-z]+")
 
-_NEGATED = worded_pattern(
+_NEGATED = keyword_regex(
     r"\b(?:never|don'?t|do not|does not|doesn'?t|must ?n[o']t|should ?n[o']t|shouldn'?t|mustn'?t|can ?not|can'?t"
     r"|won'?t|will not|isn'?t|is not|aren'?t|are not|wasn'?t|avoid|without|no longer|not|no|nor|neither|forbid"
     r"|forbidden|prohibited|stop|refrain|disallow(?:ed)?|disable[ds]?|ban(?:ned)?)\b",
@@ -37,34 +37,34 @@ _NEGATED = worded_pattern(
     " aren arent wasn wasnt avoid without no nor neither forbid forbidden prohibited stop refrain disallow disallowed disable"
     " disabled disables ban banned",
 )
-_ANTI = late_pattern(
+_ANTI = lazy_regex(
     r"^(?:\W*)(?:please\s+|you\s+(?:should\s+|must\s+)?|we\s+(?:should\s+|must\s+)?|i\s+)?"
     r"(?:(?:do not|don'?t|never|avoid|stop|must not|mustn'?t|should not|shouldn'?t|refrain from|no more)\b"
     r"|no\s+\w+)",
     re.IGNORECASE,
 )
-_INNER_ANTI = late_pattern(
+_INNER_ANTI = lazy_regex(
     r"\b(?:must never|must not|mustn'?t|should never|should not|shouldn'?t|never|do not|don'?t (?:ever|want|use|add"
     r"|write|commit|create|make|put|run)|is forbidden|are forbidden|is not allowed|are not allowed|prohibited)\b",
     re.IGNORECASE,
 )
-_PREFERENCE = late_pattern(
+_PREFERENCE = lazy_regex(
     r"\b(?:prefer(?:s|red|ably)?|i(?:'d)? like|i want|i always want|we like|favou?rs?|rather than|i hate|i love)\b",
     re.IGNORECASE,
 )
-_DECISION = late_pattern(
+_DECISION = lazy_regex(
     r"\b(?:we(?:'ve| have)? (?:use|decided|chose|chosen|picked|adopted|settled|switched|moved|agreed|dropped|standardi[sz]ed)"
     r"|we'?re (?:using|going with|on|sticking with|moving to|switching to)|let'?s (?:use|go with|stick with|keep|switch)"
     r"|decision:|decided (?:to|on|that)|going with|instead of|no longer (?:use|support|need)|will be used)",
     re.IGNORECASE,
 )
-_TODO = late_pattern(
+_TODO = lazy_regex(
     r"^(?:todo\b|next(?: steps?| time| session)?\s*:|we (?:still|later) (?:need|have|want) to|still (?:need|have) to"
     r"|remind me to|open(?: question)?:)",
     re.IGNORECASE,
 )
 _PATH = r"`?(?:[\w.@~-]+/)+[\w.*@-]*`?|`?[\w-]+\.(?:py|ts|tsx|js|jsx|mjs|go|rs|java|kt|rb|php|c|h|cpp|cs|swift|sh|sql|md|mdc|toml|ya?ml|json|css|html|vue|svelte|lock|cfg|ini|env)`?"
-_FILE_CONTEXT = late_pattern(
+_FILE_CONTEXT = lazy_regex(
     rf"^(?:the\s+)?(?:file\s+|folder\s+|directory\s+|module\s+)?(?:{_PATH})\s*"
     r"(?::|\(|[-\u2013\u2014]+\s|(?:is|are|contains?|holds?|has|defines?|handles?|implements?|lives?|stores?|provides?"
     r"|describes?|documents?|exports?|owns?|manages?|generates?)\b)"
@@ -72,21 +72,21 @@ _FILE_CONTEXT = late_pattern(
     rf" (?:in|at|under|inside) (?:the )?(?:{_PATH})",
     re.IGNORECASE,
 )
-_RULE = late_pattern(
+_RULE = lazy_regex(
     r"\b(?:always|must|should|shall|make sure|ensure|required?|mandatory|needs? to|has to|have to|only)\b",
     re.IGNORECASE,
 )
 _OWN = r"(?:project|repo|repository|code ?base|app|application|package|workspace|library|service|monorepo|team|company|machine|product)"
-_LOOSE = late_pattern(
+_LOOSE = lazy_regex(
     rf"\b(?:this|that|these|those)\b(?!\s+{_OWN}\b)(?!\s+\w+\s+(?:is|are)\s+`)|\b(?:here|(?:above|below)(?!\s+(?:\d|the\b|an?\b|zero\b|our\b))"
     r"|there|the following|the latter|the former|the (?:first|second|third|last|other|same) (?:one|option|approach"
     r"|variant|version|reason|thing|resolution|problem|issue)|option [a-z0-9]|(?:your|my) (?:last|previous) \w+)\b",
     re.IGNORECASE,
 )
-_PRONOUN = late_pattern(r"\b(?:it|its|it's|they|them|their)\b", re.IGNORECASE)
+_PRONOUN = lazy_regex(r"\b(?:it|its|it's|they|them|their)\b", re.IGNORECASE)
 _ANTECEDENT_WORDS = 4
 """A pronoun behind so many words usually has its noun among them ("name workers after their queue")."""
-_LEADING_LOOSE = late_pattern(
+_LEADING_LOOSE = lazy_regex(
     r"^(?:it|its|it's|they|them|these|those|this|that|he|she|here|there|such|both|one)\b"
     rf"(?!\s+{_OWN}\b)",
     re.IGNORECASE,
@@ -96,13 +96,13 @@ _POINTS_AT = (
     r"|have|test|take|let|create|edit|open|close|drop|replace|give|call|try|skip|ignore|about|at|for|not|just|then|after|before|over|under|in|on|when|than)\b)"
 )
 """Behind none of these words "that" opens a clause: it points at something."""
-_CONJUNCTION_THAT = late_pattern(
+_CONJUNCTION_THAT = lazy_regex(
     rf"\b{_POINTS_AT}(?:so|such|sure|ensure|know|means?|given|provided|now|code|\w+s|\w+n|\w+r|\w+e|\w+t|\w+ed)\s+that\s+(?=\w+\s+\w+)",
     re.IGNORECASE,
 )
 
 
-def negated(text: str) -> bool:
+def is_negated(text: str) -> bool:
     """Whether the statement forbids or denies: it has an odd number of negations."""
     return denials(text) % 2 == 1
 
@@ -156,20 +156,20 @@ def rule_like(content: str) -> bool:
     )
 
 
-_RELATIVE_THAT = late_pattern(
+_RELATIVE_THAT = lazy_regex(
     r"\b(?:any|every|each|all|no|the|an?) (?:[\w-]+ ){0,2}?[\w-]+ that(?:['\u2019]s)?(?= (?!(?:you|i|we|was|were|did)\b))",
     re.IGNORECASE,
 )
-_DEMONSTRATIVE = worded_pattern(r"\b(?:this|that|these|those) \w", "this that these those")
+_DEMONSTRATIVE = keyword_regex(r"\b(?:this|that|these|those) \w", "this that these those")
 _LATE_WORDS = 8
-_NAMED_AGAIN = late_pattern(
+_NAMED_AGAIN = lazy_regex(
     r"\b(?P<noun>[\w-]{3,}?)s?\b(?P<between>.{0,120}?)\b(?:this|that|these|those) (?P=noun)s?\b",
     re.IGNORECASE | re.DOTALL,
 )
 """A thing that the statement named before it points at it: "keep modules small, and name those modules after ..."."""
 
 
-def loose_reference(content: str) -> bool:
+def has_loose_reference(content: str) -> bool:
     """Whether the statement points at something that only its surroundings name (`it`, `that file`, `the second one`)."""
     bare = content
     if _DEMONSTRATIVE.search(content):
@@ -190,7 +190,7 @@ def _late_plural(found: re.Match[str], content: str) -> bool:
     return found[0].lower() in ("these", "those") and word_count(content[: found.start()]) >= _LATE_WORDS
 
 
-def leading_reference(content: str) -> bool:
+def has_leading_reference(content: str) -> bool:
     """Whether the statement opens with a pronoun whose meaning lies outside it."""
     return bool(_LEADING_LOOSE.match(content))
 

@@ -1,6 +1,6 @@
-"""What `doctor` looks at, one function per question. In: surroundings, a trial home. Out: findings with what to do.
+"""What `doctor` looks at, one function per question. In: command_context, a scratch home. Out: findings with what to do.
 
-The user's store is only asked for its state; everything that stores or injects happens in a trial home of its own.
+The user's store is only asked for its state; everything that stores or injects happens in a scratch home of its own.
 Expected failures are findings: a check that cannot be made says so and never ends the others.
 """
 
@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 from tacit import __version__
-from tacit.cli.surroundings import Daemon, Surroundings
+from tacit.cli.context import CommandContext, Daemon
 from tacit.config.home import Home
 from tacit.errors import StoreError, TacitError
 
 if TYPE_CHECKING:
-    from tacit.cli.terminal.shapes import EngineFacts
+    from tacit.cli.terminal.answer_types import EngineFacts
 
 State = Literal["ok", "warn", "fail", "skip"]
 LAUNCHER_DEADLINE_MS = 1500.0
@@ -47,7 +47,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class ScratchHome:
     """A throw-away home whose store holds one memory that every session starts with: the nonce."""
 
     home: Home
@@ -132,7 +132,7 @@ def check_settings(home: Home, project: Path | None = None) -> Finding:
     )  # fmt: skip
 
 
-def check_daemon(place: Surroundings) -> Iterator[Finding]:
+def check_daemon(place: CommandContext) -> Iterator[Finding]:
     """Whether a daemon starts, is of this version, and finds its store sound."""
     daemon = place.connect(place.home)
     began = time.monotonic()
@@ -175,15 +175,15 @@ def _store(problems: list[str], engine: dict[str, Any]) -> Finding:
             name="store", state="fail", detail="; ".join(problems),
             advice="`tacit stop`: the next start recovers what can be read into a new store.",
         )  # fmt: skip
-    from tacit.cli.terminal.output import counted
+    from tacit.cli.terminal.output import format_count
 
     store = engine["store"]
-    counts = f"{counted(store['memories_active'])} of {counted(store['projects'], 'project', 'projects')}"
+    counts = f"{format_count(store['memories_active'])} of {format_count(store['projects'], 'project', 'projects')}"
     return Finding(name="store", state="ok", detail=f"sound, {counts}")
 
 
 def _backup(home: Home) -> Finding:
-    from tacit.cli.terminal.output import moment
+    from tacit.cli.terminal.output import format_moment
     from tacit.config.layers import read_settings
     from tacit.upkeep.backups import newest_backup
 
@@ -202,7 +202,7 @@ def _backup(home: Home) -> Finding:
             advice=f"`tacit logs` says why; make room for a copy of the store in {home.backups_dir}.",
         )  # fmt: skip
     return Finding(
-        name="backup", state="ok", detail=f"the newest is of {moment(newest.at_ms)}: {newest.path}"
+        name="backup", state="ok", detail=f"the newest is of {format_moment(newest.at_ms)}: {newest.path}"
     )
 
 
@@ -233,9 +233,9 @@ def _recalls(engine: EngineFacts) -> Finding:
 
 
 def _copy_embedder(source: Home, target: Home) -> None:
-    """Give the trial home the user's embedder and nothing else.
+    """Give the scratch home the user's embedder and nothing else.
 
-    The trial proves the path from a hook to the model. What the user's preset hands over at which moment is another
+    The scratch home proves the path from a hook to the model. What the user's preset hands over at which moment is another
     question: some presets have no start pack, and the path is sound all the same.
     """
     from tacit.config.layers import read_settings
@@ -245,8 +245,8 @@ def _copy_embedder(source: Home, target: Home) -> None:
 
 
 @contextmanager
-def trial(place: Surroundings, folder: Path) -> Generator[Trial]:
-    """Make a trial home in `folder` with the user's embedder and the default preset, start its daemon, and end it after use.
+def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchHome]:
+    """Make a scratch home in `folder` with the user's embedder and the default preset, start its daemon, and end it after use.
 
     Raises:
         TacitError: if the store, the embedder or the daemon cannot be had.
@@ -276,7 +276,7 @@ def trial(place: Surroundings, folder: Path) -> Generator[Trial]:
     try:
         # The model is loaded behind the first answers; what is timed below is the daily case.
         daemon.request("GET", "/v1/context?" + urlencode({"cwd": str(home.root)}), timeout_s=30.0)
-        yield Trial(
+        yield ScratchHome(
             home=home, nonce=nonce, daemon=daemon, embed_ms=embed_ms, tokens_exact=status.tokens_exact,
             embedder=status.embedder,
         )  # fmt: skip
@@ -284,8 +284,8 @@ def trial(place: Surroundings, folder: Path) -> Generator[Trial]:
         end_daemon(home.daemon_file)
 
 
-def check_models(found: Trial) -> Iterator[Finding]:
-    """Embedder and token counter, as the trial used them."""
+def check_models(found: ScratchHome) -> Iterator[Finding]:
+    """Embedder and token counter, as the scratch home used them."""
     slow = found.embed_ms > EMBED_SLOW_MS
     yield Finding(
         name="embedder", state="warn" if slow else "ok",
@@ -301,7 +301,7 @@ def check_models(found: Trial) -> Iterator[Finding]:
     )
 
 
-def check_launcher(home: Home, found: Trial) -> Finding:
+def check_launcher(home: Home, found: ScratchHome) -> Finding:
     """Whether the launcher that hosts call answers in time with what it should."""
     if not home.launcher.exists():
         return Finding(
@@ -336,15 +336,15 @@ def check_launcher(home: Home, found: Trial) -> Finding:
 
 
 def check_host(
-    place: Surroundings, host: str, *, project: Path, found: Trial | None, asked: bool
+    place: CommandContext, host: str, *, project: Path, found: ScratchHome | None, asked: bool
 ) -> Iterator[Finding]:
     """Whether a host's files are in place, its program is there, and text reaches the model through it.
 
     Args:
-        place: the surroundings.
+        place: the command_context.
         host: its name.
         project: root of the project whose own installation counts where the user's has none.
-        found: the trial; None = no proof by running the host.
+        found: the scratch home; None = no proof by running the host.
         asked: the host was named, so that its absence is a failure.
     """
     from tacit.hosts.install import detect, installed
@@ -380,7 +380,7 @@ def check_host(
 
 
 def _prove(
-    place: Surroundings, host: str, executable: Path, version: str, files: list[Path], found: Trial
+    place: CommandContext, host: str, executable: Path, version: str, files: list[Path], found: ScratchHome
 ) -> Finding:
     """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
     from tacit.hosts.probe import claude_code, opencode

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from tacit.cli.surroundings import current
+from tacit.cli.context import current_context
 
 START_TIMEOUT_S = 15.0
 REQUEST_TIMEOUT_S = 600.0
@@ -20,7 +20,7 @@ def ask(method: str, path: str, values: Mapping[str, object] | None = None) -> A
     Raises:
         TacitError: what the daemon answered, or that none could be started.
     """
-    place = current()
+    place = current_context()
     place.connect(place.home).ensure_running(START_TIMEOUT_S)
     return ask_running(method, path, values)
 
@@ -33,7 +33,7 @@ def ask_running(
     timeout_s: float = REQUEST_TIMEOUT_S,
 ) -> Any:
     """Ask the daemon that runs; as `ask`, but starts none."""
-    place = current()
+    place = current_context()
     daemon = place.connect(place.home)
     if method in ("GET", "DELETE"):
         pairs = [(name, part) for name, value in (values or {}).items() for part in _parts(value)]

@@ -18,12 +18,12 @@ from tacit.errors import TacitError
 
 def report_crash(error: BaseException, *, as_json: bool) -> int:
     """Keep the frames, say where, return the exit code."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_error
 
     kept: Path | None = None
     with contextlib.suppress(OSError, TacitError):
-        kept = write_report(error, current().home.log_file.parent)
+        kept = write_report(error, current_context().home.log_file.parent)
     where = f"The report is {kept}; it holds no text of a memory." if kept else "No report could be written."
     print_error(
         TacitError(f"Tacit failed with {type(error).__name__}.", hint=f"{where} Please file it as a bug."),

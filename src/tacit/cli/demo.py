@@ -104,7 +104,7 @@ def play(folder: Path) -> dict[str, Any]:
         folder / "home",
         overrides={"recall": {"budgets": {"start": START_TOKENS}, "deadline_ms": DEADLINE_MS}},
     )
-    stage = _Stage(engine=engine, project=project, transcript=transcript)
+    stage = _DemoSession(engine=engine, project=project, transcript=transcript)
     try:
         stage.tell(FIRST, "SessionStart", source="startup")
         stage.tell(FIRST, "SessionEnd", reason="exit")
@@ -128,7 +128,7 @@ def play(folder: Path) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Stage:
+class _DemoSession:
     """An engine spoken to as Claude Code does: hook payloads in, hook answers out."""
 
     engine: Engine
@@ -157,7 +157,7 @@ class _Stage:
         return {"given": given, "trace": encode(traces[0]) if traces else None}
 
 
-def _prompt(stage: _Stage, prompt: Prompt) -> dict[str, Any]:
+def _prompt(stage: _DemoSession, prompt: Prompt) -> dict[str, Any]:
     if prompt.agent_said:
         stage.tell(SECOND, "Stop", last_assistant_message=prompt.agent_said)
     answer = stage.ask(SECOND, "UserPromptSubmit", "prompt", prompt=prompt.text)
@@ -197,15 +197,15 @@ def _problems(report: dict[str, Any]) -> list[str]:
 
 def _print(report: dict[str, Any]) -> None:
     from tacit.cli.memories import shown_when
-    from tacit.cli.terminal.output import print_line, shortened
+    from tacit.cli.terminal.output import print_line, shorten_line
     from tacit.cli.traces import print_stages
 
     print_line("1. A session ended. Captured from its transcript:", style="bold")
     for memory in report["captured"]:
         origin = memory["provenance"]
-        print_line(f"\n  [{memory['kind']}] {shortened(memory['content'], 200)}")
+        print_line(f"\n  [{memory['kind']}] {shorten_line(memory['content'], 200)}")
         print_line(
-            f"      said by {origin['tier']}, turn {origin['turn']}; when: {shortened(shown_when(memory), 100) or '-'}",
+            f"      said by {origin['tier']}, turn {origin['turn']}; when: {shorten_line(shown_when(memory), 100) or '-'}",
             style="dim",
         )
     print_line(

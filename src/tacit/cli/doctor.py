@@ -1,6 +1,6 @@
 """`doctor`: a checklist that proves the path on this machine, with what to do for each point that fails.
 
-In: the surroundings. Out: findings as they are made, or one JSON object; exit code 10 when a check failed.
+In: the command_context. Out: findings as they are made, or one JSON object; exit code 10 when a check failed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def doctor(
 def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Finding]:
     """All findings, in the order in which one builds on the other."""
     from tacit.cli import checks
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.errors import NotFound, TacitError
     from tacit.hosts.install import HOSTS
     from tacit.session.projects import identify_project
@@ -79,7 +79,7 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
     unknown = [name for name in names if name not in HOSTS]
     if unknown:
         raise NotFound(f"No host is called {unknown[0]!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
-    place = current()
+    place = current_context()
     project = Path(identify_project(str(cwd.absolute())).root)
     yield checks.check_interpreter()
     home = list(checks.check_home(place.home, project=project))
@@ -89,7 +89,7 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
     yield from checks.check_daemon(place)
     folder = Path(tempfile.mkdtemp(prefix="tacit-doctor-"))
     try:
-        with checks.trial(place, folder) as trial:
+        with checks.make_scratch_home(place, folder) as trial:
             yield from checks.check_models(trial)
             yield checks.check_launcher(place.home, trial)
             for name in names or HOSTS:

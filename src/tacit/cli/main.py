@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from tacit import __version__
-from tacit.cli import demo, doctor, evaluate, memories, past, service, setup, status, traces, tuning
-from tacit.cli.care import digest, learn, learned, purge, review, token
-from tacit.cli.numbers import stats
+from tacit.cli import demo, doctor, evaluate, memories, service, setup, status, traces, transcripts, tuning
+from tacit.cli.maintenance import digest, learn, learned, purge, review, token
 from tacit.cli.page import ui
 from tacit.cli.settings import config
+from tacit.cli.statistics import stats
 from tacit.cli.terminal.help import GroupedCommands
 from tacit.cli.transfer import exporting
 
 if TYPE_CHECKING:
-    from tacit.cli.surroundings import Surroundings
+    from tacit.cli.context import CommandContext
 
 app = typer.Typer(
     name="tacit",
@@ -113,7 +113,7 @@ for _panel, _commands in (
 ):
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
-app.add_typer(past.app, rich_help_panel=MEMORIES)
+app.add_typer(transcripts.app, rich_help_panel=MEMORIES)
 app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
 app.add_typer(config.app, name="config", rich_help_panel=RUNNING)
 app.add_typer(token.app, name="token", rich_help_panel=RUNNING)
@@ -131,21 +131,21 @@ def _tree() -> Any:
     return typer.main.get_command(app)
 
 
-def run(arguments: Sequence[str], *, surroundings: Surroundings | None = None) -> int:
+def run(arguments: Sequence[str], *, command_context: CommandContext | None = None) -> int:
     """Run one command and return its exit code; whatever goes wrong is said on standard error.
 
     Args:
         arguments: without the program's name.
-        surroundings: what to work with instead of the user's own, for tests.
+        command_context: what to work with instead of the user's own, for tests.
     """
     from tacit.errors import TacitError
 
     as_json = "--json" in arguments
     try:
-        if surroundings is not None:
-            from tacit.cli.surroundings import use
+        if command_context is not None:
+            from tacit.cli.context import use_context
 
-            use(surroundings)
+            use_context(command_context)
         # For programs the parser's own complaints are raised, to be said as JSON like every other error.
         code = _tree()(list(arguments), prog_name="tacit", standalone_mode=not as_json)
         return code if isinstance(code, int) else 0

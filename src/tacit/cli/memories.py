@@ -20,8 +20,8 @@ from tacit.cli.terminal.arguments import (
     ScopeText,
     SensitivityText,
     When,
-    given,
-    moment_of,
+    drop_empty,
+    parse_moment,
 )
 from tacit.cli.terminal.completing import complete_kind
 
@@ -69,7 +69,7 @@ def remember(
     statement = " ".join(content).strip()
     if not statement:
         raise typer.BadParameter("Say what to remember.")
-    body = given(
+    body = drop_empty(
         content=statement,
         kind=kind,
         when=when[0] if when and len(when) == 1 else when,
@@ -173,7 +173,7 @@ def recall(
 ) -> None:
     """Ask the memory."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_rows, short_ids, shortened
+    from tacit.cli.terminal.output import print_json, print_rows, short_ids, shorten_line
 
     wanted = " ".join(text or []).strip()
     if not (wanted or command or path or tool or error):
@@ -181,7 +181,7 @@ def recall(
     host, _, session_id = session.partition("/")
     if session and not session_id:
         raise typer.BadParameter("Name the session as HOST/ID; `tacit why` shows them.")
-    asked = given(
+    asked = drop_empty(
         text=wanted,
         previous=previous,
         tool=tool,
@@ -192,7 +192,7 @@ def recall(
         cwd=str(cwd.absolute()),
         surface=surface,
         budget_tokens=budget or None,
-        as_of_ms=moment_of(as_of),
+        as_of_ms=parse_moment(as_of),
     )
     answer = ask("POST", "/v1/recall", asked)
     if as_json:
@@ -200,7 +200,7 @@ def recall(
         return
     names = short_ids([m["id"] for m in answer["memories"]])
     rows = [
-        (names[m["id"]], f"{m['relevance']:.2f}", m["kind"], shortened(m["text"], 200))
+        (names[m["id"]], f"{m['relevance']:.2f}", m["kind"], shorten_line(m["text"], 200))
         for m in answer["memories"]
     ]
     silence = answer["trace"]["silence"] or "nothing was found"
@@ -245,12 +245,12 @@ def list_(
 ) -> None:
     """List memories, newest first."""
     if changes:
-        chosen = given(TEXT=text, **{"--kind": kind, "--status": status, "--as-of": as_of})
+        chosen = drop_empty(TEXT=text, **{"--kind": kind, "--status": status, "--as-of": as_of})
         if chosen:
             raise typer.BadParameter(
                 f"--changes lists everything that was written: it takes no {next(iter(chosen))}."
             )
-        from tacit.cli.care.review import list_changes
+        from tacit.cli.maintenance.review import list_changes
 
         list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
         return
@@ -262,7 +262,9 @@ def list_(
     if unknown:
         raise InvalidInput(f"There is no status {unknown[0]!r}.", hint=f"Known: {', '.join(STATUSES)}.")
     folder = "" if everywhere else str(cwd.absolute())
-    asked = given(text=text, kind=kind, status=status, cwd=folder, limit=limit, as_of_ms=moment_of(as_of))
+    asked = drop_empty(
+        text=text, kind=kind, status=status, cwd=folder, limit=limit, as_of_ms=parse_moment(as_of)
+    )
     answer = ask("GET", "/v1/memories", asked)
     if as_json:
         print_json(answer)
@@ -270,7 +272,7 @@ def list_(
     columns, rows = _table_of(answer["memories"], with_scope=everywhere)
     empty = "No memory fits."
     if not (rows or text or kind or status):
-        waiting = ask("GET", "/v1/review", given(cwd=folder, limit=1))["waiting"]
+        waiting = ask("GET", "/v1/review", drop_empty(cwd=folder, limit=1))["waiting"]
         empty = (
             f"No memories here yet; {waiting_line(waiting)}."
             if waiting
@@ -284,7 +286,7 @@ def list_(
 def show(memory: MemoryId, as_json: AsJson = False) -> None:
     """Show one memory with everything known of it, and its history."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import day, moment, print_json, print_rows, shortened
+    from tacit.cli.terminal.output import format_day, format_moment, print_json, print_rows, shorten_line
 
     found = ask("GET", memory_path(memory))
     m = found["memory"]
@@ -301,9 +303,12 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("status", m["status"] + (" (pinned)" if m["pinned"] else "")),
         ("scope", m["scope"]),
         ("sensitivity", m["sensitivity"]),
-        ("said by", f"{origin['speaker']} via {origin['source'] or 'unknown'}, {day(held['valid_from_ms'])}"),
+        (
+            "said by",
+            f"{origin['speaker']} via {origin['source'] or 'unknown'}, {format_day(held['valid_from_ms'])}",
+        ),
         ("session", f"{said}, turn {origin['turn']}" if said else ""),
-        ("until", day(held["valid_to_ms"]) if held["valid_to_ms"] else ""),
+        ("until", format_day(held["valid_to_ms"]) if held["valid_to_ms"] else ""),
         ("replaced by", held["superseded_by"] or ""),
         ("when", when_of(m)),
         ("importance", f"{m['importance']:.2f}"),
@@ -314,7 +319,10 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
     print_rows("", ("field", "value"), [(k, v) for k, v in rows if v], empty="")
     versions = history["versions"]
     if len(versions) > 1:
-        changes = [(moment(v["updated_at_ms"]), v["status"], shortened(v["content"], 120)) for v in versions]
+        changes = [
+            (format_moment(v["updated_at_ms"]), v["status"], shorten_line(v["content"], 120))
+            for v in versions
+        ]
         print_rows("\nHistory", ("changed", "status", "content"), changes, empty="")
 
 
@@ -337,7 +345,7 @@ def edit(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    body = given(content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pin,
+    body = drop_empty(content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pin,
                  sensitivity=_checked_level(sensitivity))  # fmt: skip
     if not body:
         raise typer.BadParameter(
@@ -362,7 +370,7 @@ def forget(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    answer = ask("DELETE", memory_path(memory), given(reason=reason))
+    answer = ask("DELETE", memory_path(memory), drop_empty(reason=reason))
     if as_json:
         print_json(answer)
         return
@@ -419,7 +427,7 @@ def _table_of(
     memories: Sequence[dict[str, Any]], *, with_scope: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and rows; the file that a memory was read from has a column where one was."""
-    from tacit.cli.terminal.output import day, short_ids, shortened
+    from tacit.cli.terminal.output import format_day, short_ids, shorten_line
 
     names = short_ids([m["id"] for m in memories])
     origins = [m["provenance"]["source"] if _was_read_off(m["provenance"]) else "" for m in memories]
@@ -430,10 +438,10 @@ def _table_of(
         (
             names[m["id"]],
             m["kind"],
-            day(m["created_at_ms"]),
+            format_day(m["created_at_ms"]),
             *((m["scope"],) if with_scope else ()),
             *(("commits" if source == ".git" else source,) if with_origin else ()),
-            shortened(m["content"], 160),
+            shorten_line(m["content"], 160),
         )
         for m, source in zip(memories, origins, strict=True)
     ]

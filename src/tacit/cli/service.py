@@ -30,10 +30,10 @@ SessionName = Annotated[
 
 def stop(as_json: AsJson = False) -> None:
     """Stop the daemon; the next session starts it again."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
 
-    place = current()
+    place = current_context()
     stopped = place.connect(place.home).stop()
     if as_json:
         print_json({"stopped": stopped})
@@ -51,9 +51,9 @@ def serve(
     as_json: AsJson = False,
 ) -> None:
     """Run the daemon, and say where it listens. Sessions start one by themselves."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
 
-    home = current().home
+    home = current_context().home
     if foreground:
         from tacit.daemon.lifecycle import claim
 
@@ -61,7 +61,7 @@ def serve(
         if claimed is not None:
             _serve_here(claimed, http_port=http_port, as_json=as_json)
             return
-    place = current()
+    place = current_context()
     daemon = place.connect(home)
     daemon.ensure_running(15.0)
     if http_port is not None:
@@ -91,10 +91,10 @@ def _facts() -> dict[str, Any]:
     """What run/daemon.json says, without the token."""
     from dataclasses import asdict
 
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.client.daemon_facts import read_facts
 
-    home = current().home
+    home = current_context().home
     facts = read_facts(home)
     if facts is None:
         return {}
@@ -124,10 +124,10 @@ def logs(
     as_json: AsJson = False,
 ) -> None:
     """Show the daemon's log. It holds no memory text."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
 
-    path = current().home.log_file
+    path = current_context().home.log_file
     path = path.with_name("hook.log") if hooks else path
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -202,7 +202,7 @@ def _only_session(cwd: Path, *, muted: bool) -> str:
         NotFound: if there is none, or several; the hint lists them.
     """
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import moment
+    from tacit.cli.terminal.output import format_moment
     from tacit.errors import NotFound
     from tacit.session.projects import identify_project
 
@@ -218,7 +218,8 @@ def _only_session(cwd: Path, *, muted: bool) -> str:
         return str(here[0]["key"])
     state = "muted" if muted else "running"
     listed = ", ".join(
-        f"{each['key']} (last heard of {moment(each['last_signal_at_ms'])})" for each in here or running
+        f"{each['key']} (last heard of {format_moment(each['last_signal_at_ms'])})"
+        for each in here or running
     )
     found = f"Several sessions are {state} in {root}." if here else f"No session is {state} in {root}."
     raise NotFound(
@@ -270,13 +271,13 @@ def restore(
 ) -> None:
     """Make a backup, or what can be read of a damaged database, the store. The present one is put aside, not deleted."""
     from tacit.app.wiring import examine_backup, restore_store
-    from tacit.cli.surroundings import current
-    from tacit.cli.terminal.asking import confirm
-    from tacit.cli.terminal.output import counted, print_json, print_line
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import confirm
+    from tacit.cli.terminal.output import format_count, print_json, print_line
     from tacit.daemon.lifecycle import claim
     from tacit.errors import DaemonError
 
-    place = current()
+    place = current_context()
     place.require_user("put another store in the place of yours")
     file = source.expanduser().absolute()
     readable = examine_backup(file)
@@ -301,7 +302,7 @@ def restore(
         return
     print_line(f"restored {file}")
     if readable is not None:
-        print_line(f"  it is damaged: {counted(readable)} could be read", style="yellow")
+        print_line(f"  it is damaged: {format_count(readable)} could be read", style="yellow")
     if aside:
         print_line(f"  the former store is {aside}")
 
@@ -309,11 +310,11 @@ def restore(
 def reindex(as_json: AsJson = False) -> None:
     """Renew vectors that belong to another embedder."""
     from tacit.app.wiring import open_engine
-    from tacit.cli.surroundings import current
-    from tacit.cli.terminal.asking import Progress
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import Progress
     from tacit.cli.terminal.output import print_json, print_line
 
-    engine = open_engine(current().home.root)
+    engine = open_engine(current_context().home.root)
     try:
         with Progress("renewing vectors", quiet=as_json) as progress:
             renewed = engine.reindex(progress=progress.update)

@@ -47,13 +47,13 @@ def install(
     as_json: AsJson = False,
 ) -> None:
     """Connect the coding agents on this machine. Shows what it writes and asks once."""
+    from tacit.cli.context import current_context
     from tacit.cli.settings.writer import settle_writer
-    from tacit.cli.surroundings import current
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.errors import NotFound
     from tacit.hosts.install import HOSTS, detect, plan
 
-    place = current()
+    place = current_context()
     found = {each.name: each for each in detect(place.user_home, place.search_path)}
     names = tuple(dict.fromkeys(host or found))
     if not names:
@@ -95,12 +95,12 @@ def uninstall(
     as_json: AsJson = False,
 ) -> None:
     """Take Tacit out of the agents' files again. Memories stay."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.hosts.install import HOSTS
     from tacit.hosts.install import uninstall as plan_removal
 
-    place = current()
+    place = current_context()
     root = _project_root(cwd) if project else None
     plans = [
         plan_removal(
@@ -128,8 +128,8 @@ def _project_root(cwd: Path) -> Path:
 
 def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: bool) -> bool:
     """Ask, then write; whether anything was written."""
-    from tacit.cli.surroundings import current
-    from tacit.cli.terminal.asking import confirm
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import confirm
     from tacit.hosts.install import apply
 
     changing = [each for each in plans if any(edit.changes for edit in each.edits)]
@@ -138,7 +138,7 @@ def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: 
     if launcher:
         from tacit.daemon.launcher import write_launcher
 
-        home = current().home
+        home = current_context().home
         home.ensure()
         write_launcher(home)
     for each in changing:
@@ -184,10 +184,12 @@ def _difference(edit: FileEdit, *, whole: bool) -> list[str]:
     ]
     if whole or len(lines) <= MOST_DIFF_LINES:
         return lines
-    from tacit.cli.terminal.output import counted
+    from tacit.cli.terminal.output import format_count
 
     added = sum(line.startswith("+") for line in lines)
-    return [f"{counted(added, 'line', 'lines')} added, {len(lines) - added} removed (--dry-run shows them)"]
+    return [
+        f"{format_count(added, 'line', 'lines')} added, {len(lines) - added} removed (--dry-run shows them)"
+    ]
 
 
 def _report(plans: list[InstallPlan], *, versions: dict[str, str], written: bool) -> dict[str, Any]:
@@ -223,14 +225,14 @@ def init(
     Shows what its rule files hold and asks once whether they are your own rules. README, manifests and commits are found when asked
     for; decision records wait in `tacit review`.
     """
-    from tacit.cli.care.learn import offer_write_up
     from tacit.cli.connection import ask
-    from tacit.cli.surroundings import current
-    from tacit.cli.terminal.output import counted, print_json, print_line, print_rows, size
+    from tacit.cli.context import current_context
+    from tacit.cli.maintenance.learn import offer_write_up
+    from tacit.cli.terminal.output import format_count, format_size, print_json, print_line, print_rows
 
     folder = str(cwd.absolute())
     notice = _settle_related(folder)
-    users = current().user_speaks
+    users = current_context().user_speaks
     confirmed = users and _takes_rules(folder, yes=yes, quiet=as_json)
     imported = ask("POST", "/v1/projects/init", {"cwd": folder, "confirmed": confirmed})
     past = ask("GET", "/v1/transcripts", {"cwd": folder})["transcripts"]
@@ -252,12 +254,12 @@ def init(
         _tell_what_others_wrote(made, confirmed=confirmed)
     report: dict[str, int] | None = None
     if backfill and not users:
-        current().require_user("have past sessions learned from, since they count as your words")
+        current_context().require_user("have past sessions learned from, since they count as your words")
     if past and users and backfill is not False:
         sessions, whole = sum(each["sessions"] for each in past), sum(each["size_bytes"] for each in past)
         hosts = ", ".join(sorted({each["host"] for each in past}))
         question = (
-            f"Learn from {sessions} past sessions of this project ({hosts}, {size(whole)})? "
+            f"Learn from {sessions} past sessions of this project ({hosts}, {format_size(whole)})? "
             "They stay on this machine, and secrets are taken out."
         )
         if _wanted(question, backfill=backfill, yes=yes):
@@ -269,7 +271,7 @@ def init(
         print_json({**imported, "transcripts": past, "backfill": report, "notice": notice})
         return
     if report is not None:
-        learned = f"{counted(report['added'] + report['superseded'])}, {report['merged']} known already"
+        learned = f"{format_count(report['added'] + report['superseded'])}, {report['merged']} known already"
         print_line(f"Learned {learned}." + (f" {report['failed']} failed." if report["failed"] else ""))
     elif past:
         print_line(f"{len(past)} past transcripts were left alone: `tacit init --backfill` learns from them.")
@@ -294,12 +296,12 @@ def _tell_what_others_wrote(made: list[dict[str, Any]], *, confirmed: bool) -> N
 def _settle_related(folder: str) -> str:
     """Ask whether the folder shares the memories that may belong to it; returns what stays unanswered."""
     from tacit.cli.connection import ask
-    from tacit.cli.surroundings import current
-    from tacit.cli.terminal.asking import agreed
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import print_line
 
     notice: str = ask("GET", "/v1/projects/here", {"cwd": folder})["notice"]
-    if not (notice and current().interactive and current().user_speaks):
+    if not (notice and current_context().interactive and current_context().user_speaks):
         return notice
     print_line(notice)
     joins = agreed("Share those memories with this folder?", yes=False, unattended=False, default=False)
@@ -310,7 +312,7 @@ def _settle_related(folder: str) -> str:
 def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
     """Share memories with another folder of the same git remote, or with what an earlier version kept of this one."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.asking import confirm
+    from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
 
     folder = str(cwd.absolute())
@@ -341,8 +343,8 @@ def separate(cwd: Here = Path(), as_json: AsJson = False) -> None:
 def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
     """Show what the rule files would add and ask once whether it counts as the user's own rules."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.asking import agreed
-    from tacit.cli.terminal.output import counted, print_line, shortened
+    from tacit.cli.terminal.interaction import agreed
+    from tacit.cli.terminal.output import format_count, print_line, shorten_line
 
     seen = ask("POST", "/v1/projects/init", {"cwd": folder, "dry_run": True})
     found: list[dict[str, Any]] = [change["memory"] for change in seen["changes"]]
@@ -353,15 +355,15 @@ def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
             print_line(path, style="bold")
             mine = [memory for memory in found if memory["provenance"]["source"] == path]
             for memory in mine[:MOST_RULES_SHOWN]:
-                print_line(f"  {shortened(memory['content'], 110)}")
+                print_line(f"  {shorten_line(memory['content'], 110)}")
             if len(mine) > MOST_RULES_SHOWN:
                 print_line(f"  ... and {len(mine) - MOST_RULES_SHOWN} more", style="dim")
-    question = f"Take {counted(len(found), 'statement', 'statements')} of these files as your own rules?"
+    question = f"Take {format_count(len(found), 'statement', 'statements')} of these files as your own rules?"
     return agreed(question, yes=yes, unattended=True)
 
 
 def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:
-    from tacit.cli.terminal.asking import agreed
+    from tacit.cli.terminal.interaction import agreed
 
     return agreed(question, yes=yes or bool(backfill), unattended=False)
 
@@ -371,7 +373,7 @@ def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet:
     from collections import Counter
 
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.asking import Progress
+    from tacit.cli.terminal.interaction import Progress
 
     whole: Counter[str] = Counter(dict.fromkeys(("added", "merged", "superseded", "skipped", "failed"), 0))
     with Progress("learning from transcripts", quiet=quiet) as progress:

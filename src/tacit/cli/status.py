@@ -17,7 +17,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
-    from tacit.cli.terminal.shapes import EngineFacts, Extractor, Trace
+    from tacit.cli.terminal.answer_types import EngineFacts, Extractor, Trace
 
 HARMLESS = "an earlier start block stood in"
 CAUSES: Mapping[str | None, str] = {
@@ -55,7 +55,7 @@ class Prompt(TypedDict):
     text: str
 
 
-class Seen(TypedDict):
+class VisibleMemories(TypedDict):
     """What is seen from a folder, by kind; `more` = there is more than was counted. `folders` share the project.
 
     `unconfirmed` = statements and contradictions that wait for the user.
@@ -77,16 +77,16 @@ class HostFacts(TypedDict):
     problems: list[str]
 
 
-class Told(TypedDict):
+class DaemonAnswers(TypedDict):
     """What a daemon tells; None = it was not asked, or could not."""
 
     engine: EngineFacts | None
-    here: Seen | None
+    here: VisibleMemories | None
     prompts: list[Prompt] | None
     warnings: list[str]
 
 
-class Facts(Told):
+class StatusFacts(DaemonAnswers):
     """Everything `status` shows. Without a daemon `daemon` is None, else what its health says.
 
     `preset`, `recall_enabled`, `shadow` and `off` (the surfaces without tokens) are what holds in this folder.
@@ -122,10 +122,10 @@ def status(
     _print(facts)
 
 
-def gather(cwd: Path, *, recent: int) -> Facts:
+def gather(cwd: Path, *, recent: int) -> StatusFacts:
     """Everything `status` knows."""
     from tacit import __version__
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.config.layers import read_settings
     from tacit.errors import StoreReadOnly
     from tacit.model.pack import Surface
@@ -133,16 +133,16 @@ def gather(cwd: Path, *, recent: int) -> Facts:
     from tacit.session.projects import identify_project
     from tacit.upkeep.backups import newest_backup
 
-    place = current()
+    place = current_context()
     health = place.connect(place.home).status()
     project = Path(identify_project(str(cwd.absolute())).root)
     read = read_settings(place.home, project)
     recall = read.settings.recall
     newest = newest_backup(place.home)
-    told: Told = {"engine": None, "here": None, "prompts": None, "warnings": []}
+    told: DaemonAnswers = {"engine": None, "here": None, "prompts": None, "warnings": []}
     if health["running"]:
         _ask_daemon(cwd.absolute(), recent=recent, told=told)
-    facts: Facts = {
+    facts: StatusFacts = {
         "version": __version__,
         "home": str(place.home.root),
         "daemon": dict(health) if health["running"] else None,
@@ -172,7 +172,7 @@ def gather(cwd: Path, *, recent: int) -> Facts:
     return facts
 
 
-def _ask_daemon(cwd: Path, *, recent: int, told: Told) -> None:
+def _ask_daemon(cwd: Path, *, recent: int, told: DaemonAnswers) -> None:
     """Put what the daemon tells into `told`, as far as it comes."""
     from tacit.cli.connection import ask_running
     from tacit.errors import TacitError
@@ -217,10 +217,10 @@ def _prompt(trace: Trace) -> Prompt:
 
 def _hosts(project: Path) -> list[HostFacts]:
     """The state of every host: `absent` = its program is not on this machine, `not connected` = it is."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.hosts.install import HOSTS, find_executable, installed
 
-    place = current()
+    place = current_context()
     facts: list[HostFacts] = []
     for host in HOSTS:
         found = installed(host, user_home=place.user_home, home=place.home)
@@ -252,7 +252,7 @@ def _size_of(path: Path) -> int:
         return 0
 
 
-def _print(facts: Facts) -> None:
+def _print(facts: StatusFacts) -> None:
     from tacit.cli.terminal.output import print_line, print_rows
 
     rows = [
@@ -286,9 +286,9 @@ def _print(facts: Facts) -> None:
 
 
 def _backup_line(at_ms: int | None) -> str:
-    from tacit.cli.terminal.output import moment
+    from tacit.cli.terminal.output import format_moment
 
-    return f"the newest is of {moment(at_ms)}" if at_ms else "none yet; the daemon makes one a day"
+    return f"the newest is of {format_moment(at_ms)}" if at_ms else "none yet; the daemon makes one a day"
 
 
 def _daemon_line(daemon: dict[str, object] | None) -> str:
@@ -297,23 +297,29 @@ def _daemon_line(daemon: dict[str, object] | None) -> str:
     return f"running, pid {daemon['pid']}, version {daemon['version']}, up {daemon['uptime_s']:.0f} s"
 
 
-def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
-    from tacit.cli.terminal.output import counted, size, waiting_line
+def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
+    from tacit.cli.terminal.output import format_count, format_size, waiting_line
 
     engine, here = facts["engine"], facts["here"]
     if engine is None or here is None:
-        return [("store", size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
+        return [("store", format_size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
     store = engine["store"]
     seen = sum(here["kinds"].values())
     kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(here["kinds"].items(), key=lambda k: (-k[1], k[0])))
-    projects = counted(store["projects"], "project", "projects")
+    projects = format_count(store["projects"], "project", "projects")
     rows = [
-        ("store", f"{counted(store['memories_active'])} of {projects}, {size(store['size_bytes'])}"),
+        (
+            "store",
+            f"{format_count(store['memories_active'])} of {projects}, {format_size(store['size_bytes'])}",
+        ),
         (
             "project",
             here["project"] + (f", shared by {', '.join(here['folders'])}" if here["folders"][1:] else ""),
         ),
-        ("here", (f"{seen}+ memories" if here["more"] else counted(seen)) + (f": {kinds}" if kinds else "")),
+        (
+            "here",
+            (f"{seen}+ memories" if here["more"] else format_count(seen)) + (f": {kinds}" if kinds else ""),
+        ),
         *([("review", waiting_line(here["unconfirmed"]))] if here["unconfirmed"] else []),
         ("embedder", engine["embedder"]),
         (
@@ -330,7 +336,7 @@ def _engine_rows(facts: Facts) -> list[tuple[str, str]]:
     return rows
 
 
-def _preset_line(facts: Facts) -> str:
+def _preset_line(facts: StatusFacts) -> str:
     """The preset that holds in this folder, and what is off."""
     line = facts["preset"]
     if facts["off"]:
@@ -359,23 +365,23 @@ def silence_lines(engine: EngineFacts) -> list[str]:
 
 
 def _extractor_line(told: Extractor) -> str:
-    from tacit.cli.terminal.output import counted, moment
+    from tacit.cli.terminal.output import format_count, format_moment
 
     line = f"{told['name']}: asked {told['asked']} times, {told['kept']} statements kept, {told['dropped']} not found in the session"
     line += f", {told['tokens']} of {told['tokens_per_day']} input tokens today"
     if told["waiting"]:
-        line += f", {counted(told['waiting'], 'session waits', 'sessions wait')}"
+        line += f", {format_count(told['waiting'], 'session waits', 'sessions wait')}"
     if told["over_budget"]:
         line += f", {told['over_budget']} times not asked for want of tokens"
     if told["failed"]:
         line += f", {told['failed']} times without an answer"
     if told["error"]:
-        line += f": {told['error']} It is asked again after {moment(told['paused_until_ms'])}."
+        line += f": {told['error']} It is asked again after {format_moment(told['paused_until_ms'])}."
     return line
 
 
 def _prompt_row(prompt: Prompt) -> tuple[str, str, str]:
-    from tacit.cli.terminal.output import counted, moment, shortened
+    from tacit.cli.terminal.output import format_count, format_moment, shorten_line
 
-    got = counted(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"
-    return moment(prompt["at_ms"]), got, shortened(prompt["text"], 80)
+    got = format_count(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"
+    return format_moment(prompt["at_ms"]), got, shorten_line(prompt["text"], 80)

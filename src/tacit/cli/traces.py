@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, given
+from tacit.cli.terminal.arguments import AsJson, drop_empty
 
 if TYPE_CHECKING:
-    from tacit.cli.terminal.shapes import Replayed, Trace
+    from tacit.cli.terminal.answer_types import Replayed, Trace
 
 
 def why(
@@ -35,7 +35,7 @@ def why(
         raise InvalidInput(
             "--replay and --threshold belong together.", hint="Say `tacit why --replay --threshold 0.3`."
         )
-    asked = given(limit=limit, session=session, surface=surface)
+    asked = drop_empty(limit=limit, session=session, surface=surface)
     if threshold is not None:
         asked["threshold"] = threshold
     answer = ask("GET", "/v1/traces", asked)
@@ -62,10 +62,10 @@ def why(
 
 def print_replayed(replayed: Replayed) -> None:
     """What another threshold would have done."""
-    from tacit.cli.terminal.output import counted, print_line
+    from tacit.cli.terminal.output import format_count, print_line
 
     unsure = set(replayed["unsure"])
-    text = f"  at {replayed['threshold']:.2f} (then {replayed['was']:.2f}): {counted(len(replayed['after']))}"
+    text = f"  at {replayed['threshold']:.2f} (then {replayed['was']:.2f}): {format_count(len(replayed['after']))}"
     print_line(text, style="cyan")
     for name in replayed["added"]:
         print_line(f"   > {name}{' unless in context already' if name in unsure else ''}")
@@ -75,14 +75,15 @@ def print_replayed(replayed: Replayed) -> None:
 
 def print_trace(trace: Trace, *, stages: bool) -> None:
     """One recall for people: what was asked, what was read, what came of it."""
-    from tacit.cli.terminal.output import counted, moment, print_line, shortened
+    from tacit.cli.terminal.output import format_count, format_moment, print_line, shorten_line
 
     where = trace["session"] or "on demand"
     print_line(
-        f"{moment(trace['at_ms'])}  {trace['surface']}  {where}  {trace['took_ms']:.1f} ms", style="bold"
+        f"{format_moment(trace['at_ms'])}  {trace['surface']}  {where}  {trace['took_ms']:.1f} ms",
+        style="bold",
     )
     if trace["text"]:
-        print_line(f"  asked     {shortened(trace['text'], 160)}")
+        print_line(f"  asked     {shorten_line(trace['text'], 160)}")
     actions = ", ".join(f"{name} {p:.2f}" for name, p in trace["situation"]["actions"][:4])
     if actions:
         print_line(f"  coming    {actions}")
@@ -91,32 +92,32 @@ def print_trace(trace: Trace, *, stages: bool) -> None:
         print_line(f"  silence   {trace['silence']}", style="yellow")
         if trace["silence"].startswith("shadow mode"):
             chosen = {name for s in trace["stages"] if s["stage"] == "budget" for name in s["kept"]}
-            print_line(f"  would be  {counted(len(chosen))}")
+            print_line(f"  would be  {format_count(len(chosen))}")
     else:
-        print_line(f"  injected  {counted(len(chosen))}, {trace['tokens']} tokens", style="green")
+        print_line(f"  injected  {format_count(len(chosen))}, {trace['tokens']} tokens", style="green")
     _print_candidates(trace, chosen)
     if stages:
         print_stages(trace)
 
 
 def _print_candidates(trace: Trace, chosen: set[str]) -> None:
-    from tacit.cli.terminal.output import print_line, shortened
+    from tacit.cli.terminal.output import print_line, shorten_line
 
     reasons = {d["memory_id"]: f"{s['stage']}: {d['reason']}" for s in trace["stages"] for d in s["drops"]}
     for candidate in trace["candidates"][:8]:
         name = candidate["memory_id"]
         mark = "+" if name in chosen else "-"
         note = "; ".join(candidate["reasons"]) if name in chosen else reasons.get(name, "")
-        print_line(f"   {mark} {candidate['relevance']:.2f} {name} {shortened(candidate['content'], 80)}")
+        print_line(f"   {mark} {candidate['relevance']:.2f} {name} {shorten_line(candidate['content'], 80)}")
         if note:
             print_line(f"          {note}", style="dim")
 
 
 def print_stages(trace: Trace) -> None:
     """One line for each stage: how long, how many it kept and dropped, and its notes."""
-    from tacit.cli.terminal.output import print_line, shortened
+    from tacit.cli.terminal.output import print_line, shorten_line
 
     for stage in trace["stages"]:
-        notes = shortened("; ".join(stage["notes"]), 120)
+        notes = shorten_line("; ".join(stage["notes"]), 120)
         counts = f"kept {len(stage['kept'])}, dropped {len(stage['drops'])}"
         print_line(f"   {stage['stage']:<9}{stage['took_ms']:7.2f} ms  {counts:<20} {notes}".rstrip())

@@ -30,14 +30,14 @@ def tune(
 
 def print_report(report: dict[str, Any]) -> None:
     """Before and after for people."""
-    from tacit.cli.terminal.output import counted, print_line
+    from tacit.cli.terminal.output import format_count, print_line
 
     how = (
         "each of them asked in a project that it was not written in"
         if report["paired"] == "projects"
         else "each of them with the files and calls of another prompt"
     )
-    print_line(f"Looked at {counted(report['pairs'], 'prompt', 'prompts')}, {how}.")
+    print_line(f"Looked at {format_count(report['pairs'], 'prompt', 'prompts')}, {how}.")
     print_line("No memory fits there, generic rules aside: what they still get is a false alarm.")
     if report["note"]:
         print_line(f"Nothing is proposed: {report['note']}.", style="yellow")

@@ -58,7 +58,7 @@ class Described:
 
 
 @cache
-def described() -> dict[str, Described]:
+def describe_settings() -> dict[str, Described]:
     """Every setting by its dotted name, in the order of the model; kinds of the user's own apart."""
     return {key: _describe(setting) for key, setting in settings_by_key().items()}
 

@@ -49,7 +49,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedLayer:
     """One layer after its check: what is valid, what is wrong with the rest, and what has a new name, by dotted key."""
 
     values: Flat
@@ -73,7 +73,7 @@ def default_values() -> Flat:
 
 def check_layer(
     values: Mapping[str, object], *, place: Callable[[str], str], from_text: bool = False
-) -> Checked:
+) -> CheckedLayer:
     """Check the nested `values` of one layer.
 
     Args:
@@ -97,7 +97,7 @@ def check_layer(
                 cleaned.pop(key, None)
             continue
         valid = {key: _value_at(checked, key) for key in cleaned}
-        return Checked(values=valid, problems=tuple(problems), notes=notes)
+        return CheckedLayer(values=valid, problems=tuple(problems), notes=notes)
 
 
 def build(values: Mapping[str, object]) -> Settings:

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 
 from tacit.config.environment_settings import read_environment
 from tacit.config.fields import (
-    Checked,
+    CheckedLayer,
     Flat,
     build,
     check_layer,
@@ -27,7 +27,7 @@ from tacit.config.fields import (
 from tacit.config.home import Home
 from tacit.config.kinds import kind_registry
 from tacit.config.preset_files import preset_file, preset_names
-from tacit.config.project_rules import judge
+from tacit.config.project_rules import decide_project_value
 from tacit.config.settings import Settings
 from tacit.config.yaml_file import SettingsFile, read_settings_file
 from tacit.errors import InvalidSetting, TacitError, UnknownKind
@@ -260,7 +260,7 @@ class _Reading:
         place: Callable[[str], str],
         from_text: bool = False,
         guards_privacy: bool = True,
-    ) -> Checked:
+    ) -> CheckedLayer:
         checked = check_layer(values, place=place, from_text=from_text)
         for key, error in checked.notes:
             self.note(name, key, error, note=True)
@@ -285,7 +285,7 @@ class _Reading:
         """Put what a project's file may say onto the stack, and note the rest."""
         held: Flat = {}
         for key, proposed in values.items():
-            ruling = judge(key, current=stack.value(key), proposed=proposed)
+            ruling = decide_project_value(key, current=stack.value(key), proposed=proposed)
             if ruling.refused:
                 self.note("project", key, _refused(key, place(key), ruling.refused))
             elif ruling.note:
@@ -326,7 +326,7 @@ def _at(file: SettingsFile | None) -> Callable[[str], str]:
     return file.at if file is not None else str
 
 
-def _preset_problem(checked: Checked, place: Callable[[str], str]) -> Iterator[tuple[str, TacitError]]:
+def _preset_problem(checked: CheckedLayer, place: Callable[[str], str]) -> Iterator[tuple[str, TacitError]]:
     name = checked.values.get("preset", Settings().preset)
     if name not in preset_names():
         known = ", ".join(preset_names())
@@ -395,7 +395,7 @@ def _same_folder(name: str, root: Path | None) -> bool:
     return root is not None and Path(name).expanduser() == root
 
 
-def _call_layer(overrides: Mapping[str, object], reading: _Reading) -> Checked:
+def _call_layer(overrides: Mapping[str, object], reading: _Reading) -> CheckedLayer:
     checked = check_layer(overrides, place=lambda _: "call")
     for key, error in checked.notes:
         reading.note("call", key, error, note=True)

@@ -34,7 +34,7 @@ _PLACE = re.compile(r"^.*?\.(?:yaml|tmp)(?::\d+)?: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SettingsTarget:
     """Where settings are said.
 
     `user` = for everything; `agents` = for the agent `name`; `projects` = the user's own for the project in the folder `name`;
@@ -45,7 +45,7 @@ class Place:
     name: str = ""
 
 
-def file_of(home: Home, place: Place) -> Path:
+def file_of(home: Home, place: SettingsTarget) -> Path:
     """The file that holds what `place` says."""
     if place.holder == "project_file":
         return Path(place.name).expanduser() / PROJECT_FILE
@@ -67,7 +67,9 @@ def named_holders(home: Home, holder: Holder) -> tuple[str, ...]:
     return _names(found.values if found else {}, holder)
 
 
-def set_values(home: Home, place: Place, values: Mapping[str, object]) -> tuple[SettingsWarning, ...]:
+def set_values(
+    home: Home, place: SettingsTarget, values: Mapping[str, object]
+) -> tuple[SettingsWarning, ...]:
     """Put nested or dotted `values` where `place` says; what stands there besides stays.
 
     Returns:
@@ -91,15 +93,15 @@ def set_values(home: Home, place: Place, values: Mapping[str, object]) -> tuple[
 
 def set_override(home: Home, holder: Holder, name: str, values: Mapping[str, object]) -> None:
     """`set_values` in the section of an agent or a project."""
-    set_values(home, Place(holder=holder, name=name), values)
+    set_values(home, SettingsTarget(holder=holder, name=name), values)
 
 
 def set_user_values(home: Home, values: Mapping[str, object]) -> None:
     """`set_values` for every agent and project."""
-    set_values(home, Place(), values)
+    set_values(home, SettingsTarget(), values)
 
 
-def reset_values(home: Home, place: Place, *, key: str = "") -> bool:
+def reset_values(home: Home, place: SettingsTarget, *, key: str = "") -> bool:
     """Take back everything that `place` says, or one dotted `key`; False when there is nothing.
 
     Taking back everything of the user's own leaves the sections of agents and projects alone.
@@ -134,7 +136,7 @@ def _remove(file: Path) -> None:
 
 def reset_override(home: Home, holder: Holder, name: str, *, key: str = "") -> bool:
     """`reset_values` in the section of an agent or a project."""
-    return reset_values(home, Place(holder=holder, name=name), key=key)
+    return reset_values(home, SettingsTarget(holder=holder, name=name), key=key)
 
 
 @contextmanager
@@ -149,7 +151,7 @@ def _alone(home: Home) -> Generator[None]:
         ) from None
 
 
-def _path(document: Any, place: Place) -> tuple[str, ...]:
+def _path(document: Any, place: SettingsTarget) -> tuple[str, ...]:
     """Where `place` is in its file; a project's section may be named by its folder from `~`."""
     if place.holder not in ("agents", "projects"):
         return ()
@@ -216,7 +218,7 @@ def _merge(section: Any, values: Mapping[str, object]) -> None:
             section[name] = list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
 
 
-def _write(home: Home, place: Place, text: str) -> tuple[SettingsWarning, ...]:
+def _write(home: Home, place: SettingsTarget, text: str) -> tuple[SettingsWarning, ...]:
     """Replace the file, if what it would say is sound."""
     file = file_of(home, place)
     new = not file.exists()

@@ -54,7 +54,7 @@ _ON: Mapping[str, object] = {"privacy.emails": "redact", "privacy.home_paths": "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class ProjectValueDecision:
     """What becomes of one project value.
 
     Attributes:
@@ -70,13 +70,13 @@ class Ruling:
     note: str = ""
 
 
-def judge(key: str, *, current: object, proposed: object) -> Ruling:
+def decide_project_value(key: str, *, current: object, proposed: object) -> ProjectValueDecision:
     """Decide about one setting of a project's file."""
     bound = ALLOWED.get(key)
     if bound is None:
-        return Ruling(value=current, refused="a project's file may not set it")
+        return ProjectValueDecision(value=current, refused="a project's file may not set it")
     if proposed == current:
-        return Ruling(value=current)
+        return ProjectValueDecision(value=current)
     match bound:
         case "lower" | "higher":
             return _limit(
@@ -85,28 +85,32 @@ def judge(key: str, *, current: object, proposed: object) -> Ruling:
         case "turn_off" | "turn_on":
             strict = _ON.get(key, bound == "turn_on")
             if proposed == strict:
-                return Ruling(value=proposed, applies=True)
-            return Ruling(value=current, refused=f"a project's file may only set it to {_word(strict)}")
+                return ProjectValueDecision(value=proposed, applies=True)
+            return ProjectValueDecision(
+                value=current, refused=f"a project's file may only set it to {_word(strict)}"
+            )
         case "subset":
             return _subset(cast(tuple[str, ...], current), cast(tuple[str, ...], proposed))
         case "more":
             before = cast(tuple[str, ...], current)
             added = tuple(item for item in cast(tuple[str, ...], proposed) if item not in before)
-            return Ruling(value=before + added, applies=bool(added))
+            return ProjectValueDecision(value=before + added, applies=bool(added))
 
 
-def _limit(*, current: float, proposed: float, lower: bool) -> Ruling:
+def _limit(*, current: float, proposed: float, lower: bool) -> ProjectValueDecision:
     if (proposed < current) if lower else (proposed > current):
-        return Ruling(value=proposed, applies=True)
+        return ProjectValueDecision(value=proposed, applies=True)
     direction = "lower" if lower else "raise"
-    return Ruling(value=current, note=f"a project's file can only {direction} it; {current} stays")
+    return ProjectValueDecision(
+        value=current, note=f"a project's file can only {direction} it; {current} stays"
+    )
 
 
-def _subset(current: tuple[str, ...], proposed: tuple[str, ...]) -> Ruling:
+def _subset(current: tuple[str, ...], proposed: tuple[str, ...]) -> ProjectValueDecision:
     kept = tuple(item for item in current if item in proposed)
     added = [item for item in proposed if item not in current]
     refused = f"a project's file may not add {', '.join(repr(item) for item in added)}" if added else ""
-    return Ruling(value=kept, applies=kept != current, refused=refused)
+    return ProjectValueDecision(value=kept, applies=kept != current, refused=refused)
 
 
 def _word(value: object) -> str:

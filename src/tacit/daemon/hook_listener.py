@@ -32,7 +32,7 @@ from tacit.daemon.hooks import (
     text_headers,
     too_large,
 )
-from tacit.session.answering import answering
+from tacit.session.answer_priority import pending_answer
 
 HEAD = f"POST {HOOK_PATH}".encode()
 HEALTH = b"GET /health"
@@ -216,7 +216,7 @@ class HookListener:
             self._hand_over(connection)
             return
         # The client waits for the end of the connection; what follows an answer begins after that.
-        with answering(), connection, contextlib.suppress(OSError):
+        with pending_answer(), connection, contextlib.suppress(OSError):
             if state == "complete":
                 connection.settimeout(HEAD_S)
                 parsed = request.parsed

@@ -42,7 +42,7 @@ from tacit.daemon.workers import Busy
 from tacit.errors import TacitError
 from tacit.model.memory import Speaker
 from tacit.safety.authority import SPEAKER_KEY, Authority
-from tacit.session.answering import answering, give_way
+from tacit.session.answer_priority import pending_answer, wait_for_pending_answers
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -196,7 +196,7 @@ def _hooks_first(app: ASGIApp, parts: DaemonParts) -> ASGIApp:
 
 
 def _serve_hook(parts: DaemonParts, host: str, body: bytes, until_s: float) -> HookReply:
-    with answering():  # work that may wait gives way meanwhile, as it does for the hook listener
+    with pending_answer():  # work that may wait gives way meanwhile, as it does for the hook listener
         return serve_hook(parts, host, body, until_s=until_s)
 
 
@@ -252,14 +252,14 @@ def _build_api(engine: Engine, parts: DaemonParts) -> Router:
 
     async def run_behind(work: Callable[[], T]) -> T:
         def in_turn() -> T:
-            give_way()  # the hooks first
+            wait_for_pending_answers()  # the hooks first
             return work()
 
         return await run(in_turn)
 
     async def run_ahead(work: Callable[[], T]) -> T:
         def owed() -> T:
-            with answering():
+            with pending_answer():
                 return work()
 
         return await run(owed, ahead=True)

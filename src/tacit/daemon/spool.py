@@ -31,7 +31,7 @@ Take = Callable[[str, Mapping[str, object]], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drained:
+class DrainReport:
     """How many events were taken, thrown away as unreadable, and left for later."""
 
     taken: int = 0
@@ -39,7 +39,7 @@ class Drained:
     left: int = 0
 
 
-def drain(folder: Path, take: Take, *, now_s: float | None = None) -> Drained:
+def drain(folder: Path, take: Take, *, now_s: float | None = None) -> DrainReport:
     """Hand every waiting event to `take`, oldest first; stops at the first that cannot be taken yet."""
     now = time.time() if now_s is None else now_s
     taken = refused = left = 0
@@ -62,7 +62,7 @@ def drain(folder: Path, take: Take, *, now_s: float | None = None) -> Drained:
         else:
             taken += 1
         path.unlink(missing_ok=True)
-    return Drained(taken=taken, refused=refused, left=left)
+    return DrainReport(taken=taken, refused=refused, left=left)
 
 
 def read_event(path: Path) -> tuple[str, Mapping[str, object]]:

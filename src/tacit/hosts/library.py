@@ -20,7 +20,7 @@ from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, clean
 from tacit.hosts.plain import Plain
 from tacit.hosts.replay import read_replay, replay_reply
 from tacit.model.pack import Block
-from tacit.model.signal import MessageEnded, Sent, Signal
+from tacit.model.signal import MessageEnded, RequestUsage, Signal
 from tacit.ports.host import BESIDE_RESULTS, HostCapabilities, ReplayRequest
 
 NAME = "library"
@@ -119,9 +119,9 @@ class Library:
         return replay_reply(texts)
 
 
-def _sent(fields: Fields) -> Sent:
+def _sent(fields: Fields) -> RequestUsage:
     counts = {name: max(0, fields.whole(name) or 0) for name in _COUNTS}
-    return Sent(placement=fields.identifier("placement") or "none", **counts)
+    return RequestUsage(placement=fields.identifier("placement") or "none", **counts)
 
 
 def _with_call(payload: Mapping[str, object]) -> Mapping[str, object]:

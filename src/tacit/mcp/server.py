@@ -26,12 +26,12 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from tacit import __version__
-from tacit.app.asking.agents import Caller
+from tacit.app.queries.agent_tools import Caller
 from tacit.errors import TacitError
 from tacit.mcp.prompts import PROMPTS, message
 from tacit.mcp.resources import RESOURCES, read
 from tacit.mcp.tools import BY_NAME, TOOLS, Tool, call
-from tacit.session.answering import give_way
+from tacit.session.answer_priority import wait_for_pending_answers
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -181,7 +181,7 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
 
 
 def _in_turn(do: Callable[[Caller], T], who: Caller) -> T:
-    give_way()  # the hooks first
+    wait_for_pending_answers()  # the hooks first
     return do(who)
 
 

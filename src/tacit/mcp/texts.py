@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from tacit.app.asking.agents import AgentStats
+from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import drop_text
-from tacit.capture.reconcile.decide import PROMOTED
+from tacit.capture.reconcile.decide import PROMOTED_PREFIX
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.model.trace import Trace
@@ -73,7 +73,7 @@ def outcome(change: Change) -> str:
             return f"Stored as {_named(change.memory)}; it replaces {change.old_id}: {escape_text(change.reason)}."
         case Contradict():
             return f"Stored as {_named(change.memory)}; the user will be asked about it: {escape_text(change.reason)}."
-        case Merge() if change.reason.startswith(PROMOTED):
+        case Merge() if change.reason.startswith(PROMOTED_PREFIX):
             return f"Confirmed: {_named(change.memory)} counts as the user's word now."
         case Merge():
             return f"Known already as {_named(change.memory)}."

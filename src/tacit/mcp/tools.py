@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tacit.app.asking.agents import Caller
-from tacit.app.asking.answers import Answer
+from tacit.app.queries.agent_tools import Caller
+from tacit.app.queries.session_answers import ContextAnswer
 from tacit.errors import NotFound
 from tacit.mcp import arguments as ask
 from tacit.mcp.texts import (
@@ -30,8 +30,8 @@ from tacit.model.scope import Scope
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
-NOTHING = "Nothing fits this question."
-HOW = "ask more narrowly or raise max_tokens"
+NOTHING_FITS = "Nothing fits this question."
+MORE_HINT = "ask more narrowly or raise max_tokens"
 ERRORS = ("error_pattern", "anti_pattern")
 FILES = ("file_context",)
 LEAST_FURTHER = 120
@@ -76,11 +76,11 @@ def search(engine: Engine, caller: Caller, given: ask.Search) -> str:
         return answer.refused
     further = engine.agents.matching(caller, given.query, besides=answer.block.memory_ids)
     if not further:
-        return _told(answer)
+        return _answer_text(answer)
     count = engine.agents.count
     left = given.max_tokens - count(answer.block.text)
     if answer.block.text and left < LEAST_FURTHER:
-        return with_more(answer.block.text, answer.more + len(further), HOW)
+        return with_more(answer.block.text, answer.more + len(further), MORE_HINT)
     lines = framed(
         "Also on record with such words.", [memory_line(memory) for memory in further],
         max_tokens=left, more=answer.more, count=count,
@@ -117,7 +117,7 @@ def context(engine: Engine, caller: Caller, given: ask.Context) -> str:
     answer = engine.agents.answer(
         caller, given.query or "", scope=given.scope or "", category=given.category or ""
     )
-    return _told(answer)
+    return _answer_text(answer)
 
 
 def inject(engine: Engine, caller: Caller, given: ask.Inject) -> str:
@@ -126,7 +126,7 @@ def inject(engine: Engine, caller: Caller, given: ask.Inject) -> str:
     answer = engine.agents.answer(
         caller, words, kinds=tuple(given.memory_types or ()), budget_tokens=given.max_tokens - TAIL_TOKENS
     )
-    return _told(answer)
+    return _answer_text(answer)
 
 
 def task(engine: Engine, caller: Caller, given: ask.Task) -> str:
@@ -138,13 +138,13 @@ def task(engine: Engine, caller: Caller, given: ask.Task) -> str:
     answer = engine.agents.answer(
         caller, given.task_description, without=without, budget_tokens=given.max_tokens - TAIL_TOKENS
     )
-    return _told(answer)
+    return _answer_text(answer)
 
 
-def _told(answer: Answer) -> str:
+def _answer_text(answer: ContextAnswer) -> str:
     if answer.block.empty:
-        return answer.refused or NOTHING
-    return with_more(answer.block.text, answer.more, HOW)
+        return answer.refused or NOTHING_FITS
+    return with_more(answer.block.text, answer.more, MORE_HINT)
 
 
 def list_some(engine: Engine, caller: Caller, given: ask.ListSome) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tacit.app.library.shapes import GAP, ROLE_CONTENT, Said, Shape, field, sequence
+from tacit.app.library.message_formats import GAP, ROLE_CONTENT, MessageFacts, MessageFormat, field, sequence
 from tacit.middleware.items import RESPONSE_ITEMS
 from tacit.middleware.replies import Api
 
@@ -34,7 +34,7 @@ def api_of(path: str) -> Api | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talk:
+class RequestConversation:
     """A request's conversation.
 
     Attributes:
@@ -48,16 +48,16 @@ class Talk:
     api: Api
     body: Body
     messages: Sequence[Any]
-    said: tuple[Said, ...]
+    said: tuple[MessageFacts, ...]
     continues: str = ""
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> MessageFormat:
         """How its messages are written."""
         return RESPONSE_ITEMS if self.api == "responses" else ROLE_CONTENT
 
 
-def talk_of(api: Api, body: Body) -> Talk | None:
+def read_conversation(api: Api, body: Body) -> RequestConversation | None:
     """The conversation in `body`; None where there is none."""
     raw = body.get("input" if api == "responses" else "messages")
     messages: Sequence[Any] = [{"role": "user", "content": raw}] if isinstance(raw, str) else sequence(raw)
@@ -67,7 +67,7 @@ def talk_of(api: Api, body: Body) -> Talk | None:
     conversation = body.get("conversation")
     named = field(conversation, "id") if not isinstance(conversation, str) else conversation
     before = named or body.get("previous_response_id") if api == "responses" else ""
-    return Talk(
+    return RequestConversation(
         api=api,
         body=body,
         messages=messages,
@@ -76,20 +76,20 @@ def talk_of(api: Api, body: Body) -> Talk | None:
     )
 
 
-def with_blocks(talk: Talk, *, system: str, texts: Sequence[str]) -> Body:
+def with_blocks(conversation: RequestConversation, *, system: str, texts: Sequence[str]) -> Body:
     """The request with `system` in its system prompt and `texts` with its messages (one each; "" = none)."""
-    shape = talk.shape
+    shape = conversation.shape
     placed = [
         shape.place(message, text) if one.digest or one.results else message
-        for message, one, text in zip(talk.messages, talk.said, texts, strict=True)
+        for message, one, text in zip(conversation.messages, conversation.said, texts, strict=True)
     ]
-    changed = any(new is not old for new, old in zip(placed, talk.messages, strict=True))
-    body = talk.body
+    changed = any(new is not old for new, old in zip(placed, conversation.messages, strict=True))
+    body = conversation.body
     if changed:
-        name = "input" if talk.api == "responses" else "messages"
+        name = "input" if conversation.api == "responses" else "messages"
         alone = isinstance(body.get(name), str)
         body = {**body, name: placed[0]["content"] if alone else placed}
-    return _with_system(talk.api, body, system) if system else body
+    return _with_system(conversation.api, body, system) if system else body
 
 
 def _with_system(api: Api, body: Body, text: str) -> Body:

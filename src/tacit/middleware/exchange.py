@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from tacit.app.library.shapes import Said
-from tacit.middleware.bodies import Body, Talk, api_of, talk_of, with_blocks
+from tacit.app.library.message_formats import MessageFacts
+from tacit.middleware.bodies import Body, RequestConversation, api_of, read_conversation, with_blocks
+from tacit.middleware.conversations import MAX_SAID, Conversations, KnownConversation
 from tacit.middleware.replies import Api, Reply, read_reply
 from tacit.middleware.reuse import Reuse, kept, outline
-from tacit.middleware.talks import MAX_SAID, Known, Talks
 
 _LOG = logging.getLogger(__name__)
 SESSION_HEADER = "x-tacit-session"
@@ -30,60 +30,70 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SentRequest:
     """A request that went out with its conversation; `Exchange.heard` wants it back with the answer."""
 
     api: Api
-    known: Known
-    said: tuple[Said, ...]
+    known: KnownConversation
+    said: tuple[MessageFacts, ...]
     stored: bool
 
 
 class Exchange:
     """Requests and answers of one client. Safe to use from several threads."""
 
-    def __init__(self, talks: Talks, *, session: str) -> None:
+    def __init__(self, talks: Conversations, *, session: str) -> None:
         """Carry the conversations of `talks`; `session` = the one that every request belongs to, "" = found by what is said."""
-        self._talks = talks
+        self._conversations = talks
         self._session = session
 
-    def outgoing(self, path: str, headers: Mapping[str, str], content: bytes) -> tuple[bytes, Sent | None]:
+    def outgoing(
+        self, path: str, headers: Mapping[str, str], content: bytes
+    ) -> tuple[bytes, SentRequest | None]:
         """The body that goes out in place of `content`, which may be `content` itself, and what to hand back with the answer."""
         api = api_of(path)
         if api is None or headers.get(OFF_HEADER, "").lower() == "off":
             return content, None
         try:
             body: object = json.loads(content)
-            talk = talk_of(api, cast("Body", body)) if isinstance(body, Mapping) else None
-            return self._carried(talk, headers, content) if talk is not None else (content, None)
+            conversation = read_conversation(api, cast("Body", body)) if isinstance(body, Mapping) else None
+            return (
+                self._carried(conversation, headers, content) if conversation is not None else (content, None)
+            )
         except Exception:  # noqa: BLE001 - the middleware's boundary: the program's request goes out all the same
             _LOG.warning("a request goes out without memory", exc_info=True)
             return content, None
 
-    def _carried(self, talk: Talk, headers: Mapping[str, str], content: bytes) -> tuple[bytes, Sent]:
-        known = self._known(talk, headers)
-        before = known.said if talk.continues else ()
-        said = (*before, *talk.said)
-        placed = known.session.place(said, whole=not talk.continues)
-        texts = placed.texts[len(before) :] or ("",) * len(talk.said)
-        body = with_blocks(talk, system=placed.system, texts=texts)
-        known.unmeasured.append((talk.body, body, placed.every_call))
+    def _carried(
+        self, conversation: RequestConversation, headers: Mapping[str, str], content: bytes
+    ) -> tuple[bytes, SentRequest]:
+        known = self._known(conversation, headers)
+        before = known.said if conversation.continues else ()
+        said = (*before, *conversation.said)
+        placed = known.session.place(said, whole=not conversation.continues)
+        texts = placed.texts[len(before) :] or ("",) * len(conversation.said)
+        body = with_blocks(conversation, system=placed.system, texts=texts)
+        known.unmeasured.append((conversation.body, body, placed.every_call))
         del known.unmeasured[:-MAX_UNMEASURED]
-        sent = Sent(api=talk.api, known=known, said=said, stored=talk.api == "responses")
-        if body is talk.body:
+        sent = SentRequest(
+            api=conversation.api, known=known, said=said, stored=conversation.api == "responses"
+        )
+        if body is conversation.body:
             return content, sent
         return _ENCODER.encode(body).encode("utf-8", "surrogatepass"), sent
 
-    def _known(self, talk: Talk, headers: Mapping[str, str]) -> Known:
+    def _known(self, conversation: RequestConversation, headers: Mapping[str, str]) -> KnownConversation:
         name = headers.get(SESSION_HEADER, "") or self._session
         if name:
-            return self._talks.named(name)
-        if talk.continues:
-            lasting = bool(talk.body.get("conversation"))
-            return self._talks.kept(talk.continues, lasting=lasting) or self._talks.new()
-        return self._talks.found(talk.said)
+            return self._conversations.named(name)
+        if conversation.continues:
+            lasting = bool(conversation.body.get("conversation"))
+            return (
+                self._conversations.kept(conversation.continues, lasting=lasting) or self._conversations.new()
+            )
+        return self._conversations.found(conversation.said)
 
-    def heard(self, sent: Sent, content: bytes, *, stream: bool) -> None:
+    def heard(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
         """Take in the answer to a request."""
         if len(content) > MAX_REPLY_BYTES:
             return
@@ -94,20 +104,20 @@ class Exchange:
         except Exception:  # noqa: BLE001 - the middleware's boundary: the answer is the program's already
             _LOG.warning("an answer is not learned from", exc_info=True)
 
-    def _take(self, sent: Sent, reply: Reply) -> None:
+    def _take(self, sent: SentRequest, reply: Reply) -> None:
         known = sent.known
         every = (*sent.said, reply.said)
         if sent.stored:
             known.said = every[-MAX_SAID:]
             if reply.response_id:
-                self._talks.keep(reply.response_id, known)
+                self._conversations.keep(reply.response_id, known)
         if reply.input_tokens:
             known.tokens.append((reply.input_tokens, reply.cached_tokens))
         if reply.ended:
             known.session.heard(every, sent=lambda: _sums(known))
 
 
-def _measure(known: Known) -> list[Reuse]:
+def _measure(known: KnownConversation) -> list[Reuse]:
     """What the requests since the last turn have in common with the ones before them."""
     found: list[Reuse] = []
     while known.unmeasured:
@@ -125,7 +135,7 @@ def _measure(known: Known) -> list[Reuse]:
     return found
 
 
-def _sums(known: Known) -> list[dict[str, object]]:
+def _sums(known: KnownConversation) -> list[dict[str, object]]:
     """The counts since the last turn, as one entry; nothing where nothing was sent twice. Behind the answers."""
     reuse = _measure(known)
     tokens, known.tokens = known.tokens, []

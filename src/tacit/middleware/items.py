@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from tacit.app.library.shapes import (
+from tacit.app.library.message_formats import (
     MAX_RESULT_CHARS,
     ROLE_CONTENT,
-    Call,
-    Result,
-    Said,
+    MessageFacts,
+    ToolOutcome,
+    ToolRequest,
     call_of,
     field,
     looks_failed,
@@ -30,7 +30,7 @@ TEXT_PART = "input_text"
 class ResponseItems:
     """`input` of the Responses API, and `output` of its replies."""
 
-    def read(self, message: object) -> Said:
+    def read(self, message: object) -> MessageFacts:
         """What an item says."""
         kind = field(message, "type")
         if isinstance(message, str):
@@ -44,12 +44,13 @@ class ResponseItems:
             )
             failed = field(message, "status") == "incomplete" or looks_failed(text)
             call_id = str(field(message, "call_id") or "")
-            return Said(
-                role="tool", results=(Result(call_id=call_id, text=text[:MAX_RESULT_CHARS], failed=failed),)
+            return MessageFacts(
+                role="tool",
+                results=(ToolOutcome(call_id=call_id, text=text[:MAX_RESULT_CHARS], failed=failed),),
             )
         if isinstance(kind, str) and kind.endswith("_call"):
-            return Said(role="assistant", calls=(_call(message),))
-        return Said(role="")
+            return MessageFacts(role="assistant", calls=(_call(message),))
+        return MessageFacts(role="")
 
     def place(self, message: Any, text: str) -> Any:
         """An item with `text` at its end as the only block in it; the same object where nothing changes."""
@@ -61,11 +62,11 @@ class ResponseItems:
         return {**cast("Mapping[str, object]", message), name: placed}
 
 
-def _call(item: object) -> Call:
+def _call(item: object) -> ToolRequest:
     call_id = str(field(item, "call_id") or field(item, "id") or "")
     action = field(item, "action")
     if isinstance(action, Mapping):  # the built-in shell: what it runs stands in its action
-        return Call(call_id=call_id, tool="shell", args=cast("Mapping[str, object]", action))
+        return ToolRequest(call_id=call_id, tool="shell", args=cast("Mapping[str, object]", action))
     return call_of(
         call_id, field(item, "name") or field(item, "type"), field(item, "arguments") or field(item, "input")
     )

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from dataclasses import field as field_of
 from typing import Any, Literal, cast
 
-from tacit.app.library.shapes import ROLE_CONTENT, Call, Said, call_of, field, sequence
+from tacit.app.library.message_formats import (
+    ROLE_CONTENT,
+    MessageFacts,
+    ToolRequest,
+    call_of,
+    field,
+    sequence,
+)
 from tacit.middleware.items import RESPONSE_ITEMS
 
 Api = Literal["messages", "chat", "responses"]
@@ -30,7 +37,7 @@ class Reply:
         input_tokens, cached_tokens: as the API counts them: all that was read, and what of it came from its cache.
     """
 
-    said: Said
+    said: MessageFacts
     ended: bool
     response_id: str = ""
     input_tokens: int = 0
@@ -143,11 +150,11 @@ def _chat_stream(told: Sequence[Json]) -> Reply | None:
             finished = finished or bool(choice.get("finish_reason"))
     if not finished:
         return None
-    asked: list[Call] = [
+    asked: list[ToolRequest] = [
         call_of(one.call_id, one.name, "".join(one.arguments)) for _, one in sorted(calls.items())
     ]
     read, cached = _openai_usage(usage, "prompt_tokens")
-    said = Said(role="assistant", text="".join(texts), calls=tuple(asked))
+    said = MessageFacts(role="assistant", text="".join(texts), calls=tuple(asked))
     return Reply(said=said, ended=not asked, input_tokens=read, cached_tokens=cached)
 
 
@@ -155,13 +162,15 @@ def _responses(value: Json) -> Reply | None:
     if value.get("object") != "response" or value.get("error"):
         return None
     if value.get("status") not in ("completed", "incomplete"):  # it works in the background, under its name
-        return Reply(said=Said(role="assistant"), ended=False, response_id=str(value.get("id") or ""))
+        return Reply(said=MessageFacts(role="assistant"), ended=False, response_id=str(value.get("id") or ""))
     said = [RESPONSE_ITEMS.read(item) for item in sequence(value.get("output"))]
     ours = [one for one in said if one.role == "assistant"]
     calls = tuple(call for one in ours for call in one.calls)
     read, cached = _openai_usage(value.get("usage"), "input_tokens")
     return Reply(
-        said=Said(role="assistant", text="\n".join(one.text for one in ours if one.text), calls=calls),
+        said=MessageFacts(
+            role="assistant", text="\n".join(one.text for one in ours if one.text), calls=calls
+        ),
         ended=not calls,
         response_id=str(value.get("id") or ""),
         input_tokens=read,

@@ -12,9 +12,9 @@ from typing import TypeVar, cast
 
 from tacit.app.library.tacit import Tacit
 from tacit.errors import InvalidInput
-from tacit.middleware.carrier import carrying
+from tacit.middleware.conversations import Conversations
 from tacit.middleware.exchange import Exchange
-from tacit.middleware.talks import Talks
+from tacit.middleware.http_wrapper import wrap_http_client
 
 C = TypeVar("C")
 
@@ -76,5 +76,5 @@ def http_client(
         InvalidInput: if it is no such client.
     """
     known = memory or Tacit.connect(cwd=cwd)
-    talks = Talks(lambda name: known.session(name, cwd=cwd, agent=agent, deadline_ms=deadline_ms))
-    return cast("C", carrying(inner, Exchange(talks, session=session)))
+    talks = Conversations(lambda name: known.session(name, cwd=cwd, agent=agent, deadline_ms=deadline_ms))
+    return cast("C", wrap_http_client(inner, Exchange(talks, session=session)))

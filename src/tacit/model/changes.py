@@ -117,7 +117,7 @@ Change = Add | Merge | Supersede | Contradict | Edit | Retire | Skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
+class Removal:
     """What is removed for good, with everything kept of it.
 
     Attributes:

@@ -85,7 +85,7 @@ class Candidate:
         relevance: calibrated probability (0-1) that injecting it helps; 0 until scored.
         reasons: short words for the trace (`intent: commit`, `lexical: golangci-lint`).
         freshness: what the probe of its files found.
-        apart: deviations by which its cosine with the words lies above the scope's usual one; 0 = not known.
+        similarity_z: deviations by which its cosine with the words lies above the scope's usual one; 0 = not known.
     """
 
     memory: Memory
@@ -94,7 +94,7 @@ class Candidate:
     relevance: float = 0.0
     reasons: tuple[str, ...] = ()
     freshness: Freshness = ""
-    apart: float = 0.0
+    similarity_z: float = 0.0
 
     def judged(self, relevance: float, reasons: tuple[str, ...]) -> Candidate:
         """The same with its relevance. Not by `replace`, which takes four times as long for every one of a short list."""
@@ -105,7 +105,7 @@ class Candidate:
             relevance=relevance,
             reasons=reasons,
             freshness=self.freshness,
-            apart=self.apart,
+            similarity_z=self.similarity_z,
         )
 
     def score(self, space: str) -> float | None:

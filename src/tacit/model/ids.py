@@ -33,11 +33,11 @@ def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
     return f"{prefix}_{encode_base32(now_ms, 9)}{encode_base32(chance, 8)[1:]}"
 
 
-def normalise_text(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Fold Unicode form (NFC), case and white space, for comparison only."""
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
 def content_hash(text: str) -> str:
     """Hash of the normalised text: 16 hexadecimal digits of SHA-256."""
-    return hashlib.sha256(normalise_text(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(normalize_text(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]

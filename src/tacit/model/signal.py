@@ -108,7 +108,7 @@ class SubagentStarted(_Common):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class RequestUsage:
     """What a host knows of requests that went to the model since the turn before; sizes in bytes of JSON.
 
     Attributes:
@@ -140,7 +140,7 @@ class MessageEnded(_Common):
     text: str = ""
     final: bool = False
     messages: str = ""
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[RequestUsage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NewType, Protocol
 
-from tacit.model.changes import Change, Gone
+from tacit.model.changes import Change, Removal
 from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, Sensitivity, TrustTier
 from tacit.model.pack import Surface
@@ -86,7 +86,7 @@ class TraceFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class StoredExposure:
     """One exposure as it is stored, with its session."""
 
     session: SessionKey
@@ -355,7 +355,7 @@ class SessionStore(Protocol):
 
     def exposures(
         self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
-    ) -> tuple[Shown, ...]:
+    ) -> tuple[StoredExposure, ...]:
         """What was handed over, newest first; ties by session, memory and surface. Also of sessions that are gone."""
         ...
 
@@ -457,7 +457,7 @@ class Store(MemoryStore, SessionStore, Protocol):
         *,
         dry_run: bool,
         copy: Path | None = None,
-        gone: Gone | None = None,
+        gone: Removal | None = None,
     ) -> Mapping[str, int]:
         """Clean every stored text, history and derived indexes included; return how many rows changed, by table.
 

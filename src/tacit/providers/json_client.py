@@ -26,7 +26,7 @@ _MOST_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Again:
+class _RetryableFailure:
     """A try that failed and may be repeated."""
 
     why: str
@@ -86,7 +86,7 @@ class JsonClient:
         tried = 0
         while True:
             outcome = self._try(path, body, timeout_s=until - time.monotonic())
-            if not isinstance(outcome, _Again):
+            if not isinstance(outcome, _RetryableFailure):
                 return outcome
             tried += 1
             wait = pause if outcome.wait_s is None else outcome.wait_s
@@ -101,7 +101,7 @@ class JsonClient:
 
     def _try(
         self, path: str, body: Mapping[str, object], *, timeout_s: float
-    ) -> Mapping[str, object] | _Again:
+    ) -> Mapping[str, object] | _RetryableFailure:
         client = self._connect()
         import httpx  # noqa: PLC0415 - loaded by _connect
 
@@ -113,11 +113,11 @@ class JsonClient:
                 text = _read(reply.iter_bytes(), until=until).decode("utf-8", "replace")
         except (httpx.TransportError, httpx.InvalidURL, httpx.DecodingError, TimeoutError) as error:
             reason = "missing" if isinstance(error, httpx.ConnectError) else "timed out"
-            return _Again(why=f"{type(error).__name__}: {error}", wait_s=None, reason=reason)
+            return _RetryableFailure(why=f"{type(error).__name__}: {error}", wait_s=None, reason=reason)
         if reply.status_code in _TRY_AGAIN:
-            return _Again(
+            return _RetryableFailure(
                 why=f"status {reply.status_code}",
-                wait_s=_asked_pause(reply.headers.get("retry-after")),
+                wait_s=_retry_after_s(reply.headers.get("retry-after")),
                 reason="refused",
             )
         if reply.status_code != 200:
@@ -169,6 +169,6 @@ def _read(parts: Iterable[bytes], *, until: float) -> bytes:
     return bytes(data)
 
 
-def _asked_pause(header: str | None) -> float | None:
+def _retry_after_s(header: str | None) -> float | None:
     """Seconds of a Retry-After header; dates are rare there and count as absent."""
     return float(header) if header is not None and header.isdecimal() else None

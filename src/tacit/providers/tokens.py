@@ -16,8 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from tacit.late_pattern import late_pattern
 from tacit.ports.models import TokenCounter
+from tacit.text.lazy_regex import lazy_regex
 
 RANKS = Path(__file__).parent / "o200k" / "o200k_base.tiktoken.gz"
 
@@ -47,7 +47,7 @@ class EstimateCounter:
     tokens, and 1.3 times the exact count on average. Scripts that the vocabulary splits into bytes count three per character.
     """
 
-    _PIECE = late_pattern(
+    _PIECE = lazy_regex(
         r"[A-Z]?[a-z]{1,8}|[A-Z]{1,3}"  # words, camel case apart
         r"|\d{1,3}| (?=\d)"  # a number never takes the blank before it along
         r"|\s{0,32}[\r\n]{1,8}|[ \t]{2,32}"
@@ -55,7 +55,7 @@ class EstimateCounter:
         r"|[\u0400-\u04ff\u0600-\u06ff]{1,2}"  # Cyrillic and Arabic come in pairs at least
         r"|[^\x09-\x7e]|[\x0b\x0c\x0e-\x1f]"
     )
-    _RARE = late_pattern(r"[^\x00-\u06ff\u2000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uffef]")
+    _RARE = lazy_regex(r"[^\x00-\u06ff\u2000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uffef]")
 
     def __init__(self, *, margin: float = 1.15) -> None:
         self._margin = margin

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
-_SEPARATOR = late_pattern(r"&&|\|\||[;\n|&]")
-_QUOTED = late_pattern(
+_SEPARATOR = lazy_regex(r"&&|\|\||[;\n|&]")
+_QUOTED = lazy_regex(
     r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$",
     re.DOTALL | re.MULTILINE,
 )
-_ASSIGNMENT = late_pattern(r"^[A-Za-z_]\w*=\S*$")
+_ASSIGNMENT = lazy_regex(r"^[A-Za-z_]\w*=\S*$")
 _WRAPPERS_TEXT = """
 sudo env time nohup command exec builtin nice timeout stdbuf doas xvfb-run caffeinate watch then do else
 ! { (
@@ -135,7 +135,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"git (?:log|show|blame|diff|bisect|status|grep)|grep|rg|ag|find|ls|cat|head|tail|tree|sed|awk|jq|wc|less|strace|gdb|lldb|dlv", "debug_investigate"),
     (r"codex|claude|gemini|aider|opencode", "delegate_agent"), (r"perf|hyperfine|py-spy|cargo bench|go tool|wrk|ab|k6", "performance"),
 )  # fmt: skip
-_RULES = tuple((late_pattern(f"(?:{pattern})$"), action) for pattern, action in _TABLE)
+_RULES = tuple((lazy_regex(f"(?:{pattern})$"), action) for pattern, action in _TABLE)
 _WEAK = {
     "debug_investigate": 0.3,
     "run_command": 0.9,

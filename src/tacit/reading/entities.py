@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tacit.late_pattern import late_pattern
 from tacit.model.memory import Entity
 from tacit.reading.commands import split_commands
 from tacit.reading.terms import code_spans, find_paths, identifiers
+from tacit.text.lazy_regex import lazy_regex
 
 _LIMIT = 64
 _CUT = 20_000
-_ERROR = late_pattern(
+_ERROR = lazy_regex(
     r"(?<![\w.])[A-Z]\w*(?:Error|Exception)\b|(?<![\w-])(?:ERR_[A-Z_]+|E[A-Z]{4,14}|TS\d{4}|CS\d{4}|SC\d{4}|ORA-\d+|SQLITE_[A-Z]+|E\d{4})(?![\w-])"
 )
 _NOT_ERRNO_TEXT = """
@@ -24,22 +24,22 @@ ERROR ERRORS EVERY EXACT EMPTY ENSURE EXAMPLE EXAMPLES EITHER ENABLE ENABLED ENT
 ENDPOINT EXPECT EXPECTED
 """
 _NOT_ERRNO = frozenset(_NOT_ERRNO_TEXT.split())
-_PACKAGE = late_pattern(
+_PACKAGE = lazy_regex(
     r"\b(?:npm (?:i|install|add)|pnpm add|yarn add|bun add|pip3? install|uv add|poetry add|cargo add|go get|gem install|composer require|brew install)\s+((?:-{1,2}[\w-]+\s+)*)([@\w./-]+)"
     r"|(?<![\w/])(@[a-z0-9][\w.-]*/[a-z0-9][\w.-]*)|\b(?:from|import)\s+['\"]([@\w][\w./-]*)['\"]|\brequire\(['\"]([@\w][\w./-]*)['\"]\)"
     r"|(?:^|\n)\s*(?:import|from)\s+([a-z_]\w*)(?=[\s.]|$)|\b(github\.com/[\w.-]+/[\w.-]+)"
 )
-_KNOWN_COMMANDS = late_pattern(
+_KNOWN_COMMANDS = lazy_regex(
     r"(?<![\w./-])(?:git|gh|npm|pnpm|yarn|bun|npx|pip|uv|poetry|cargo|go|docker|docker-compose|kubectl|terraform|make|just|pytest|jest|vitest|eslint|prettier|ruff|mypy|pyright"
     r"|golangci-lint|gofmt|tsc|dotnet|mvn|gradle|helm|psql|sqlite3|curl) (?:[a-z][\w:-]*)"
 )
-_DOTTED = late_pattern(r"(?<![\w./@-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?(?![\w/-])")
-_MAYBE_DOTTED = late_pattern(r"\.[A-Za-z_]")
-_MAYBE_ERROR = late_pattern(r"[A-Z](?:[A-Z\d]|rror|xception)")
+_DOTTED = lazy_regex(r"(?<![\w./@-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?(?![\w/-])")
+_MAYBE_DOTTED = lazy_regex(r"\.[A-Za-z_]")
+_MAYBE_ERROR = lazy_regex(r"[A-Z](?:[A-Z\d]|rror|xception)")
 _MAYBE_PACKAGE = ("@", "from", "import", "require(", "github.com/", "install", " add", "go get", "npm i")
 """Without one of these the patterns match nothing: far cheaper to look for."""
-_COMMANDLIKE = late_pattern(r"^[a-z][\w.-]*(?: .+)?$")
-_SHELL = late_pattern(
+_COMMANDLIKE = lazy_regex(r"^[a-z][\w.-]*(?: .+)?$")
+_SHELL = lazy_regex(
     r"^(?:git|gh|npm|pnpm|yarn|bun|npx|pip3?|uvx?|poetry|cargo|go|docker|docker-compose|kubectl|terraform|make|just|pytest|python3?|node|jest|vitest|eslint|prettier|ruff|mypy|pyright|golangci-lint|gofmt|tsc|dotnet|mvn|gradle|helm|psql|sqlite3|curl|ssh|aws|gcloud|brew|apt|tox|nox)\b"
 )
 

@@ -8,60 +8,60 @@ from __future__ import annotations
 
 import re
 
-from tacit.late_pattern import late_pattern
 from tacit.reading.commands import main_command
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_CHARS = 200
 _HEAD = 6_000
 _TAIL = 14_000
 
-_ANSI = late_pattern(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_CLASS = late_pattern(
+_ANSI = lazy_regex(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CLASS = lazy_regex(
     r"(?<![\w.])(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Failure|Interrupt|Timeout|Refused|NotFound|Panic|Exit)\b"
 )
-_CODE = late_pattern(
+_CODE = lazy_regex(
     r"(?<![\w-])(?:TS\d{4}|E\d{4}|CS\d{4}|C\d{4}|[EFWBSDNRUPLTCI]{1,3}\d{3,4}|SC\d{4}|ERR_[A-Z_]+|E[A-Z]{4,14}|SQLITE_[A-Z]+|ORA-\d+|P\d{4}"
     r"|SIG[A-Z]{3,6}|[45]\d\d (?=[A-Z]))(?![\w-])"
 )
-_EXIT = late_pattern(
+_EXIT = lazy_regex(
     r"(?:exit(?:ed)?(?: with)?(?: (?:code|status))?|returned|status code|exit status)[ :=]*(-?\d{1,3})\b",
     re.IGNORECASE,
 )
-_IMPORTANT = late_pattern(
+_IMPORTANT = lazy_regex(
     r"\b(?:error|errors|exception|fatal|failed|failure|fail|panic|panicked|cannot|can't|could not|couldn't|unable|undefined|not found|no such|denied|refused"
     r"|invalid|unexpected|unknown|missing|unresolved|timed? ?out|conflict|rejected|unsupported|unrecognized|aborted|segmentation|traceback|assert\w*"
     r"|expected|mismatch|not (?:a|an|installed|defined|allowed|supported|exist)|already|must|forbidden|unauthori[sz]ed|overflow|deadlock|locked)\b",
     re.IGNORECASE,
 )
-_NOISE_LINE = late_pattern(
+_NOISE_LINE = lazy_regex(
     r"^\s*(?:at .+\(.*\)|at \S+:\d+|File \".*\", line|Traceback|\.\.\. \d+ more|\^+\s*$|~+\s*$|-{3,}|={3,}|\d+ \||npm (?:err|error)! (?:a complete log|code|errno|path|syscall)"
     r"|note: run with|goroutine \d+|stack backtrace|node:internal|caused by:?\s*$|info\b|debug\b)",
     re.IGNORECASE,
 )
-_QUOTED = late_pattern(
+_QUOTED = lazy_regex(
     r"\"[^\"\n]{1,200}\"|(?<!\w)'[^'\n]{1,200}'(?!\w)|`[^`\n]{1,200}`|“[^”\n]{1,200}”|‘[^’\n]{1,200}’"
 )
-_STAMP = late_pattern(
+_STAMP = lazy_regex(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\s?(?:am|pm)?\b",
     re.IGNORECASE,
 )
-_URL = late_pattern(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
-_PATH = late_pattern(
+_URL = lazy_regex(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
+_PATH = lazy_regex(
     r"(?:(?:[A-Za-z]:)?[\\/]|\.{1,2}[\\/]|~[\\/])[^\s:;,\"'()<>\]]*|\b[\w@.-]+(?:[\\/][\w@.+-]+)+|\b[\w-]+\.[a-z][a-z0-9]{0,4}(?=[:,\s)]|$)(?::\d+)*"
 )
-_HEX = late_pattern(
+_HEX = lazy_regex(
     r"\b0x[0-9a-f]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b",
     re.IGNORECASE,
 )
-_NUMBER = late_pattern(r"\b\d[\d.,_]*(?:ms|s|m|h|kb|mb|gb|b|%|px)?\b|(?<=[a-z_-])\d+\b", re.IGNORECASE)
-_WORD = late_pattern(r"[a-z][a-z_-]*[a-z]|[a-z]")
+_NUMBER = lazy_regex(r"\b\d[\d.,_]*(?:ms|s|m|h|kb|mb|gb|b|%|px)?\b|(?<=[a-z_-])\d+\b", re.IGNORECASE)
+_WORD = lazy_regex(r"[a-z][a-z_-]*[a-z]|[a-z]")
 _FILLER_TEXT = """
 a an the is are was were be been to of in on at by for from with and or as it its this that these those
 your you we i has have had do does did line lines column col file error errors err warning please see run
 try help more info about using use while when during because got there here s t re com org
 """
 _FILLER = frozenset(_FILLER_TEXT.split())
-ERROR_TEXT = late_pattern(
+ERROR_TEXT = lazy_regex(
     r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+(?::\d+)?\)|^\s*File \".+\", line \d+|(?:^|\s)[\w.]*(?:Error|Exception)(?:\s*\[\w+\])?:\s|panic: |fatal: |error(?:\[E\d+\]|\s+TS\d+)?: |npm (?:ERR|error)!"
     r"|FAILED |AssertionError|segmentation fault|exit(?:ed with)? (?:code|status) [1-9]|✗|ENOENT|ECONNREFUSED|undefined is not|cannot find module|no such file or directory|command not found|permission denied",
     re.IGNORECASE | re.MULTILINE,
@@ -75,11 +75,11 @@ _SIGNS = (
 )  # fmt: skip
 """Parts of ERROR_TEXT that are plain words."""
 _SHAPES = (
-    ("at ", late_pattern(r"^\s+at .+\(.+:\d+(?::\d+)?\)", re.MULTILINE)),
-    ('file "', late_pattern(r"^\s*file \".+\", line \d+", re.MULTILINE)),
-    ("error", late_pattern(r"error(?:\[e\d+\]|\s+ts\d+): |error(?:\s*\[\w+\])?:\s")),
-    ("exception", late_pattern(r"exception(?:\s*\[\w+\])?:\s")),
-    ("exit", late_pattern(r"exit(?:ed with)? (?:code|status) [1-9]")),
+    ("at ", lazy_regex(r"^\s+at .+\(.+:\d+(?::\d+)?\)", re.MULTILINE)),
+    ('file "', lazy_regex(r"^\s*file \".+\", line \d+", re.MULTILINE)),
+    ("error", lazy_regex(r"error(?:\[e\d+\]|\s+ts\d+): |error(?:\s*\[\w+\])?:\s")),
+    ("exception", lazy_regex(r"exception(?:\s*\[\w+\])?:\s")),
+    ("exit", lazy_regex(r"exit(?:ed with)? (?:code|status) [1-9]")),
 )
 """The rest of them, each with a word that it cannot do without."""
 _OTHER_CASES = ("\u0130", "\u0131", "\u017f", "\u212a")

@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from tacit.late_pattern import late_pattern
 from tacit.reading.languages import is_code
+from tacit.text.lazy_regex import lazy_regex
 
 Touch = Literal["edit", "write", "read", "named"]
 """How a file is touched; `named` = only mentioned in words, the weakest."""
 
-_TEST = late_pattern(
+_TEST = lazy_regex(
     r"(?:^|/)(?:tests?|__tests__|spec|specs|e2e|testdata)/|(?:^|/)test_[^/]+$|[._-](?:test|tests|spec|e2e)\.[^/]+$|(?:Tests?|Spec)\.(?:cs|java|kt|swift|scala)$|(?:^|/)conftest\.py$"
 )
 _KINDS: tuple[tuple[re.Pattern[str], tuple[tuple[str, float], ...]], ...] = tuple(
-    (late_pattern(pattern, re.IGNORECASE), actions)
+    (lazy_regex(pattern, re.IGNORECASE), actions)
     for pattern, actions in (
         (r"(?:^|/)\.github/(?:workflows|actions)/|(?:^|/)\.gitlab-ci\.ya?ml$|(?:^|/)(?:jenkinsfile|azure-pipelines\.ya?ml|\.travis\.yml|\.drone\.yml)$|(?:^|/)\.circleci/|(?:^|/)\.goreleaser", (("ci_pipeline", 1.0),)),
         (r"(?:^|/)(?:dockerfile|containerfile)|docker-compose|(?:^|/)compose\.ya?ml$|\.dockerignore$|(?:^|/)(?:k8s|helm|charts|terraform|infra)/|\.tf$", (("ci_pipeline", 0.6), ("config_settings", 0.6))),

@@ -81,7 +81,7 @@ class Matcher:
         self._model = model or shipped_match()
         self._nothing = situation.nothing_coming
         self._chances = dict(situation.actions)
-        self._strengths = strengths(situation.actions, self._model)
+        self._strengths = class_strengths(situation.actions, self._model)
         self._paths = tuple(path.lower() for path in situation.paths)
         self._languages = frozenset(situation.languages)
         self._commands = situation.commands
@@ -208,20 +208,22 @@ def match_trigger(trigger: Trigger, situation: Situation) -> float:
     return Matcher(situation).match(trigger).score
 
 
-def strengths(actions: tuple[tuple[str, float], ...], model: MatchModel | None = None) -> dict[str, float]:
+def class_strengths(
+    actions: tuple[tuple[str, float], ...], model: MatchModel | None = None
+) -> dict[str, float]:
     """How much each class that may come speaks for a trigger that names it: chance over how common it is."""
     chosen = model or shipped_match()
     return {name: chance / chosen.situation_rate(name) for name, chance in actions}
 
 
-def telling(
+def relative_strengths(
     actions: tuple[tuple[str, float], ...], model: MatchModel | None = None
 ) -> tuple[tuple[str, float], ...]:
-    """`strengths`, divided by the greatest of them: what a search for triggers is asked by.
+    """`class_strengths`, divided by the greatest of them: what a search for triggers is asked by.
 
     By bare chances nearly every search would return what names `edit_code`.
     """
-    found = strengths(actions, model)
+    found = class_strengths(actions, model)
     most = max(found.values(), default=0.0)
     return tuple((name, strength / most) for name, strength in found.items()) if most > 0.0 else ()
 

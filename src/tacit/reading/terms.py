@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 _EXT = (
     r"(?:py|pyi|ipynb|ts|tsx|mts|cts|js|jsx|mjs|cjs|go|rs|java|kt|kts|cs|csproj|sln|c|h|cc|cpp|hpp|rb|php|swift|scala|dart|exs?|erl|hs|lua"
     r"|pl|r|jl|zig|sh|bash|zsh|fish|ps1|bat|sql|html?|css|scss|sass|less|vue|svelte|graphql|proto|tf|nix|mdx?|mdc|rst|txt|ya?ml|jsonl?|jsonc"
     r"|toml|xml|ini|cfg|conf|env|lock|csv|svg|png|gradle|sum|mod|log|db|sqlite|snap|tmpl|j2|plist)"
 )
-PATH = late_pattern(
+PATH = lazy_regex(
     r"(?<![\w/.@:-])(?:(?=[\w@+-]*+[./\\~:])(?:"  # a plain word is none
     r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]?(?:[\w.@+-]++[/\\])+[\w.@+*-]*[\w*]/?"  # with a folder
     rf"|[\w@+-]++(?=\.)[\w.@+-]*\.{_EXT}"  # a file name with a known ending
@@ -25,24 +25,24 @@ PATH = late_pattern(
     r")|(?:Dockerfile|Makefile|Justfile|justfile|Gemfile|Rakefile|Jenkinsfile|CHANGELOG|LICENSE|README)"
     r")(?![\w/\\])"
 )
-_MAYBE_PATH = late_pattern(r"[/\\]|\.\w|file|CHANGELOG|LICENSE|README")
+_MAYBE_PATH = lazy_regex(r"[/\\]|\.\w|file|CHANGELOG|LICENSE|README")
 """Without one of these there is no PATH: far cheaper to look for."""
-_URL = late_pattern(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+", re.IGNORECASE)
-_FENCE = late_pattern(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
-_SPAN = late_pattern(r"`([^`\n]{1,120})`")
-_SLASHED = late_pattern(
+_URL = lazy_regex(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+", re.IGNORECASE)
+_FENCE = lazy_regex(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
+_SPAN = lazy_regex(r"`([^`\n]{1,120})`")
+_SLASHED = lazy_regex(
     r"^(?:and|or|his|her|he|she|either|input|output|read|yes|no|on|off|true|false|w|n|i|a|\d+)[/\\]",
     re.IGNORECASE,
 )
-IDENTIFIER = late_pattern(
+IDENTIFIER = lazy_regex(
     r"(?<![\w.@-])(?:[a-z][a-z0-9]*+(?:(?:_[a-z0-9]++)++|(?:[A-Z][a-z0-9]*+)++)(?!\w)"
     r"|[A-Z](?:[A-Z0-9]*+(?:_[A-Z0-9]++)++|[a-z0-9]++(?:[A-Z][a-z0-9]++)++)(?!\w)|[A-Za-z_]\w*+\(\)(?!\w)|--[a-z][\w-]++)"
 )
-_MAYBE_IDENTIFIER = late_pattern(r"[A-Z](?<=[a-z0-9][A-Z])|_|\(\)|--")
+_MAYBE_IDENTIFIER = lazy_regex(r"[A-Z](?<=[a-z0-9][A-Z])|_|\(\)|--")
 """Without one of these there is no IDENTIFIER."""
 KEPT = 16
 """Texts whose reading is kept: what reads one prompt asks for the same things several times."""
-_WORD = late_pattern(r"[a-z][a-z0-9+#]*(?:[-_.][a-z0-9]+)*|#\d+")
+_WORD = lazy_regex(r"[a-z][a-z0-9+#]*(?:[-_.][a-z0-9]+)*|#\d+")
 
 _STOPWORDS_TEXT = """
 a about above across actually add added adding after again against ago agree all almost along already

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tacit.late_pattern import late_pattern
 from tacit.model.kinds import BUILTIN_KINDS, Kind, KindRegistry
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
@@ -21,19 +20,20 @@ from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_
 from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
 from tacit.reading.words.lexicon import Evidence, load_table, read_table, stem
 from tacit.reading.words.trigger_words import ALWAYS_ANSWER, GENERIC, TRIGGER_CUES
+from tacit.text.lazy_regex import lazy_regex
 
 __all__ = ["Match", "Matcher", "format_when", "make_trigger", "match_trigger", "parse_when"]
 
 _TABLE = load_table(TRIGGER_CUES)
-_ALWAYS = late_pattern(ALWAYS_ANSWER, re.IGNORECASE)
-_STRONG = late_pattern(
+_ALWAYS = lazy_regex(ALWAYS_ANSWER, re.IGNORECASE)
+_STRONG = lazy_regex(
     r"\b(?:always|never|every|all|must|any|each|whenever|before (?:every|each|any)|after (?:every|each|any))\b",
     re.IGNORECASE,
 )
-_ORDER = late_pattern(
+_ORDER = lazy_regex(
     r"\W*(?:Always|Never|Do not|Don't|Use|Run|Keep|Write|Prefer|Avoid|Make|Follow|Ask|When|Before|After|All|Every)\b"
 )
-_COMMAND_WORD = late_pattern(r"^[a-z][\w.-]*(?: [\w./:@=-]+)*$")
+_COMMAND_WORD = lazy_regex(r"^[a-z][\w.-]*(?: [\w./:@=-]+)*$")
 _BREADTH_OF_ACTION = {
     "run_tests": 0.45, "commit": 0.4, "run_lint_build": 0.35, "code_comments": 0.25, "open_or_update_pr": 0.2, "release": -0.25,
     "config_settings": -0.15, "update_task": -0.15, "ci_pipeline": -0.15,

@@ -17,13 +17,13 @@ from tacit.reading.sentences import shorten_at_sentence
 from tacit.recall.outcome import PINNED, Outcome
 
 DIVERSITY = 0.85
-PATIENCE = 24
+MAX_CONSECUTIVE_MISSES = 24
 """After so many in a row that did not fit, what is left of the budget is taken for full."""
 BAND_HIGH, BAND_MEDIUM = 0.7, 0.5
 """Bands of relevance; source: the typed seed, section 5.1."""
 LONG_PROMPT_TOKENS, PROMPT_SPAN_TOKENS, MOST_PROMPT_CUT = 5000, 20_000, 0.5
 """A prompt of 5,000 tokens begins to make the budget smaller; source: the typed seed, section 5.2."""
-USUAL_WINDOW_TOKENS = 200_000
+DEFAULT_WINDOW_TOKENS = 200_000
 MOST_USAGE_CUT = 0.25
 
 Order = Callable[[Sequence[Candidate], Collection[str]], tuple[Candidate, ...]]
@@ -53,7 +53,7 @@ class Allowance:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Room:
+class _RemainingBudget:
     """What is left of the budget and of every slot, in tokens."""
 
     left: int
@@ -88,7 +88,7 @@ def pack(
         cost: tokens of one rendered line for (candidate, text).
     """
     ordered = ORDERS[allowance.order](candidates, allowance.pinned_kinds)
-    room = _Room(
+    room = _RemainingBudget(
         left=allowance.tokens - allowance.frame_tokens,
         slots={slot: int(share * allowance.tokens) for slot, share in allowance.shares.items()},
     )
@@ -107,7 +107,7 @@ def pack(
             )
             continue
         left = room.left if allowance.hand_on else room.unallotted
-        item = _fitted(candidate, left, cost) if misses < PATIENCE else None
+        item = _fitted(candidate, left, cost) if misses < MAX_CONSECUTIVE_MISSES else None
         if item is None:
             misses += 1
             drops.append(
@@ -125,7 +125,7 @@ def pack(
 
 def _fill_slots(
     ordered: Sequence[Candidate],
-    room: _Room,
+    room: _RemainingBudget,
     chosen: dict[int, PackItem],
     max_items: int,
     cost: Callable[[Candidate, str], int],
@@ -161,7 +161,7 @@ def adjusted_budget(
     by: Collection[str],
     least: int,
     prompt_tokens: int = 0,
-    window_tokens: int = USUAL_WINDOW_TOKENS,
+    window_tokens: int = DEFAULT_WINDOW_TOKENS,
     recent_share: float = 0.0,
 ) -> int:
     """Tokens that a surface may hand over here, at most `base`.
@@ -184,7 +184,7 @@ def adjusted_budget(
     if "prompt" in by and prompt_tokens > LONG_PROMPT_TOKENS:
         budget *= 1 - min(MOST_PROMPT_CUT, (prompt_tokens - LONG_PROMPT_TOKENS) / PROMPT_SPAN_TOKENS)
     if "window" in by:
-        budget *= min(1.0, window_tokens / USUAL_WINDOW_TOKENS)
+        budget *= min(1.0, window_tokens / DEFAULT_WINDOW_TOKENS)
     if "usage" in by:
         budget *= 1 - MOST_USAGE_CUT * min(1.0, max(0.0, recent_share))
     return min(base, max(least, int(budget)))

@@ -34,15 +34,20 @@ from tacit.recall.measure import token_matches_of
 from tacit.recall.outcome import Outcome
 from tacit.recall.retrieve import embed_query
 from tacit.recall.spaces import late
-from tacit.recall.spaces.sequence import Neighbours, neighbours, place_of, with_neighbours
+from tacit.recall.spaces.sequence import (
+    TurnNeighbors,
+    add_neighbor_scores,
+    find_turn_neighbors,
+    session_position,
+)
 
-WIDE = 128
+CANDIDATES_PER_SPACE = 128
 """Most memories that each space proposes."""
-WORDS = 64
+MAX_QUERY_WORDS = 64
 """Most words of a question that are looked up, first come first."""
-LONG_WORDS = 24
+MIN_TEXT_WORDS = 24
 """From here a question of several lines is a text, whose first line is its heading."""
-POOL = 192
+MAX_POOL = 192
 """Most memories that are weighed."""
 MATCHED_CHARS = 64_000
 """So much text is matched token by token, the likeliest memories first: about thirty milliseconds."""
@@ -93,20 +98,20 @@ def answer(
     table = WordTable(ids=(), scores=np.zeros((0, len(asked.words)), np.float32))
     if "lexical" in spaces and asked.words:
         table = store.search.word_table(
-            asked.words, scope=query.scope, limit=WIDE, also=sorted(near_in_meaning)
+            asked.words, scope=query.scope, limit=CANDIDATES_PER_SPACE, also=sorted(near_in_meaning)
         )
     memories = _pool(query, store, table, near_in_meaning)
     if not memories:
         return Outcome(kept=())
     names = [memory.id for memory in memories]
-    places = [place_of(memory) if "sequence" in spaces else None for memory in memories]
-    near = neighbours(places)
+    places = [session_position(memory) if "sequence" in spaces else None for memory in memories]
+    near = find_turn_neighbors(places)
     held = _held(table, names)
     parts = _lexical(asked, held, near)
     for one in meanings:
         if one:
             cosines = np.array([[max(0.0, one.get(name, 0.0))] for name in names], np.float32)
-            parts.append(_share(with_neighbours(cosines, near)[:, 0]))
+            parts.append(_share(add_neighbor_scores(cosines, near)[:, 0]))
     matches = token_matches_of(embedder) if "late" in spaces else None
     if matches is not None and remaining_ms() <= 0:
         losses.append(Loss(source="late", cause="late"))
@@ -118,7 +123,7 @@ def answer(
     return Outcome(kept=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))), losses=tuple(losses))
 
 
-def asks_twice(text: str) -> bool:
+def has_heading(text: str) -> bool:
     """Whether `answer` embeds the heading of `text` besides."""
     return bool(_read(text).heading)
 
@@ -141,9 +146,9 @@ def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def _read(text: str) -> _Asked:
-    words = content_words(text)[:WORDS]
+    words = content_words(text)[:MAX_QUERY_WORDS]
     first, _, rest = text.strip().partition("\n")
-    if len(words) < LONG_WORDS or not rest.strip():
+    if len(words) < MIN_TEXT_WORDS or not rest.strip():
         return _Asked(text=text, words=words)
     heading = first[:HEADING_CHARS]
     head = set(content_words(heading))
@@ -168,7 +173,9 @@ def _near_heading(
     vector = embed_query(heading, embedder=embedder, executor=None, remaining_ms=remaining_ms).kept
     if vector is None:
         return {}
-    found = store.search.semantic(vector, identity=embedder.identity, scope=query.scope, limit=WIDE)
+    found = store.search.semantic(
+        vector, identity=embedder.identity, scope=query.scope, limit=CANDIDATES_PER_SPACE
+    )
     return _by_name((found,), "semantic")
 
 
@@ -182,7 +189,7 @@ def _pool(
         name: sums.get(name, 0.0) / words + near_in_meaning.get(name, 0.0) / meaning
         for name in {*sums, *near_in_meaning}
     }
-    best = sorted(rough, key=lambda name: (-rough[name], name))[:POOL]
+    best = sorted(rough, key=lambda name: (-rough[name], name))[:MAX_POOL]
     return store.get(best, scope=query.scope)
 
 
@@ -218,17 +225,19 @@ def _held(table: WordTable, names: Sequence[str]) -> Scores:
     return held
 
 
-def _lexical(asked: _Asked, held: Scores, near: Neighbours) -> list[Scores]:
+def _lexical(asked: _Asked, held: Scores, near: TurnNeighbors) -> list[Scores]:
     if not held.any():
         return []
-    spread = with_neighbours(held, near)
+    spread = add_neighbor_scores(held, near)
     parts = [_share(spread.sum(axis=1), floor=0.0)]
     if asked.heading:
         parts.append(_share(spread[:, list(asked.heading_columns)].sum(axis=1), floor=0.0))
     return parts
 
 
-def _late(asked: _Asked, memories: Sequence[Memory], near: Neighbours, matches: TokenMatches) -> list[Scores]:
+def _late(
+    asked: _Asked, memories: Sequence[Memory], near: TurnNeighbors, matches: TokenMatches
+) -> list[Scores]:
     """How well the tokens are matched; of a long text the heading's alone, with headings."""
     if asked.heading:
         texts = [memory.content.lstrip().split("\n", 1)[0][:HEADING_CHARS] for memory in memories]
@@ -242,7 +251,7 @@ def _late(asked: _Asked, memories: Sequence[Memory], near: Neighbours, matches: 
         return []
     own = np.zeros((len(texts), found.shape[1]), np.float32)
     own[:count] = found
-    return [_share(late.weighed(with_neighbours(own, near), own))]
+    return [_share(late.idf_weighted_mean(add_neighbor_scores(own, near), own))]
 
 
 def _share(values: Scores, *, floor: float | None = None) -> Scores:

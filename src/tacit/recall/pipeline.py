@@ -31,27 +31,33 @@ from tacit.recall.budget import Allowance, pack
 from tacit.recall.dedupe import dedupe
 from tacit.recall.deliver import READ_CHARS, TRACED_CANDIDATES, Delivered, deliver, traced
 from tacit.recall.freshness import FreshnessProbe
-from tacit.recall.fuse import FUSE_WEIGHTS, FUSIONS, cut_short
+from tacit.recall.fuse import FUSE_WEIGHTS, FUSIONS, truncate_fused
 from tacit.recall.guard import guard, threshold_for
 from tacit.recall.measure import measure_spaces, read_shortlist
 from tacit.recall.need import NeedModel
-from tacit.recall.on_demand import WIDE, answer, asks_twice, in_order
+from tacit.recall.on_demand import CANDIDATES_PER_SPACE, answer, has_heading, in_order
 from tacit.recall.outcome import PINNED, Outcome, Silence
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.pools.similar import dissimilar
 from tacit.recall.pools.start import StartPools
-from tacit.recall.probes.second_stage import expand, read_together
+from tacit.recall.probes.second_stage import expand, rerank
 from tacit.recall.render import LAYOUTS, Layout, rendering
 from tacit.recall.retrieve import QUERY_CHARS, embed_query, retrieve, spaces_at
 from tacit.recall.score import at_surface, score_for
 from tacit.recall.score.floors import reach_floors
-from tacit.recall.score.gate import Gate, UsualPrompt, shipped_gate, shipped_usual
+from tacit.recall.score.gate import Gate, MeanQueryVector, load_mean_query, shipped_gate
 from tacit.recall.sections.counting import surely
-from tacit.recall.sections.packing import SECTIONED, Around, pack_sections, sections_costs, shifts
-from tacit.recall.sections.probe import LAST_SESSION, Probed, cosines, probe
+from tacit.recall.sections.packing import (
+    SECTIONED,
+    PackContext,
+    divergence_alerts,
+    pack_sections,
+    sections_costs,
+)
+from tacit.recall.sections.probe import LAST_SESSION, SectionInputs, cosines, probe
 from tacit.recall.spaces import graph, semantic
 from tacit.recall.stage_log import StageLog
-from tacit.recall.unconfirmed import unconfirmed
+from tacit.recall.unconfirmed_ranking import rank_unconfirmed
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_hidden
 
@@ -117,7 +123,7 @@ class RecallPipeline:
         executor: Executor | None,
         need: NeedModel | None = None,
         gate: Gate | None = None,
-        usual: UsualPrompt | None = None,
+        usual: MeanQueryVector | None = None,
         reranker: Reranker | None = None,
         sparse: Reranker | None = None,
     ) -> None:
@@ -132,7 +138,7 @@ class RecallPipeline:
         self._reranker, self._sparse = reranker, sparse
         self._freshness = FreshnessProbe()
         self._gate: Gate = gate or shipped_gate()
-        self._usual = usual or shipped_usual()
+        self._usual = usual or load_mean_query()
         self._fitted_thresholds: Mapping[str, float] = gate.thresholds() if gate else {}
 
     def warm(self) -> None:
@@ -178,9 +184,9 @@ class RecallPipeline:
             )
         stages.note("dedupe", kept=_ids(fresh.kept), drops=(*seen, *fresh.drops))
         if settings.render in SECTIONED:
-            alerts = shifts(query, scored, settings=settings, answered=stages.answered)
+            alerts = divergence_alerts(query, scored, settings=settings, answered=stages.answered)
             packed = self._sectioned(
-                query, fresh.kept, settings, Around(alerts=alerts, sessions=context.sessions)
+                query, fresh.kept, settings, PackContext(alerts=alerts, sessions=context.sessions)
             )
         else:
             packed = self._packed(query, fresh.kept, settings)
@@ -234,7 +240,7 @@ class RecallPipeline:
         """What floors, the second-stage model and the guard let through, pinned memories first."""
         floored = reach_floors(scored, query=query, settings=settings)
         searched = query.surface not in (Surface.START, Surface.COMPACTION)
-        read = read_together(
+        read = rerank(
             query,
             floored.kept,
             model=self._reranker if searched else None,
@@ -314,13 +320,13 @@ class RecallPipeline:
                 executor=self._executor,
                 remaining_ms=context.remaining_ms,
             )
-            if vector.kept is not None and (usual := self._usual_for(query, settings)):
+            if vector.kept is not None and (usual := self._mean_query_for(query, settings)):
                 vector = replace(vector, kept=usual.without(vector.kept))
         waiting: tuple[Ranking, ...] = ()
         if query.surface is Surface.ON_DEMAND:
-            waiting = (unconfirmed(query, store=self._store, embedder=self._embedder),)
+            waiting = (rank_unconfirmed(query, store=self._store, embedder=self._embedder),)
         # Where more is embedded on the way, no transaction may wait for it.
-        more = bool(waiting) and (self._sparse is not None or asks_twice(query.text))
+        more = bool(waiting) and (self._sparse is not None or has_heading(query.text))
         with nullcontext() if more or settings.sections else self._store.at_once():
             return self._found(
                 query, settings, context, stages, spaces=spaces, vector=vector, waiting=waiting
@@ -345,7 +351,7 @@ class RecallPipeline:
             identity=self._embedder.identity,
             spaces=spaces,
             limit=settings.candidates_per_space,
-            wide=WIDE if asked else 0,
+            wide=CANDIDATES_PER_SPACE if asked else 0,
             remaining_ms=context.remaining_ms,
         )
         rankings = (*found.kept, *waiting)
@@ -363,8 +369,8 @@ class RecallPipeline:
             whole, late = answered.kept, answered.losses
         else:
             whole, late = FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS), ()
-        fused = cut_short(whole, rankings, settings.shortlist, held=() if asked else context.window)
-        apart, stages.nearness = semantic.standing_out(rankings, self._usual_for(query, settings))
+        fused = truncate_fused(whole, rankings, settings.shortlist, held=() if asked else context.window)
+        z, stages.domain_similarity = semantic.standardize(rankings, self._mean_query_for(query, settings))
         stages.among = max((r.background.total for r in rankings if r.background), default=0)
         by_space: dict[str, dict[str, float]] = {}
         for ranking in rankings:
@@ -399,7 +405,7 @@ class RecallPipeline:
                 memory=memories[memory_id],
                 scores=measured[memory_id],
                 fused=score,
-                apart=apart(memory_id),
+                similarity_z=z(memory_id),
                 reasons=(LAST_SESSION,) if memory_id == probed.last_id else (),
             )
             for memory_id, score in fused
@@ -410,10 +416,10 @@ class RecallPipeline:
 
     def _probed(
         self, query: Query, settings: RecallSettings, found: Mapping[str, dict[str, float]]
-    ) -> Probed:
+    ) -> SectionInputs:
         """What the sections need; recent memories that the semantic ranking left out get their cosine into `found`."""
         if not settings.sections or query.surface is not Surface.PROMPT:
-            return Probed()
+            return SectionInputs()
         probed = probe(query, store=self._store, sections=settings.sections)
         ranked = found.get("semantic")
         if ranked is not None:
@@ -462,12 +468,16 @@ class RecallPipeline:
         """Relevance and reasons of each candidate: by the fitted gate where it covers the surface, else by the formula."""
         if settings.score == "situation" and candidates and self._gate.covers(query.surface):
             return self._gate.judge(
-                query, candidates, kinds=self._kinds, among=stages.among, nearness=stages.nearness
+                query,
+                candidates,
+                kinds=self._kinds,
+                among=stages.among,
+                domain_similarity=stages.domain_similarity,
             )
         score = score_for(settings)
         return [score(query, one, self._kinds.of_stored(one.memory.kind)) for one in candidates]
 
-    def _usual_for(self, query: Query, settings: RecallSettings) -> UsualPrompt | None:
+    def _mean_query_for(self, query: Query, settings: RecallSettings) -> MeanQueryVector | None:
         """What goes off the prompt's vector where the gate judges, if it speaks of this embedder."""
         judged = query.surface is Surface.PROMPT and settings.score == "situation"
         return self._usual if judged and self._usual.speaks_of(self._embedder.identity) else None
@@ -500,7 +510,7 @@ class RecallPipeline:
         )
 
     def _sectioned(
-        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, around: Around
+        self, query: Query, candidates: Sequence[Candidate], settings: RecallSettings, around: PackContext
     ) -> Outcome[Pack]:
         line = partial(self._line_cost, layout=LAYOUTS[settings.render], suffix=query.suffix_tokens)
         costs = sections_costs(line=line, count=self._line_tokens)

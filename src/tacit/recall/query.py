@@ -53,7 +53,7 @@ class ReadSituation(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QueryParts:
     """The words of a signal before they become a query."""
 
     text: str
@@ -148,25 +148,31 @@ def _call_words(call: ToolCall) -> str:
     return call.command or " ".join((call.tool, *call.paths))
 
 
-def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], read: ReadSituation) -> Asked:
+def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], read: ReadSituation) -> QueryParts:
     match signal:
         case PromptSubmitted():
             return _ask_prompt(signal, state, read)
         case ToolStarting():
             situation = read_call(signal.call)
-            return Asked(text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state))
+            return QueryParts(
+                text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state)
+            )
         case ToolFinished():
             situation = read_finished(signal.call)
-            return Asked(text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state))
+            return QueryParts(
+                text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state)
+            )
         case ToolFailed():
             signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
             situation = read_call(signal.call)
             text = f"{_call_words(signal.call)}\n{signal.error[-1500:]}"
-            return Asked(text=text, situation=situation, files=files, signature=signature, goal=_goal(state))
+            return QueryParts(
+                text=text, situation=situation, files=files, signature=signature, goal=_goal(state)
+            )
         case SubagentStarted():
-            return Asked(text=signal.task, situation=read(signal.task), files=files)
+            return QueryParts(text=signal.task, situation=read(signal.task), files=files)
         case SessionStarted() | Compacting() | MessageEnded() | SessionEnded():
-            return Asked(text="", situation=Situation(), files=state.recent_files)
+            return QueryParts(text="", situation=Situation(), files=state.recent_files)
         case _:
             assert_never(signal)
 
@@ -181,7 +187,7 @@ def _read_goal(prompt: str, previous_end: str) -> Situation:
     return read_situation(prompt, previous_end=previous_end)
 
 
-def _ask_prompt(signal: PromptSubmitted, state: SessionState, read: ReadSituation) -> Asked:
+def _ask_prompt(signal: PromptSubmitted, state: SessionState, read: ReadSituation) -> QueryParts:
     situation = read(
         signal.text,
         previous_end=state.last_message_end,
@@ -200,4 +206,4 @@ def _ask_prompt(signal: PromptSubmitted, state: SessionState, read: ReadSituatio
     ):
         text = f"{signal.text}\n{state.recent_prompts[-2]}"
         notes.append("short prompt enriched from the turn before")
-    return Asked(text=text, situation=situation, files=state.recent_files, notes=tuple(notes))
+    return QueryParts(text=text, situation=situation, files=state.recent_files, notes=tuple(notes))

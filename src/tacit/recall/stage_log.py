@@ -25,7 +25,7 @@ class StageLog:
     Attributes:
         timer: monotonic milliseconds.
         records: the stages so far.
-        answered: the spaces that answered; `among`: how many memories they looked at; `nearness`: see the gate.
+        answered: the spaces that answered; `among`: how many memories they looked at; `domain_similarity`: see the gate.
         withheld: what may not appear here at all, told at the guard.
     """
 
@@ -33,7 +33,7 @@ class StageLog:
     records: list[StageRecord] = field(default_factory=list[StageRecord])
     answered: tuple[str, ...] = ()
     among: int = 0
-    nearness: float | None = None
+    domain_similarity: float | None = None
     withheld: list[Drop] = field(default_factory=list[Drop])
     _began_ms: float = field(init=False)
     _since_ms: float = field(init=False)

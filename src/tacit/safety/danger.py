@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
-_PIPED = late_pattern(
+_PIPED = lazy_regex(
     r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|http|nc|ncat)\b[^|\n]*\|\s*(?:sudo\s+)?(?:\S*/)?"
     r"(?:sh|bash|zsh|dash|ksh|fish|python\d?|node|ruby|perl|php|iex|pwsh|powershell)\b"
     r"|\|\s*(?:sudo\s+)?(?:\S*/)?(?:sh|bash|zsh|iex)\b|\b(?:sh|bash|zsh|source|eval|exec|\.)\s+(?:-c\s+)?[\"'`]*(?:<\(|\$\(|`)\s*(?:curl|wget)"
@@ -18,13 +18,13 @@ _PIPED = late_pattern(
     r"|\b(?:pip\d?|npm|pnpm|yarn|gem|cargo|go|uv)\s+(?:\w+\s+)?(?:install|add|get|i)\s+(?:\S+\s+)*(?:https?://|git\+)",
     re.IGNORECASE,
 )
-_HOST = late_pattern(
+_HOST = lazy_regex(
     r"(?:\b(?:https?|ftp|sftp|wss?|ssh|git|s3|gs|file|tcp|udp)://|\bgit@|\bgit\+)(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]|10\.|192\.168\.))\S+"
     r"|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b|\b(?:\d{1,3}\.){3}\d{1,3}\b(?<!127\.0\.0\.1)(?<!0\.0\.0\.0)"
     r"|(?<![\w/.@-])(?:[a-z0-9][a-z0-9-]*\.)+(?:example|test|invalid|com|net|org|io|dev|app|co|sh|xyz|ru|cn|info|biz|site|online|top|cloud|me|tk|ai|us|uk|de|fr|eu)\b(?![\w(])",
     re.IGNORECASE,
 )
-_MOVES = late_pattern(
+_MOVES = lazy_regex(
     r"\b(?:send|post|upload|push|forward|report|submit|publish|share|e?mail|cc|bcc|curl|wget|fetch|download|install|clone|pull|load|import|include"
     r"|run|execute|call|ping|open|visit|get|add|copy|sync|mirror|proxy|log|notify|register|route|point|connect|use|transmit|leak|exfiltrate|dump"
     r"|stream|deliver|transfer|hit|request|query|beacon|webhook|set|configure|write|append|put|embed|scp|rsync)(?:s|ed|ing)?\b",
@@ -34,7 +34,7 @@ _NAMES_OF_THEM = (
     r"(?:tokens?|passwords?|passphrases?|secrets?|credentials?|api[- ]?keys?|private keys?|ssh keys?|access keys?|signing keys?|keychains?|cookies?"
     r"|\.env\b|env(?:ironment)? (?:vars?|variables?|files?)|\.netrc|\.npmrc|\.pypirc|id_rsa|\.ssh\b|\.aws\b|kubeconfig|wallets?|seed phrases?)"
 )
-_HANDLES_SECRET = late_pattern(
+_HANDLES_SECRET = lazy_regex(
     rf"\b(?:send|post|upload|push|forward|share|e?mail|print|echo|dump|include|paste|commit|log|expose|put|add|append|copy|cat|show|output|write|embed"
     rf"|reveal|attach|publish|report|base64|encode|store|save|hardcode|hard-code|leak|exfiltrate|type|read out|give|hand over|transmit)\b[^.;]{{0,80}}{_NAMES_OF_THEM}",
     re.IGNORECASE,
@@ -45,7 +45,7 @@ _PROTECTION = (
     r"|confirmations?|access (?:control|checks?)|rate[- ]limit\w*|encryption|audit(?:s|ing| log\w*)?|code review|guardrails?|branch protection|secret scan\w*"
     r"|hooks?|pre-commit|host key\w*|password (?:checks?|prompts?)|login checks?|vulnerabilit(?:y|ies))"
 )
-_DISABLES = late_pattern(
+_DISABLES = lazy_regex(
     rf"\b(?:disabl|turn(?:ing)? off|switch(?:ing)? off|skip|bypass|ignor|suppress|remov|circumvent|deactivat|weaken|relax|drop|strip|omit|silence|evade|work(?:ing)? around"
     rf"|turn(?:ing)? \w+ \w* ?off)\w*\b[^.;]{{0,50}}\b{_PROTECTION}"
     rf"|\bwithout\b[^.;]{{0,30}}\b(?:asking|approval|confirmation|verif\w+|review|checking|authenticat\w+|permission|tls|ssl|encryption)\b"
@@ -56,18 +56,18 @@ _DISABLES = late_pattern(
     r"|\bchmod\s+(?:-R\s+)?[0-7]?777\b|\bsudo\b|\bsetenforce\s+0|\bauto-?approve|\ball permissions\b|\bgrant\b[^.;]{0,30}\b(?:all|admin|root)\b",
     re.IGNORECASE,
 )
-_DELETES = late_pattern(
+_DELETES = lazy_regex(
     r"\brm\s+-\w*r\w*f|\brm\s+-\w*f\w*r|\bgit\s+push\b[^.;\n]*?\s(?:--force(?!-with-lease)(?![\w-])|-f\b)|\bgit\s+reset\s+--hard\b|\bgit\s+clean\s+-\w*f",
     re.IGNORECASE,
 )
-_ORDERS = late_pattern(
+_ORDERS = lazy_regex(
     r"^\W*(?:(?:please|we|you|i|also|the user|user|from now on|going forward|in future|for|in|on|when|whenever|before|after|if|at|every|each|once|during|while)\b"
     r"|always|never|don'?t|do not|make sure|ensure|remember to|must|should|should always)|\b(?:always|must|should|needs? to|has to|have to|from now on|make sure"
     r"|ensure|going forward|every time|each time|whenever|wants?|prefers?)\b",
     re.IGNORECASE,
 )
-_IMPERATIVE = late_pattern(r"^\W*[a-z]+\b", re.IGNORECASE)
-_FORBIDS = late_pattern(
+_IMPERATIVE = lazy_regex(r"^\W*[a-z]+\b", re.IGNORECASE)
+_FORBIDS = lazy_regex(
     r"\b(?:never|do not|don'?t|must not|mustn'?t|should not|shouldn'?t|avoid|stop|no longer|refrain from|not allowed to|may not|cannot|can'?t|forbidden to|is not)\b"
     r"(?!\s+(?:ever\s+)?(?:forget|fail|omit|neglect|hesitate|miss|stop|skip|be afraid|bother (?:asking|checking)|ask|wait|verify|check|validate|require|use (?:tls|ssl|https)|worry|refuse"
     r"|warn|prompt|confirm|question|block|enforce|redact|mask|encrypt|sign|complain|mention|tell|let))",

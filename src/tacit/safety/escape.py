@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 OPEN_TAG = "tacit-memory"
 """Name of the element that frames a block: `<tacit-memory ...>` to `</tacit-memory>`."""
@@ -20,37 +20,37 @@ _SHORT = 1_000_000  # longer texts are never escaped whole: a memory is far belo
 # A `<` that begins an element, a closing one, a comment, a declaration or a token of a chat template. Whatever its name is:
 # hosts invent new elements, and a memory needs none. `a < b`, `<=`, `<-` and `<3` stay.
 _ENCODED = r"&(?:amp;){0,3}(?:lt|#0{0,6}60|#x0{0,6}3c);?|\\u003c|\\x3c|%3c"
-_TAG = late_pattern(
+_TAG = lazy_regex(
     rf"(?:<+|{_ENCODED})(?=[^\W\d]|:|\s{{0,20}}[/\uff0f!?|\uff5c]|\Z"
     # A name after white space is an element only where it is closed as one.
     r"|\s{1,20}[^\W\d][\w:.-]{0,60}(?:\s{1,4}[\w:.-]{1,60})?(?:\s{1,4}[\w:.-]{1,60}\s?=\s?[^\s<>]{0,120}){0,6}\s{0,20}/?>)",
     re.IGNORECASE,
 )
-_TEMPLATE_END = late_pattern(r"(?<=[|\uff5c])(\s*)>|(?<=SYS)>>", re.IGNORECASE)
-_SECTION = late_pattern(
+_TEMPLATE_END = lazy_regex(r"(?<=[|\uff5c])(\s*)>|(?<=SYS)>>", re.IGNORECASE)
+_SECTION = lazy_regex(
     r"[\[\uff3b](?=\s{0,20}(?:[/\uff0f]\s{0,20}[^\W\d]"
     r"|(?:MEMORY|INST|SYS(?:TEM)?|CONTEXT|USER|HUMAN|ASSISTANT|DEVELOPER|(?:AVAILABLE_)?TOOLS?(?:_\w{1,20})?)\s{0,20}[\]\uff3d]))",
     re.IGNORECASE,
 )
-_FENCE = late_pattern(r"`{3,}|~{3,}")
-_HEADING = late_pattern(
+_FENCE = lazy_regex(r"`{3,}|~{3,}")
+_HEADING = lazy_regex(
     r"(?<![^\s>*-])#{2,6}(?=\s{0,20}[^\W\d])|(?<![^\s>*-])#(?=\s{0,20}(?:system|human|user|assistant|developer|instructions?|memory)\b)",
     re.IGNORECASE,
 )
 # In lower case behind a line's start, a sentence's end, or the marks of a list, a quotation and bold or code text.
-_ROLE = late_pattern(
+_ROLE = lazy_regex(
     r"(?i:(?:^[\W_]*+|(?:[.!?;|\u2029]\s{0,8}|\s{2})[\W_]{0,20}|[:)\]\"'*>_`#+-]\s{0,8})(?:human|assistant|system|user|developer|tool)[\W_]{0,20}):"
     r"|(?<![\w-])(?:Human|HUMAN|Assistant|ASSISTANT|System|SYSTEM|User|USER|Developer|DEVELOPER)[\s*_`]{0,8}:"
 )
-_MARKED = late_pattern(
+_MARKED = lazy_regex(
     r"(?<=[<\[/|])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
 """Combining marks behind an opening character: they hide it from the rules below, not from a reader."""
-_BLANKS = late_pattern(r"[^\S\r\n\v\f\x1c-\x1e\x85\u2028\u2029]{3,}")
-_BREAKS = late_pattern(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
-_SPACES = late_pattern(r"\s+")
-_SURROGATE = late_pattern(r"[\ud800-\udfff]")
-_UNSEEN = late_pattern(
+_BLANKS = lazy_regex(r"[^\S\r\n\v\f\x1c-\x1e\x85\u2028\u2029]{3,}")
+_BREAKS = lazy_regex(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
+_SPACES = lazy_regex(r"\s+")
+_SURROGATE = lazy_regex(r"[\ud800-\udfff]")
+_UNSEEN = lazy_regex(
     # control characters but white space; soft hyphen; bidi and zero-width marks; invisible operators; tag characters
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -116,11 +116,11 @@ _HOOK_REMINDER = (
     r"<system-reminder>\s*[A-Z]\w+(?::[^\s<]*)? hook additional context:(?:(?!</system-reminder>).)*"
     r"(?:</system-reminder>|\Z)"
 )
-_BLOCKS = late_pattern(f"{_BLOCK}|{_SECTION_BLOCK}", re.DOTALL | re.MULTILINE)
-_WRAPPED = late_pattern(_HOOK_REMINDER, re.DOTALL)
-_HOOK_CONTEXT = late_pattern(r"<hook_context>(?:(?!</hook_context>).)*(?:</hook_context>|\Z)", re.DOTALL)
-_EMPTY_WRAPPER = late_pattern(r"<(system-reminder|hook_context)>\s*</\1>")
-_GAPS = late_pattern(r"\n{3,}")
+_BLOCKS = lazy_regex(f"{_BLOCK}|{_SECTION_BLOCK}", re.DOTALL | re.MULTILINE)
+_WRAPPED = lazy_regex(_HOOK_REMINDER, re.DOTALL)
+_HOOK_CONTEXT = lazy_regex(r"<hook_context>(?:(?!</hook_context>).)*(?:</hook_context>|\Z)", re.DOTALL)
+_EMPTY_WRAPPER = lazy_regex(r"<(system-reminder|hook_context)>\s*</\1>")
+_GAPS = lazy_regex(r"\n{3,}")
 _OPENED = ("<tacit-memory", OPEN_SECTION, "<system-reminder>", "<hook_context>")
 """Without one of these there is nothing to remove."""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tacit.late_pattern import late_pattern
 from tacit.safety.secret_shapes import Shape, entropy, is_placeholder
+from tacit.text.lazy_regex import lazy_regex
 
 _HEX_UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 
@@ -94,7 +94,7 @@ _VENDOR_WORDS = (
 )  # fmt: skip
 _VENDORS = tuple(_VENDOR_WORDS.split())
 
-_SHOWN = late_pattern(
+_SHOWN = lazy_regex(
     r"example|x{6,}|\*{3,}|\.{3,}|your[_-]?|1234567890abcdef|0123456789abcdef|abcdefghijklmnop", re.IGNORECASE
 )
 _LINK = r"(?:[\"'`]?\s{0,3}(?:=>|:=|[:=>,])\s{0,3}|[\"'`]?\s{1,40}(?:is|was|to|login)\s{1,40}|\s{1,40})"
@@ -137,7 +137,7 @@ def _shape(
     *,
     reach: tuple[int, int] | None = None,
 ) -> Shape:
-    words, compiled = tuple(keywords.split()), late_pattern(pattern)
+    words, compiled = tuple(keywords.split()), lazy_regex(pattern)
     return Shape(kind=kind, keywords=words, pattern=compiled, innocent=innocent, reach=reach)
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from tacit.safety.lost_words import NOTHING_LOST, LostWords, lost_words
+from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
 
 Clean = Callable[[str], str]
 
@@ -45,9 +45,9 @@ def cleaned_json(body: str, clean: Clean) -> str:
         value = cast("object", json.loads(body))
     except (ValueError, RecursionError):
         return clean(body)
-    lost = NOTHING_LOST
+    lost = NOTHING_REDACTED
     for text in _texts(value):
-        lost |= lost_words(text, clean(text))
+        lost |= find_redacted_words(text, clean(text))
     if not lost and all(clean(text) == text for text in _texts(value)):
         return body
     return json.dumps(_cleaned(value, clean, lost), ensure_ascii=body.isascii(), separators=(",", ":"))
@@ -66,7 +66,7 @@ def _texts(value: object, name: str = "") -> Iterator[str]:
             yield from _texts(one, "" if entity and key == "key" else key)
 
 
-def _cleaned(value: object, clean: Clean, lost: LostWords, name: str = "") -> object:
+def _cleaned(value: object, clean: Clean, lost: RedactedWords, name: str = "") -> object:
     if isinstance(value, str):
         if name in _NAMES:
             return value
@@ -84,6 +84,6 @@ def _cleaned(value: object, clean: Clean, lost: LostWords, name: str = "") -> ob
     return value
 
 
-def _entity_holds(entity: object, clean: Clean, lost: LostWords) -> bool:
+def _entity_holds(entity: object, clean: Clean, lost: RedactedWords) -> bool:
     key = cast("dict[str, object]", entity).get("key") if isinstance(entity, dict) else None
     return isinstance(key, str) and (lost.held_by(key) or clean(key) != key)

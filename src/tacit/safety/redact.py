@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
-from tacit.late_pattern import late_pattern
 from tacit.model.scope import Scope
 from tacit.safety.issuer_shapes import ISSUER_SHAPES
 from tacit.safety.near_words import SHORT, pieces_near
 from tacit.safety.secret_shapes import SHAPES, Shape
 from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
+from tacit.text.lazy_regex import lazy_regex
 
 PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 """Kinds that are personal data rather than keys to something."""
@@ -58,44 +58,44 @@ _BY_GRAM = _words_by_gram()
 _LONG = 600
 """From so many characters on their threes are looked up as numbers, all at once."""
 _MOST_PASSES = 12
-_UNSEEN = late_pattern("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
-_ENCODED = late_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,600}={0,2}(?![A-Za-z0-9+/=_-])")
+_UNSEEN = lazy_regex("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_ENCODED = lazy_regex(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,600}={0,2}(?![A-Za-z0-9+/=_-])")
 """What may be base 64 of a short text."""
 _MARK_WORDS = ("[redacted:",)
 _BESIDE = (2, 2)
 """Lines before and after a find in which it may uncover another one, as a rule on its own."""
 DENY_PIECE_CHARS = 20_000
 """The user's own patterns look at a longer text piece by piece, cut at white space: their cost may grow with its square."""
-_MARK = late_pattern(r"\[redacted:[a-z0-9_]+\]")
-_PRIVATE = late_pattern(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
-_EMAIL = late_pattern(
+_MARK = lazy_regex(r"\[redacted:[a-z0-9_]+\]")
+_PRIVATE = lazy_regex(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+_EMAIL = lazy_regex(
     r"(?<![\w.+%/-])[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.)+[A-Za-z]{2,24}\b(?![\w-]*[:/@])"
 )
-_NO_PERSON = late_pattern(
+_NO_PERSON = lazy_regex(
     r"^(?:git|noreply|no-reply|user(?:name)?|you|your[\w.-]*|me|foo|bar|test(?:er|user)?|example|name|someone|\w)@"
     r"|@(?:[\w-]+\.)*(?:example\.(?:com|org|net)|[\w-]+\.(?:invalid|test|example|local|localhost)"
     r"|users\.noreply\.github\.com|noreply\.github\.com)$"
     r"|\.(?:py|js|ts|tsx|md|json|ya?ml|go|rs|sh|png|jpe?g|svg|toml|lock)$",
     re.IGNORECASE,
 )
-_HOME = late_pattern(
+_HOME = lazy_regex(
     r"(?<![\w.~-])(?:/(?:home|Users)/(?!(?:Shared|runner|you|user|username|me|node|app|ubuntu|debian|vscode|circleci|travis|jovyan|git|vagrant|ec2-user|pi|linuxbrew|runneradmin|deploy|www|web|service|name|youruser\w*|\.\.\.)(?![\w.-])|<|\$|\{)[A-Za-z0-9._-]+"
     r"|[A-Za-z]:\\{1,2}Users\\{1,2}(?!Public\b|Default\b|<|%)[A-Za-z0-9._ -]+?(?=\\|$|[\s\"'`]))"
 )
 _HOME_MARKS = ("/home/", "/Users/", ":\\")
 """One of them is in every text in which `_HOME` finds something."""
-_PHONE = late_pattern(
+_PHONE = lazy_regex(
     r"(?<![\w.+/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}|(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4})(?![\w-]|\.\d)"
 )
 _PHONE_WORDS = (
     "call", "phone", "tel", "telephone", "mobile", "cell", "whatsapp", "text", "reach", "dial", "fax", "contact",
 )  # fmt: skip
-_NEAR_PHONE = late_pattern(
+_NEAR_PHONE = lazy_regex(
     rf"(?i:\b(?:{'|'.join(_PHONE_WORDS)})\b[^\n\d]{{0,40}}?)"
     r"(?P<secret>(?<![\w./-])\(?\d{3}\)?[ .-]?\d{3}[ .-]\d{4}(?![\w-])|(?<![\w./-])0\d{2,4}[ /.-]\d{3,4}[ .-]?\d{3,5}(?![\w-]))"
 )
-_CARD = late_pattern(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
-_IBAN = late_pattern(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
+_CARD = lazy_regex(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
+_IBAN = lazy_regex(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
 _CARD_DIGITS = {2: (16,), 3: (14, 15, 16), 4: (13, 16, 19), 5: tuple(range(13, 20)), 6: tuple(range(13, 20))}
 """Lengths of card numbers by their first digit: 20260101120000 is a time."""
 _TEST_CARDS_TEXT = """
@@ -142,14 +142,14 @@ class Redaction:
         return any(finding.secret for finding in self.findings)
 
 
-class Redacts(Protocol):
+class TextRedactor(Protocol):
     """Takes secrets out of text, under the settings of the place that the text belongs to."""
 
     def redact(self, text: str) -> Redaction:
         """Replace every secret in `text`."""
         ...
 
-    def at(self, scope: Scope) -> Redacts:
+    def at(self, scope: Scope) -> TextRedactor:
         """What holds for texts of `scope`."""
         ...
 
@@ -355,9 +355,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
-_TOKEN = late_pattern(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)[*+]|\)\{\d*,\d*\}|\)|[*+|]|\{\d*,\d*\}", re.DOTALL
-)
+_TOKEN = lazy_regex(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)[*+]|\)\{\d*,\d*\}|\)|[*+|]|\{\d*,\d*\}", re.DOTALL)
 
 
 def _may_run_away(pattern: str) -> bool:

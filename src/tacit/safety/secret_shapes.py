@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
-_PLACEHOLDER = late_pattern(
+_PLACEHOLDER = lazy_regex(
     r"""^(?:
       [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
     | (?:your|my|the|some|a|an|any|new|old|dummy|fake|mock|sample|example|placeholder|test(?:ing)?|demo|insert|enter|replace|put|todo)
@@ -29,22 +29,22 @@ _PLACEHOLDER = late_pattern(
     )[\s.,;:'"`)]*$""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
-_CODE_NAME = late_pattern(
+_CODE_NAME = lazy_regex(
     r"^(?:[A-Za-z]?[a-z]{2,}(?:[A-Z][a-z]{2,})+|[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\(\))?|[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:-[a-z]+){1,2})[,;)]*$"
 )
-REFERENCE = late_pattern(  # says where a secret is kept, or counts tokens, rather than being one
+REFERENCE = lazy_regex(  # says where a secret is kept, or counts tokens, rather than being one
     r"^(?:(?:\.{0,2}|~)/[\w./-]+|[A-Za-z]:\\.*|https?://[^@]*|arn:.*|(?:vault|op|secret|secrets|ssm|file|env|gcp|aws|keychain|keyring|kv)[:/].*|projects/.*|\d{1,9}(?:\.\d+)*[kKmM]?|[\w-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md)"
     r"|sha\d{1,3}[:-].*|[\w.-]+/[\w.-]+(?:/[\w.-]+)*)$"
 )
-_CALL = late_pattern(r"^[A-Za-z_]\w*(?:\.\w+)+\(|^[a-z_]+\[\w")
+_CALL = lazy_regex(r"^[A-Za-z_]\w*(?:\.\w+)+\(|^[a-z_]+\[\w")
 """Code that is called or looked up: `match.group(1)`, `tokens[0]`."""
-_NEXT_NAME = late_pattern(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=")
+_NEXT_NAME = lazy_regex(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=")
 """The next line of settings, behind one without a value."""
-_UUID = late_pattern(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
-_WORD = late_pattern(r"^[A-Za-z]+$")
+_UUID = lazy_regex(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
+_WORD = lazy_regex(r"^[A-Za-z]+$")
 
 
-TECHNICAL = late_pattern(  # words of the trade that hold digits: `AES-256`, `base64url`, `32-byte`, `90-day`
+TECHNICAL = lazy_regex(  # words of the trade that hold digits: `AES-256`, `base64url`, `32-byte`, `90-day`
     r"^(?:(?:aes|sha|rsa|hmac|oauth|base|utf|argon|md|pbkdf|ed|ipv|http|https|tls|v|ver|k8s|s3|ec2|es|hs|rs|ps|jwt|bcrypt|scrypt|pkcs|x|p|web3|auth|log4j|i18n|rfc|iso|nist|python|node|php|java|es)[-_. ]?\d+[\w-]*"
     r"|\d+[-–]?(?:bytes?|chars?|characters?|bits?|digits?|days?|hours?|hrs?|min\w*|sec\w*|weeks?|months?|years?|times?|[smhdwky]|ms|kb|mb|fa|factor|st|nd|rd|th)\b.*|\d+(?:[.:/-]\d+)*[a-z]{0,2})$",
     re.IGNORECASE,
@@ -133,7 +133,7 @@ def _shape(
     reach: tuple[int, int] | None = None,
     held: str = "",
 ) -> Shape:
-    words, compiled = tuple(keywords.split()), late_pattern(pattern, flags)
+    words, compiled = tuple(keywords.split()), lazy_regex(pattern, flags)
     return Shape(
         kind=kind,
         keywords=words,

@@ -23,7 +23,7 @@ _SURFACES: dict[TrustTier, frozenset[Surface]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class TrustDecision:
     """A decision and its reason. `allowed` False always has a reason; the trace shows it."""
 
     allowed: bool
@@ -34,7 +34,7 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreRuling:
+class StoreDecision:
     """How a draft may be stored: `status` None = not at all, and why."""
 
     status: MemoryStatus | None
@@ -43,7 +43,7 @@ class StoreRuling:
 
 def may_store_as(
     tier: TrustTier, kind: Kind, *, confirmed: bool = False, read_off: bool = False
-) -> StoreRuling:
+) -> StoreDecision:
     """Decide how a statement of `kind` from `tier` may be stored.
 
     Args:
@@ -56,22 +56,22 @@ def may_store_as(
         `active`, `quarantined`, or None with the reason. Source: the specification's table of trust.
     """
     if tier is TrustTier.USER:
-        return StoreRuling(status="active", reason="stated by the user")
+        return StoreDecision(status="active", reason="stated by the user")
     if tier is TrustTier.ASSISTANT:
         if confirmed:
-            return StoreRuling(status="active", reason="confirmed")
+            return StoreDecision(status="active", reason="confirmed")
         if kind.standing:
-            return StoreRuling(status="quarantined", reason="a standing rule needs the user's confirmation")
-        return StoreRuling(status="active", reason="unconfirmed, not a standing rule")
+            return StoreDecision(status="quarantined", reason="a standing rule needs the user's confirmation")
+        return StoreDecision(status="active", reason="unconfirmed, not a standing rule")
     if tier is TrustTier.TOOL:
         if kind.from_tools:
-            return StoreRuling(status="active", reason="seen in tool output")
-        return StoreRuling(status=None, reason=f"tool output may not become a {kind.label.lower()}")
+            return StoreDecision(status="active", reason="seen in tool output")
+        return StoreDecision(status=None, reason=f"tool output may not become a {kind.label.lower()}")
     if confirmed:
-        return StoreRuling(status="active", reason="confirmed")
+        return StoreDecision(status="active", reason="confirmed")
     if read_off:
-        return StoreRuling(status="active", reason="read off the project's files, for answers on demand")
-    return StoreRuling(status="quarantined", reason="not confirmed by the user")
+        return StoreDecision(status="active", reason="read off the project's files, for answers on demand")
+    return StoreDecision(status="quarantined", reason="not confirmed by the user")
 
 
 def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> DropReason | None:
@@ -144,11 +144,11 @@ def why_not_on(
     return why_hidden(memory, session=session, by_user=by_user and surface is Surface.ON_DEMAND)
 
 
-def may_supersede(new: TrustTier, old: TrustTier) -> Ruling:
+def may_supersede(new: TrustTier, old: TrustTier) -> TrustDecision:
     """Decide whether a statement of tier `new` may replace one of tier `old`: a lower tier never does."""
     if new < old:
-        return Ruling(allowed=False, reason=f"{new.name.lower()} never supersedes {old.name.lower()}")
-    return Ruling(allowed=True)
+        return TrustDecision(allowed=False, reason=f"{new.name.lower()} never supersedes {old.name.lower()}")
+    return TrustDecision(allowed=True)
 
 
 def is_marked(memory: Memory) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tacit.late_pattern import late_pattern
 from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Shape, entropy, is_placeholder
+from tacit.text.lazy_regex import lazy_regex
 
 _NAME = r"(?:pass(?:word|wd|phrase|code)|passw|pwd|secret)"
 _KEY_NAME = (
@@ -28,24 +28,24 @@ _BARE = (
 )
 _QUOTE = r"[\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u300c\u300e]"
 
-_STATES = late_pattern(
+_STATES = lazy_regex(
     r"^(?:[a-z]{2,}(?:ed|ing|tion|sion|ment|ness|able|ible|ity|ance|ence|ally|ful|less|ism|ology|ure|ory|ings|tions|ers|ies)|un[a-z]{3,}"
     r"|[a-z]{2,}(?:ung|keit|heit|lich|isch|ieren|iert|ción|miento|ado|ada|ement|toire|eur|euse))$",
     re.IGNORECASE,
 )
-_STAND_IN = late_pattern(
+_STAND_IN = lazy_regex(
     r"^(?:your|my|the|some|any|test|dummy|fake|sample|new|old|db|app|user)[\w-]*(?:pass(?:word|wd)?|pwd|secret|token|key|name)$", re.IGNORECASE
 )  # fmt: skip
 _ORDINARY = frozenset(
     ["about", "above", "access", "account", "accounts", "actual", "after", "again", "agent", "alias", "aliases", "all", "always", "and", "any", "anything", "apis", "app", "apps", "argument", "arguments", "array", "async", "auto", "aws", "azure", "back", "base", "basic", "bearer", "because", "before", "below", "best", "better", "beyond", "both", "bool", "boolean", "browser", "bucket", "buckets", "build", "builder", "bug", "but", "byte", "bytes", "cache", "call", "callback", "can", "case", "chain", "change", "changes", "char", "chars", "check", "class", "claim", "claims", "clear", "cli", "client", "clients", "cloud", "code", "codes", "column", "common", "complex", "config", "configs", "console", "constant", "context", "cookie", "cookies", "copy", "core", "count", "create", "credential", "credentials", "custom", "daily", "data", "database", "date", "dates", "db", "debug", "default", "defaults", "delete", "detail", "details", "dev", "device", "dialog", "dict", "digest", "disabled", "docs", "document", "done", "double", "each", "edit", "email", "empty", "enabled", "encoded", "end", "endpoint", "enter", "entry", "enum", "env", "error", "errors", "event", "events", "every", "example", "examples", "expiry", "expired", "export", "extra", "fail", "false", "feature", "field", "fields", "file", "files", "first", "fix", "flag", "flags", "float", "flow", "folder", "font", "for", "form", "format", "forms", "forgot", "free", "from", "full", "func", "function", "generic", "get", "global", "group", "groups", "guide", "handle", "handler", "hash", "hashes", "header", "headers", "help", "here", "hidden", "high", "hint", "hints", "history", "host", "how", "html", "http", "https", "icon", "ignore", "import", "in", "index", "info", "init", "inline", "input", "inputs", "int", "integer", "internal", "internals", "into", "is", "issue", "it", "item", "items", "its", "json", "jwt", "keep", "key", "keys", "kind", "kubernetes", "label", "labels", "last", "later", "latest", "layer", "lazy", "length", "level", "library", "limit", "limits", "line", "link", "list", "lists", "literal", "load", "local", "lock", "log", "login", "logs", "long", "loop", "lost", "low", "mail", "main", "make", "manager", "map", "mask", "match", "max", "maybe", "memory", "menu", "message", "meta", "method", "min", "minimum", "mode", "model", "module", "more", "most", "must", "name", "names", "need", "new", "next", "no", "node", "none", "normal", "not", "note", "notes", "nothing", "now", "null", "number", "object", "oauth", "off", "often", "old", "on", "once", "one", "only", "open", "option", "optional", "options", "or", "order", "other", "our", "out", "output", "over", "owner", "page", "pages", "panel", "param", "params", "parent", "parse", "part", "path", "paths", "per", "phrase", "phrases", "place", "plain", "plaintext", "policies", "policy", "pool", "port", "post", "prefix", "print", "private", "process", "profile", "prompt", "prompts", "proper", "props", "proxy", "public", "push", "query", "queue", "random", "range", "rate", "raw", "read", "ready", "real", "reason", "record", "redis", "ref", "refresh", "regex", "region", "release", "reload", "remote", "remove", "repo", "request", "require", "reset", "resource", "response", "rest", "result", "results", "retry", "return", "review", "role", "roles", "root", "rotate", "rotates", "rotation", "row", "rule", "rules", "run", "safe", "salt", "same", "santa", "sauce", "save", "schema", "scheme", "scope", "scopes", "score", "screen", "script", "search", "section", "security", "see", "select", "self", "send", "server", "service", "services", "session", "sessions", "set", "sets", "setting", "settings", "setup", "shape", "share", "short", "should", "show", "sign", "signin", "signup", "simple", "single", "size", "skip", "some", "source", "sources", "space", "spec", "split", "ssl", "ssh", "stage", "staging", "standard", "start", "state", "state", "static", "status", "step", "still", "storage", "store", "stores", "str", "strategy", "stream", "strength", "string", "strings", "strong", "style", "suite", "support", "sync", "system", "table", "tables", "tag", "task", "team", "temp", "template", "test", "tests", "text", "the", "their", "them", "then", "there", "they", "thing", "this", "tier", "time", "timeout", "times", "title", "to", "today", "todo", "token", "tokens", "tool", "tools", "topic", "true", "turn", "two", "type", "types", "typed", "ui", "undefined", "unique", "unit", "unknown", "unless", "until", "up", "update", "upload", "url", "urls", "usage", "use", "used", "user", "username", "users", "uses", "using", "utils", "uuid", "valid", "value", "values", "var", "variable", "variables", "vault", "version", "via", "view", "visible", "void", "volume", "wait", "warn", "weak", "web", "weekly", "what", "when", "where", "which", "while", "who", "why", "widget", "width", "will", "window", "with", "within", "without", "word", "words", "work", "worker", "write", "wrong", "xml", "yaml", "yes", "yet", "you", "your", "zero", "zone", "agility", "angular", "bcrypt", "argon", "argon2", "scrypt", "sha256", "md5", "erforderlich", "leer", "optional", "pflichtfeld", "vergessen", "ändern", "obligatoire", "requis", "oublié", "vide", "facultatif", "obligatorio", "requerido", "vacío", "olvidada", "opcional", "patience", "recipe", "weapon", "ingredient", "garden", "service", "society", "police", "agent", "agents", "handshake", "life", "success", "happiness", "keeping", "meeting"]
 )  # fmt: skip
-_LIKE_CODE = late_pattern(
+_LIKE_CODE = lazy_regex(
     r"^(?:[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|_?[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)*|[a-z]+(?:-[a-z]+)+|[\w.-]+\(.*|\$.*|%.*%|\{.*|/[\w./-]*|~/.*|\.{1,2}/.*"
     r"|[\w.-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md|html|pdf|png)|\d+(?:[.,:/-]\d+)*\w{0,2}|https?:.*|\W+|(?:[A-Z][a-z]+)+|.*\]|[A-Za-z_]+=|\+.*|&\w+|\*+\w*)$"
 )
-_SHORT_NAME = late_pattern(r"^[A-Za-z]{1,6}-?\d{1,3}(?:-\w+)?$")
+_SHORT_NAME = lazy_regex(r"^[A-Za-z]{1,6}-?\d{1,3}(?:-\w+)?$")
 """`AES-256`, `utf8`, `v2`."""
-_PARTS = late_pattern(r"[_\W]+")
+_PARTS = lazy_regex(r"[_\W]+")
 
 
 def _stripped(value: str) -> str:
@@ -150,7 +150,7 @@ def _shape(
     held: str = "",
 ) -> Shape:
     words = tuple(keywords.split())
-    compiled, certain = late_pattern(pattern), tuple(held.split())
+    compiled, certain = lazy_regex(pattern), tuple(held.split())
     return Shape(kind=kind, keywords=words, pattern=compiled, innocent=innocent, reach=reach, held=certain)
 
 

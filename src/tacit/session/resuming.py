@@ -20,7 +20,7 @@ GOES_ON = ("resume", "fork")
 _START_SURFACES = (Surface.START, Surface.COMPACTION)
 
 
-def pack_before(signal: Signal, state: SessionState) -> StartPack | None:
+def carried_start_pack(signal: Signal, state: SessionState) -> StartPack | None:
     """The start pack that stands in the context of a session that goes on; None where a whole one is due."""
     if not isinstance(signal, SessionStarted) or signal.source not in GOES_ON:
         return None
@@ -36,13 +36,17 @@ def _of_ledger(state: SessionState) -> StartPack | None:
     return StartPack(epoch=shown[-1].epoch, at_ms=shown[-1].at_ms, surface=shown[-1].surface)
 
 
-def dropped(state: SessionState, before: StartPack | None, *, surface: Surface) -> tuple[str, ...]:
+def ids_dropped_by_compaction(
+    state: SessionState, before: StartPack | None, *, surface: Surface
+) -> tuple[str, ...]:
     """Ids of memories that a compaction took out of the context: right after it, and once more with the next resume."""
     resumed = before is not None and before.surface is Surface.COMPACTION and not before.resumed
     return ledger.dropped_by_compaction(state) if resumed or surface is Surface.COMPACTION else ()
 
 
-def answered(state: SessionState, before: StartPack | None, *, surface: Surface, at_ms: int) -> SessionState:
+def with_start_pack(
+    state: SessionState, before: StartPack | None, *, surface: Surface, at_ms: int
+) -> SessionState:
     """The record after a start pack; `before` = the one that it goes on from."""
     if before is not None:
         return replace(state, start_pack=replace(before, at_ms=at_ms, resumed=True))

@@ -29,7 +29,7 @@ PROMPT_CHARS = 500
 EDITING_TOOLS = frozenset({"edit", "write"})
 
 
-def opened(signal: Signal, *, parent: SessionState | None = None) -> SessionState:
+def open_session(signal: Signal, *, parent: SessionState | None = None) -> SessionState:
     """A new record for a session first heard of through `signal`; a fork inherits its parent's context."""
     fresh = SessionState(key=signal.session, cwd=signal.cwd, agent=signal.agent, started_at_ms=signal.at_ms)
     if parent is None:
@@ -51,12 +51,12 @@ def opened(signal: Signal, *, parent: SessionState | None = None) -> SessionStat
     )
 
 
-def seen(state: SessionState, signal: Signal) -> bool:
+def was_handled(state: SessionState, signal: Signal) -> bool:
     """Whether this very signal was handled before."""
     return bool(signal.key) and signal.key in state.seen_signal_keys
 
 
-def arrived(state: SessionState, signal: Signal) -> SessionState:
+def record_signal(state: SessionState, signal: Signal) -> SessionState:
     """What every signal changes: key, time, folder, agent."""
     keys = (*state.seen_signal_keys, signal.key)[-MAX_KEYS:] if signal.key else state.seen_signal_keys
     return replace(
@@ -68,7 +68,7 @@ def arrived(state: SessionState, signal: Signal) -> SessionState:
     )
 
 
-def advanced(
+def apply_signal(
     state: SessionState,
     signal: Signal,
     *,
@@ -79,7 +79,7 @@ def advanced(
     """Apply what `signal` means to the record.
 
     Args:
-        state: the record after `arrived`.
+        state: the record after `record_signal`.
         signal: the signal.
         paths: its file paths, relative to the project root.
         situation: the reading of a message's end, made when it ended.

@@ -170,7 +170,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class PendingSession:
     """The messages of one session that wait for the writer.
 
     Attributes:

@@ -21,15 +21,15 @@ from tacit.state.captured import (
     ComparisonQueue,
     Outcome,
     Pending,
+    PendingSession,
     RuleFileState,
-    Waiting,
 )
 from tacit.state.counted import Record, SessionSpending, SessionUsage, Spending, Totals, Verdict
 from tacit.state.named_value import AtPurge, Codec, KeyedBy, NamedValue, Retention, as_json
 
 MOST_KEYS = 4000
 SUMS = 7
-"""Sums of a placement's requests on one day; see `tacit.session.meter`."""
+"""Sums of a placement's requests on one day; see `tacit.session.cache_meter`."""
 
 Days = Mapping[str, Mapping[str, tuple[int, ...]]]
 _STORED_DAYS: type[Days] = Mapping[str, Mapping[str, Annotated[tuple[int, ...], msgspec.Meta(min_length=SUMS, max_length=SUMS)]]]  # fmt: skip
@@ -233,7 +233,7 @@ REQUESTS_COUNTED: Final = NamedValue(
 WAITING: Final = NamedValue(
     prefix="capture/unread/",
     keyed_by=SESSION,
-    codec=as_json(Waiting, upgrade=_waiting),
+    codec=as_json(PendingSession, upgrade=_waiting),
     at_purge=AtPurge.DELETE,
     words=True,
     retention=Retention.WORK,

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from tacit.config.home import Home
 from tacit.errors import StoreError
-from tacit.model.changes import Gone
+from tacit.model.changes import Removal
 from tacit.ports.store import Store
 from tacit.safety.json_texts import cleaned_json
 from tacit.state.registry import COPIES
 
 CleanAt = Callable[[str, str], str]
-Records = Callable[[str, CleanAt, Gone], str]
+Records = Callable[[str, CleanAt, Removal], str]
 """An export's text without the records of what is gone; other memories keep their words."""
 
 
@@ -59,7 +59,7 @@ def rescan(
     clean: CleanAt,
     *,
     dry_run: bool,
-    gone: Gone | None = None,
+    gone: Removal | None = None,
     records: Records | None = None,
 ) -> Rescan:
     """Clean tables, indexes, logs, start blocks, what waits in the spool, databases put aside, and known backups and exports.

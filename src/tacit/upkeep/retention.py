@@ -19,7 +19,7 @@ _SESSIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retained:
+class RetentionCounts:
     """How many records went."""
 
     traces: int
@@ -32,7 +32,7 @@ def apply_retention(
     *,
     clock: Clock,
     session_days: float = SESSION_DAYS,
-) -> Retained:
+) -> RetentionCounts:
     """Prune traces, age out session records and the named values that go with them; running it twice changes nothing more.
 
     Raises:
@@ -45,4 +45,4 @@ def apply_retention(
     for key in stale:
         store.delete_session(key)
         forget_session(store, key)
-    return Retained(traces=traces, sessions=len(stale))
+    return RetentionCounts(traces=traces, sessions=len(stale))

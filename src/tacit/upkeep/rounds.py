@@ -15,7 +15,7 @@ from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.store import MemoryFilter, Store
-from tacit.upkeep.tending import Tended, is_stated, orphans, plan
+from tacit.upkeep.decay import DecayCounts, is_stated, orphans, plan_decay
 
 _BATCH = 2_000
 
@@ -39,17 +39,19 @@ class Statistics:
     restated: int
 
 
-def tend(store: Store, kinds: KindRegistry, settings: RetentionSettings, *, clock: Clock) -> Tended:
+def run_upkeep_round(
+    store: Store, kinds: KindRegistry, settings: RetentionSettings, *, clock: Clock
+) -> DecayCounts:
     """Tend every scope, each in one transaction.
 
     Raises:
         StoreError: as the store; scopes before it stay tended.
     """
-    done = Tended()
+    done = DecayCounts()
     for scope in sorted(store.scopes().scopes, key=str):
         visible = ScopeFilter.of(scope)
         memories = tuple(_all(store, MemoryFilter(), visible))
-        made = plan(
+        made = plan_decay(
             memories, kinds, now_ms=clock.now_ms(), fade=settings.fade_half_lives, most=settings.memories
         )
         if made.changes:

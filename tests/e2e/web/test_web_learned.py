@@ -78,7 +78,7 @@ def fill(home: Path) -> None:
 
 
 def _found(engine):
-    return engine.desk.learned.of_session("s1", visibility=engine.visibility(Speaker.USER))
+    return engine.admin.learned.of_session("s1", visibility=engine.visibility(Speaker.USER))
 
 
 @pytest.fixture(scope="module")

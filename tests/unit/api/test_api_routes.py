@@ -113,7 +113,7 @@ class ListEngine:
         return ScopeFilter.of(UNIVERSAL)
 
     @property
-    def desk(self):
+    def admin(self):
         return self
 
     def count(self, where, *, scope):

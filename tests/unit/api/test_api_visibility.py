@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
-from tacit.app.visibility import UNTOLD, Visibility, first_rows
+from tacit.app.visibility import HIDDEN_REASON, Visibility, first_rows
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add, Contradict
 from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, Speaker, TrustTier, Validity
@@ -70,7 +70,7 @@ def test_a_pair_with_a_hidden_statement_is_no_pair(engine: Engine, store, level:
         assert program.get(f"/v1/memories/{active.id}/relations").json() == {"relations": [], "memories": []}
         rows = program.get("/v1/changes").json()["changes"]
         assert {one["memory"]["id"] for one in rows} == {waiting.id, active.id}
-        assert [one["reason"] for one in rows if one["memory"]["id"] == waiting.id] == [UNTOLD]
+        assert [one["reason"] for one in rows if one["memory"]["id"] == waiting.id] == [HIDDEN_REASON]
         assert users.get("/v1/changes?limit=1").json()["changes"][0]["reason"] == reason
 
 

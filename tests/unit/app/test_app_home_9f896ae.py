@@ -158,7 +158,7 @@ def test_named_values_are_kept_and_mean_the_same(old: OldHome, engine: Engine) -
     assert values.items() >= old.expected["values"].items()
     assert exposures == old.expected["exposures"]
     verdict = old.expected["verdict"]
-    said = engine.desk.verdicts.of(verdict["trace"])
+    said = engine.admin.verdicts.of(verdict["trace"])
     assert [(one.memory_id, one.useful) for one in said] == [(verdict["memory"], True)]
 
 

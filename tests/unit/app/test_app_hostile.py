@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from samples import NOW_MS
 from tacit.app.wiring import open_engine
-from tacit.backends.sqlite import suspicion
+from tacit.backends.sqlite import damage_marker
 from tacit.config.home import Home
 from tacit.errors import InvalidPayload, RefusedByRedaction, UnknownKind
 from tacit.model.pack import Surface
@@ -215,7 +215,7 @@ def test_an_emptied_file_is_a_loss_only_where_there_was_something(make_engine, t
 def test_a_mark_of_damage_on_a_sound_store_is_taken_away(make_engine, tmp_path, place):
     engine = make_engine()
     engine.remember("Commit often", kind="preference", cwd=str(place))
-    mark = suspicion(tmp_path / "home" / "tacit.db")
+    mark = damage_marker(tmp_path / "home" / "tacit.db")
     mark.touch()
     assert engine.damaged
     engine.close()

@@ -66,7 +66,7 @@ def test_a_job_tells_how_far_it_is_and_is_the_same_while_it_runs(opened: Callabl
     slow = Slow()
     engine = opened(slow)
     assert not engine.working()
-    jobs = engine.care.jobs
+    jobs = engine.maintenance.jobs
     assert jobs.all() == ()
     begun = jobs.begin("reindex")
     assert slow.asked.wait(PATIENCE_S)
@@ -89,7 +89,7 @@ def test_a_job_tells_how_far_it_is_and_is_the_same_while_it_runs(opened: Callabl
 def test_a_job_that_fails_says_why_and_can_be_begun_again(opened: Callable):
     slow = Slow(broken=True)
     slow.let.set()
-    jobs = opened(slow).care.jobs
+    jobs = opened(slow).maintenance.jobs
     jobs.begin("reindex")
     failed = ended(jobs, "reindex")
     assert (failed.state, failed.error, failed.hint) == ("failed", "The model stopped.", "Start it again.")
@@ -100,7 +100,7 @@ def test_a_job_that_fails_says_why_and_can_be_begun_again(opened: Callable):
 
 def test_closing_the_store_ends_a_job_between_two_steps(opened: Callable):
     slow = Slow()
-    jobs = opened(slow).care.jobs
+    jobs = opened(slow).maintenance.jobs
     jobs.begin("reindex")
     jobs.begin("check")
     assert slow.asked.wait(PATIENCE_S)

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tacit import InjectionFailed, InjectionResult, Tacit
-from tacit.app.library.conversation import Conversation, slots_of
-from tacit.app.library.over_socket import OverSocket
-from tacit.app.library.shapes import ROLE_CONTENT
+from tacit.app.library.conversation import Conversation, block_slots
+from tacit.app.library.message_formats import ROLE_CONTENT
+from tacit.app.library.over_socket import DaemonEngine
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
 from tacit.ports.store import MemoryFilter
@@ -121,7 +121,7 @@ def test_every_later_request_has_the_same_bytes(memory: Tacit) -> None:
 
 def test_words_said_twice_are_two_messages() -> None:
     said = [ROLE_CONTENT.read(m) for m in (user("yes"), agent("And?"), user("yes"), user(""))]
-    first, _, second, empty = slots_of(said)
+    first, _, second, empty = block_slots(said)
     assert second == (f"{first[0]}#2",)
     assert empty == ()
 
@@ -229,7 +229,7 @@ def test_without_a_daemon_conversations_go_on(tmp_path: Path) -> None:
 
 def test_after_silence_nothing_is_asked_for_a_moment(tmp_path: Path) -> None:
     heard: list[Exception] = []
-    way = OverSocket(Home(tmp_path / "none"), start=False, on_failure=heard.append)
+    way = DaemonEngine(Home(tmp_path / "none"), start=False, on_failure=heard.append)
     assert way.hook({"event": "ping"}, 50) is None
     assert way.hook({"event": "ping"}, 50) is None
     assert len(heard) == 1
@@ -242,7 +242,7 @@ def test_a_daemon_that_hangs_is_waited_for_no_longer_than_asked(tmp_path: Path) 
         silent.bind(str(home.socket))
         silent.listen()
         heard: list[Exception] = []
-        way = OverSocket(home, start=True, on_failure=heard.append, timeout_s=0.05)
+        way = DaemonEngine(home, start=True, on_failure=heard.append, timeout_s=0.05)
         found = way.inject(ASK, session_id="s", cwd="", deadline_ms=20)
         assert isinstance(found, InjectionFailed)
         assert (found.reason, found.result) == ("timeout", InjectionResult())
@@ -256,7 +256,7 @@ def test_nothing_is_sent_to_a_socket_that_others_may_have_made(tmp_path: Path) -
     home.ensure()
     home.run_dir.chmod(0o777)
     heard: list[Exception] = []
-    way = OverSocket(home, start=True, on_failure=heard.append)
+    way = DaemonEngine(home, start=True, on_failure=heard.append)
     assert way.hook({"event": "ping"}, 50) is None
     found = way.inject(ASK, session_id="s", cwd="", deadline_ms=20)
     assert isinstance(found, InjectionFailed)

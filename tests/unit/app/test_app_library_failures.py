@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tacit.app.library.failures import Absence
+from tacit.app.library.failures import DaemonFailureLog
 from tacit.app.library.tacit import Tacit
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable
@@ -22,7 +22,7 @@ def test_without_a_daemon_the_log_says_so_once_and_what_to_do(tmp_path, caplog):
 
 
 def test_other_failures_are_told_each_time(tmp_path, caplog):
-    heard = Absence(Home(tmp_path), starts=True)
+    heard = DaemonFailureLog(Home(tmp_path), starts=True)
     with caplog.at_level(logging.WARNING):
         try:
             raise DaemonUnavailable("No answer.", hint="") from ConnectionRefusedError()

@@ -212,7 +212,7 @@ def test_a_fork_is_not_told_again(day):
     day.engine.remember("Commits name a ticket", kind="guideline", when="commit", cwd=str(day.project))
     (state,) = day.engine.sessions()
     from tacit.model.signal import SessionStarted
-    from tacit.session.transitions import opened
+    from tacit.session.transitions import open_session
 
     fork = SessionStarted(session=state.key, key="", at_ms=0, cwd="", source="fork")
-    assert opened(fork, parent=state).nudges == state.nudges != ()
+    assert open_session(fork, parent=state).nudges == state.nudges != ()

@@ -90,11 +90,11 @@ def test_a_purged_memory_is_nowhere_any_more(engine, home, shop, tmp_path):
     name, kept = fill(engine, shop, tmp_path)
     copies = [tmp_path / "backup.db", tmp_path / "all.jsonl", tmp_path / "all.md"]
     assert places_with(home, "quokka", *copies)
-    doomed = engine.desk.purging.named([name[:-2]])
-    seen = engine.desk.purging.purge(doomed, dry_run=True)
+    purge_target = engine.admin.purging.named([name[:-2]])
+    seen = engine.admin.purging.purge(purge_target, dry_run=True)
     assert [one.content for one in seen.memories] == [LATER]
     assert engine.show(name).content == LATER, "a dry run changes nothing"
-    done = engine.desk.purging.purge(doomed, dry_run=False)
+    done = engine.admin.purging.purge(purge_target, dry_run=False)
     assert {**done.rows} == {**seen.rows}
     assert done.rows["versions"] == 2
     assert done.left == done.alike == ()
@@ -112,7 +112,7 @@ def test_a_purged_memory_is_nowhere_any_more(engine, home, shop, tmp_path):
     assert OTHER in copies[2].read_text()
     assert name not in copies[2].read_text() + copies[1].read_text()
     with pytest.raises(NotFound):
-        engine.desk.purging.named([name])
+        engine.admin.purging.named([name])
 
 
 def test_what_says_the_same_elsewhere_stays_and_is_named(engine, home, shop, tmp_path):
@@ -123,7 +123,7 @@ def test_what_says_the_same_elsewhere_stays_and_is_named(engine, home, shop, tmp
     target = tmp_path / "all.md"
     target.write_text(engine.transfer.export_markdown())
     engine.transfer.wrote(target)
-    purging = engine.desk.purging
+    purging = engine.admin.purging
     done = purging.purge(
         purging.matching(scope=engine.visible(str(shop)), source=None, text="quokkas"), dry_run=False
     )
@@ -139,11 +139,11 @@ def test_a_project_goes_whole_and_no_other(engine, home, shop, tmp_path):
     other.mkdir()
     stays = engine.remember("Use tabs in this folder.", cwd=str(other))[0].memory
     send(engine, other, "SessionStart", session="s2", source="startup")
-    purging = engine.desk.purging
+    purging = engine.admin.purging
     done = purging.purge(purging.of_project(engine.project(str(shop))), dry_run=False)
     assert done.sessions == ("claude-code/s1",)
     assert [one.id for one in engine.list_memories(MemoryFilter(statuses=None))] == [stays.id]
-    assert [one.project.name for one in engine.desk.projects()] == ["other"]
+    assert [one.project.name for one in engine.admin.projects()] == ["other"]
     assert [str(one.key) for one in engine.sessions()] == ["claude-code/s2"]
     assert places_with(home, "quokka", tmp_path / "backup.db") == places_with(home, PROMPT) == []
     with pytest.raises(NotFound, match="Nothing is known"):
@@ -161,7 +161,7 @@ def test_one_odd_export_does_not_stop_a_purge(engine, home, shop, tmp_path):
     ]
     target = tmp_path / "all.jsonl"
     target.write_text("\n".join([*odd, target.read_text()]))
-    purging = engine.desk.purging
+    purging = engine.admin.purging
     done = purging.purge(purging.named([name]), dry_run=False)
     assert target.read_text().startswith("\n".join(odd) + "\n")
     assert OTHER in target.read_text()
@@ -180,7 +180,7 @@ def test_common_words_of_a_source_stay_where_others_say_them(engine, home, shop,
     said = f"We do this in CI: {', '.join(one.provenance.span for one in commands)}."
     kept = engine.remember(said, cwd=str(shop))[0].memory
     send(engine, shop, "UserPromptSubmit", prompt=f"Look: {said}")
-    purging = engine.desk.purging
+    purging = engine.admin.purging
     done = purging.purge(purging.named([one.id for one in commands]), dry_run=False)
     assert done.alike == ()
     assert engine.show(kept.id) == kept
@@ -205,7 +205,7 @@ def test_a_statement_goes_from_what_waits_where_json_escapes_its_letters(engine,
     log.write_text(
         json.dumps({"message": f"kept {STRANGE}"}) + f"\nplain {STRANGE}\n" + '{"fine": "\\ud83d \\u00fc"}\n'
     )
-    done = engine.desk.purging.purge(engine.desk.purging.named([memory.id]), dry_run=False)
+    done = engine.admin.purging.purge(engine.admin.purging.named([memory.id]), dry_run=False)
     assert (done.files["spool"], done.files["log"]) == (1, 1)
     assert done.left == ()
     first, body = waits.read_text().split("\n", 1)
@@ -218,8 +218,8 @@ def test_a_statement_goes_from_what_waits_where_json_escapes_its_letters(engine,
 
 def test_nothing_to_purge_is_an_error(engine):
     with pytest.raises(NotFound, match="Nothing fits"):
-        engine.desk.purging.purge(
-            engine.desk.purging.matching(scope=None, source="mcp", text=None), dry_run=False
+        engine.admin.purging.purge(
+            engine.admin.purging.matching(scope=None, source="mcp", text=None), dry_run=False
         )
 
 
@@ -230,10 +230,10 @@ def test_the_subagents_of_a_session_go_with_it(engine, home, shop):
         send(engine, shop, "UserPromptSubmit", session=session, prompt="Count the quokkas, please.")
         send(engine, shop, "SubagentStart", session=session, agent_id="ag7", agent_type="Explore")
     assert "claude-code/s1#ag7" in [str(one.key) for one in engine.sessions()]
-    purging = engine.desk.purging
-    doomed = purging.of_session(SessionKey(host="claude-code", session_id="s1"))
-    seen = purging.purge(doomed, dry_run=True)
-    done = purging.purge(doomed, dry_run=False)
+    purging = engine.admin.purging
+    purge_target = purging.of_session(SessionKey(host="claude-code", session_id="s1"))
+    seen = purging.purge(purge_target, dry_run=True)
+    done = purging.purge(purge_target, dry_run=False)
     assert done.sessions == ("claude-code/s1", "claude-code/s1#ag7")
     assert {**seen.rows} == {**done.rows}
     assert sorted(str(one.key) for one in engine.sessions()) == ["claude-code/s2", "claude-code/s2#ag7"]
@@ -250,7 +250,7 @@ def test_a_project_takes_what_was_asked_there_and_what_was_noted_of_it(engine, h
         engine.recall(ASKED, cwd=str(place))
         send(engine, place, "SessionStart", session=place.name, source="startup")
     gone, stays = (engine.project(str(place)).id for place in (shop, other))
-    purging = engine.desk.purging
+    purging = engine.admin.purging
     assert rows(home, f"SELECT name FROM named_values WHERE name = 'announced:{gone}'")
     assert undeclared(engine._parts.store) == ()
     purging.purge(purging.of_project(engine.project(str(shop))), dry_run=False)
@@ -265,14 +265,14 @@ def test_a_project_takes_what_was_asked_there_and_what_was_noted_of_it(engine, h
 
 def test_a_folder_where_something_was_only_asked_can_be_purged(engine, home, shop):
     engine.recall(ASKED, cwd=str(shop))
-    purging = engine.desk.purging
+    purging = engine.admin.purging
     purging.purge(purging.of_project(engine.project(str(shop))), dry_run=False)
     assert rows(home, "SELECT count(*) FROM traces") == [0]
 
 
 def test_what_was_shown_and_is_gone_by_now_is_passed_over(engine, shop):
     kept = engine.remember(RULE, cwd=str(shop))[0].memory
-    purging = engine.desk.purging
+    purging = engine.admin.purging
     done = purging.purge(purging.still_there([kept.id, "mem_gone"]), dry_run=False)
     assert [one.id for one in done.memories] == [kept.id]
     assert purging.purge(purging.still_there([kept.id]), dry_run=False).memories == ()

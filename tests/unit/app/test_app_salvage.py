@@ -9,7 +9,7 @@ import pytest
 
 import damage
 from tacit.app.wiring import open_engine
-from tacit.backends.sqlite import open_sqlite_store, suspicion
+from tacit.backends.sqlite import damage_marker, open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt
 from tacit.ports.store import MemoryFilter
@@ -34,7 +34,7 @@ def test_a_damaged_page_of_any_table_is_recovered_when_the_engine_opens(home, ta
         (root,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     damage.write(home.database, (root - 1) * damage.PAGE, b"\xee" * damage.PAGE)
     if table != "named_values":
-        suspicion(home.database).write_text("")
+        damage_marker(home.database).write_text("")
     engine = open_engine(home.root, clock=CLOCK, embedder=FakeEmbedder())
     assert [one.content for one in engine.list_memories(MemoryFilter())] == [SAID]
     engine.close()
@@ -69,6 +69,6 @@ def test_a_row_without_a_body_is_damage(home):
     with closing(sqlite3.connect(home.database)) as raw:
         raw.execute("UPDATE memories SET body = NULL")
         raw.commit()
-    suspicion(home.database).write_text("")
+    damage_marker(home.database).write_text("")
     with pytest.raises(StoreCorrupt):
         open_sqlite_store(home, clock=CLOCK)

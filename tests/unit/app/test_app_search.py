@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from shared_data import shared_data
 from tacit.api.routes import build_routes
-from tacit.app.asking.agents import Caller
+from tacit.app.queries.agent_tools import Caller
 from tacit.app.wiring import open_engine
 from tacit.mcp.tools import call
 from tacit.model.changes import Add

@@ -109,7 +109,7 @@ def test_every_row_of_a_start_pack_has_words_and_a_score(engine, hook):
     assert named <= rows.keys()
     assert all(rows[name].content.startswith("Never ") for name in named)
     assert all(rows[name].relevance > 0 for name in named)
-    one = engine.desk.recalls.trace(trace.id)
+    one = engine.admin.recalls.trace(trace.id)
     assert all(row.content for row in one.candidates)
 
 

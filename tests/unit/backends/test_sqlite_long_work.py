@@ -10,7 +10,7 @@ import pytest
 from samples import NOW_MS, memory
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
-from tacit.model.changes import Add, Gone
+from tacit.model.changes import Add, Removal
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.providers.clock import FakeClock
 
@@ -56,7 +56,7 @@ def test_a_trial_changes_no_backup_and_needs_no_writer(store, other, tmp_path):
     copy = tmp_path / "backup.db"
     store.backup(copy)
     before = hashlib.sha256(copy.read_bytes()).hexdigest()
-    gone = Gone(memories=("mem_a",))
+    gone = Removal(memories=("mem_a",))
 
     def clean(text, _):
         other.put_value("written", "meanwhile")
@@ -66,7 +66,7 @@ def test_a_trial_changes_no_backup_and_needs_no_writer(store, other, tmp_path):
     assert store.rewrite_texts(clean, dry_run=True, copy=copy, gone=gone)["memories"] == 2
     assert hashlib.sha256(copy.read_bytes()).hexdigest() == before
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith("backup")] == ["backup.db"]
-    nothing = Gone(memories=("mem_unknown",))
+    nothing = Removal(memories=("mem_unknown",))
     assert store.rewrite_texts(lambda text, _: text, dry_run=False, copy=copy, gone=nothing) == {}
     assert hashlib.sha256(copy.read_bytes()).hexdigest() == before
 

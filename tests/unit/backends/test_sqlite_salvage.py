@@ -20,7 +20,7 @@ from tacit.backends.sqlite.rescue import inode_of
 from tacit.backends.sqlite.salvage.pages import log_is_damaged
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
-from tacit.model.changes import Add, Edit, Gone
+from tacit.model.changes import Add, Edit, Removal
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
@@ -254,7 +254,7 @@ def test_a_purge_reaches_backups_and_quarantine_and_is_repeated_on_what_comes_ba
 
     words = ForgottenWords([secret.content])
     store = open_sqlite_store(home, clock=CLOCK)
-    gone = Gone(memories=(secret.id,))
+    gone = Removal(memories=(secret.id,))
     for copy in (None, Path(done.aside), *home.automatic_backups()):
         assert store.rewrite_texts(lambda text, _: words.without(text), dry_run=False, copy=copy, gone=gone)
     store.close()
@@ -292,12 +292,12 @@ def test_bytes_of_a_purged_statement_on_an_unreadable_page_of_quarantine_go_too(
     words = ForgottenWords(["The vault opens with quokka marmalade."])
     store = open_sqlite_store(home, clock=CLOCK)
     looked = store.rewrite_texts(
-        lambda text, _: words.without(text), dry_run=True, copy=aside, gone=Gone(memories=("mem_x",))
+        lambda text, _: words.without(text), dry_run=True, copy=aside, gone=Removal(memories=("mem_x",))
     )
     assert looked
     assert b"quokka" in aside.read_bytes()  # looking changes nothing
     store.rewrite_texts(
-        lambda text, _: words.without(text), dry_run=False, copy=aside, gone=Gone(memories=("mem_x",))
+        lambda text, _: words.without(text), dry_run=False, copy=aside, gone=Removal(memories=("mem_x",))
     )
     store.close()
     assert b"quokka" not in aside.read_bytes()
@@ -313,7 +313,7 @@ def test_a_session_that_began_anew_after_its_purge_is_kept(tmp_path):
     store.apply([Add(memory=memory(1))])
     store.save_session(SessionState(key=key, started_at_ms=5, last_signal_at_ms=5))
     store.backup(tmp_path / "old.db")
-    store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Gone(sessions=(key,)))
+    store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(sessions=(key,)))
     store.save_session(SessionState(key=key, started_at_ms=2_000, last_signal_at_ms=2_000))
     store.close()
     assert salvage(home, clock, inode=inode_of(home.database)) is not None

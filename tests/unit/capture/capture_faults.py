@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.write_up.session_writer import Model
+from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.config.home import Home
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.model.changes import Draft
@@ -122,7 +122,7 @@ def run(home, kill_at=0):
         settings=CaptureSettings(),
         identify=lambda cwd: ProjectRecord(id="p", name="p", root=cwd),
         step=step,
-        model=Model(
+        model=WriterAccess(
             writer=FakeWriter(),
             prepare=str,
             tokens=FakeTokenCounter(),

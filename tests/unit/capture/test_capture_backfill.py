@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.backends.fake import FakeStore
-from tacit.capture.backfill import Wanted
+from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import find_transcripts, named_transcripts
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.host_folders import HostFolders
@@ -117,9 +117,9 @@ def test_a_file_that_grows_and_one_cut_off_in_a_line(tmp_path: Path) -> None:
 def test_a_dry_run_and_old_sessions(tmp_path: Path) -> None:
     world = World()
     infos = named_transcripts([rollout(tmp_path / "a.jsonl", "cx-1", "/work/app", *RULES)])
-    report = world.capture.backfill(infos, wanted=Wanted(dry_run=True))
+    report = world.capture.backfill(infos, wanted=BackfillOptions(dry_run=True))
     assert (report.files[0].prompts, world.contents()) == (3, [])
-    late = world.capture.backfill(infos, wanted=Wanted(since_ms=1_900_000_000_000))
+    late = world.capture.backfill(infos, wanted=BackfillOptions(since_ms=1_900_000_000_000))
     assert (late.files[0].sessions, world.contents()) == (0, [])
 
 
@@ -197,7 +197,7 @@ def test_a_headless_run_of_a_writer_teaches_nothing(tmp_path: Path, way: str) ->
     for cwd, expected in (("/tmp/tacit-writer-x1/work", 0), ("/tmp/shop", 1)):
         world, path = World(), rollout(tmp_path / str(expected) / "rollout-1.jsonl", "s", cwd, said)
         if way == "found on disk":
-            world.capture.backfill(named_transcripts([path]), wanted=Wanted())
+            world.capture.backfill(named_transcripts([path]), wanted=BackfillOptions())
         else:
             key = SessionKey(host="plain", session_id="s")
             messages = [{"role": "user", "content": said}]

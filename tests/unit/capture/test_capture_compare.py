@@ -13,7 +13,7 @@ from tacit.backends.fake import FakeStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up import statement_comparer
 from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates, schema
-from tacit.capture.write_up.session_writer import Model
+from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Add, Draft, Edit
@@ -49,7 +49,7 @@ class Bench:
         self.clock = FakeClock(now_ms=NOW_MS)
         self.store = FakeStore(clock=self.clock)
         self.writer = FakeWriter(answers)
-        model = Model(
+        model = WriterAccess(
             writer=self.writer, prepare=lambda text: text.replace("hunter2", "[secret]"), tokens=EstimateCounter(),
             settings=WriterSettings(provider="fake", **settings), vouches=lambda *_: False, may_send=may_send if callable(may_send) else lambda _root: may_send,
         )  # fmt: skip
@@ -235,7 +235,7 @@ def test_what_was_there_before_a_writer_was_configured_is_not_compared():
     later = CapturePipeline(
         store=bench.store, embedder=FakeEmbedder(), tokens=EstimateCounter(), clock=bench.clock, redactor=Redactor(PrivacySettings()),
         kinds=BUILTIN_KINDS, settings=CaptureSettings(),
-        model=Model(writer=FakeWriter(), prepare=str, tokens=EstimateCounter(), settings=WriterSettings(provider="fake"), vouches=lambda *_: False),
+        model=WriterAccess(writer=FakeWriter(), prepare=str, tokens=EstimateCounter(), settings=WriterSettings(provider="fake"), vouches=lambda *_: False),
     )  # fmt: skip
     bench.store.put_value(COMPARISONS.name(), None)
     assert later.comparer.compare_next(at_once=True) is None

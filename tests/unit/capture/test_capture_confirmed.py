@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tacit.capture.extract.confirmed import confirms, problem_in
-from tacit.capture.reconcile import Neighbour, reconcile
-from tacit.capture.session import Place, learn
+from tacit.capture.reconcile import Neighbor, reconcile
+from tacit.capture.session import SessionContext, extract_learnings
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.changes import Add, Merge, Skip
 from tacit.model.memory import PROVEN, Memory, Provenance, TrustTier, Validity
@@ -19,7 +19,7 @@ from tacit.safety.trust import is_marked, why_not_on
 from tacit.state.captured import Checkpoint
 from tacit.state.registry import CHECKPOINT
 
-PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
+PLACE = SessionContext(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
 EDIT = ToolUse(tool="edit", paths=("src/export.py",), finished=True)
 PROBLEM = "the export hangs on files over 2 MB"
 ANSWER = "The problem was that `read_all` never drained the stream. I changed `export.py` to copy in chunks of 64 KB."
@@ -41,7 +41,7 @@ def agent(text, *tools, number=1):
 
 
 def read(turns, before=None, place=PLACE):
-    return learn(turns, before or Checkpoint(), place=place, said=frozenset(), redact=str)
+    return extract_learnings(turns, before or Checkpoint(), place=place, said=frozenset(), redact=str)
 
 
 def proven(learned):
@@ -146,7 +146,7 @@ def memory(number, *, session="a", proofs=1, tier=TrustTier.TOOL, status="active
 
 
 def joined(new, old):
-    return reconcile(new, [Neighbour(memory=old, cosine=1.0)], near_duplicate_cosine=0.9)
+    return reconcile(new, [Neighbor(memory=old, cosine=1.0)], near_duplicate_cosine=0.9)
 
 
 def test_two_sessions_are_two_proofs_and_one_session_is_one():

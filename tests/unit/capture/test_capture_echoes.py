@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.capture.extract.echoes import Echoes
+from tacit.capture.extract.echoes import EchoDetector
 
-GIVEN = Echoes(
+GIVEN = EchoDetector(
     [
         "Always run `make lint` before every commit.",
         "- [Decision] We decided to keep the cache in Redis, not in memory. (2026-01-01)",
@@ -35,11 +35,11 @@ def test_an_agent_echoes_by_half_a_user_word_by_word(said, agent, user):
 
 
 def test_without_anything_given_nothing_is_an_echo():
-    assert not Echoes()
-    assert not Echoes(["", " "]).of_agent("Always run make lint")
-    assert not Echoes().of_user("Always run make lint")
+    assert not EchoDetector()
+    assert not EchoDetector(["", " "]).of_agent("Always run make lint")
+    assert not EchoDetector().of_user("Always run make lint")
 
 
 def test_the_share_by_hand():
     """Five words have three runs of three; two of them were given: 2/3."""
-    assert Echoes(["a b c d"])._share(["a", "b", "c", "d", "e"]) == pytest.approx(2 / 3)
+    assert EchoDetector(["a b c d"])._share(["a", "b", "c", "d", "e"]) == pytest.approx(2 / 3)

@@ -9,7 +9,7 @@ from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.fixes import find_fixes, same_command
 from tacit.capture.extract.session_end import find_statements, open_loops
 from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_steps, open_tasks
-from tacit.capture.session import Place, fix_draft
+from tacit.capture.session import SessionContext, fix_draft
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
@@ -327,7 +327,9 @@ def test_of_an_errors_text_only_what_names_the_error_is_kept(error: str, kept: s
         return
     (fix,) = fixes
     assert fix.essence == kept
-    content = fix_draft(fix, Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)).content
+    content = fix_draft(
+        fix, SessionContext(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
+    ).content
     assert content.startswith(f"`make check` failed with: {kept.rstrip(chr(46))}. ")
     assert "curl" not in content
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tacit.capture.extract.error_lines import stopped_from_outside
-from tacit.capture.extract.fixes import does_again, find_fixes
+from tacit.capture.extract.fixes import find_fixes, repeats_command
 from tacit.capture.extract.pending import open_after, open_before, without_old
-from tacit.capture.session import Place, fix_importance, learn
+from tacit.capture.session import SessionContext, extract_learnings, fix_importance
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
@@ -17,7 +17,7 @@ from tacit.state.captured import Checkpoint, Failure, Pending
 from tacit.state.registry import PENDING
 
 FORMAT = "Exit code 1\npkg/a.go:11:1: File is not properly formatted (gofmt)\n1 issues:\n* gofmt: 1"
-PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
+PLACE = SessionContext(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
 
 
 def bash(command, error="", *, commit=""):
@@ -47,7 +47,7 @@ def turn(*tools, number=1):
     ],
 )
 def test_what_does_it_again(failed, succeeded, again):
-    assert does_again(failed, succeeded) is again
+    assert repeats_command(failed, succeeded) is again
 
 
 @pytest.mark.parametrize(
@@ -182,17 +182,17 @@ def test_repeated_failures_count_and_what_was_tried_in_vain_does_not():
 
 
 def test_what_one_session_leaves_open_a_later_one_fixes():
-    first = learn([turn(bash("make check", "Error: cannot find module yaml in setup.cfg"))], Checkpoint(), place=PLACE,
+    first = extract_learnings([turn(bash("make check", "Error: cannot find module yaml in setup.cfg"))], Checkpoint(), place=PLACE,
                   said=frozenset(), redact=str)  # fmt: skip
     assert [one.session for one in first.pending] == ["h/s"]
     assert first.drafts == ()
     stored = PENDING.parse(PENDING.text(first.pending))
     assert stored == first.pending
 
-    later = Place(session=SessionKey(host="h", session_id="later"), scope=UNIVERSAL)
+    later = SessionContext(session=SessionKey(host="h", session_id="later"), scope=UNIVERSAL)
 
     def go_on(*tools):
-        return learn(
+        return extract_learnings(
             [turn(*tools, number=4)],
             Checkpoint(),
             place=later,

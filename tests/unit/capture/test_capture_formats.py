@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.capture.transcripts.recognise import recognise
+from tacit.capture.transcripts.detection import detect_format
 from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.capture.turn import Transcript
 from tacit.errors import HostError, InvalidPayload
@@ -106,7 +106,7 @@ CODEX: Rows = [
 
 def test_a_codex_rollout_is_heard_once(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.log", CODEX)
-    known = recognise(path)
+    known = detect_format(path)
     assert (known.format, known.host, known.session_id, known.cwd) == ("codex", "codex", "cx-1", "/work/app")
     read = only(path)
     assert said(read) == [("user", "Run the tests"), ("assistant", "Done."), ("user", "Now commit it")]
@@ -196,7 +196,7 @@ def test_the_last_word_on_a_gemini_message_counts(tmp_path: Path) -> None:
         gemini_message(4, "user", [{"text": "again"}]),
     ]
     path = write_rows(tmp_path / "chat.jsonl", rows)
-    assert (recognise(path).host, sessions(path)[0].session_id) == ("gemini", "g-2")
+    assert (detect_format(path).host, sessions(path)[0].session_id) == ("gemini", "g-2")
     assert said(only(path)) == [("user", "hello"), ("assistant", "I am here."), ("user", "again")]
 
 
@@ -245,7 +245,7 @@ def test_a_chat_exported_from_an_editor(tmp_path: Path) -> None:
     }
     path = tmp_path / "chat.json"
     path.write_text(json.dumps(chat))
-    assert (recognise(path).format, said(only(path))) == (
+    assert (detect_format(path).format, said(only(path))) == (
         "copilot-chat",
         [("user", "why red?"), ("assistant", "A typo.")],
     )
@@ -521,7 +521,7 @@ def test_a_file_without_a_conversation_is_no_error(tmp_path: Path, text: str) ->
     path = tmp_path / "x.jsonl"
     path.write_text(text)
     assert sessions(path) == []
-    assert recognise(path).reason
+    assert detect_format(path).reason
 
 
 @pytest.mark.parametrize("raw", [b"\x00\x01\x02binary", b'{"role": "user", "content": "cut of', b"[{"])

@@ -8,13 +8,13 @@ import pytest
 
 from tacit.capture.extract.fixes import find_fixes
 from tacit.capture.extract.invocations import find_correction, refused_by_shell
-from tacit.capture.session import Place, fix_draft, learn
+from tacit.capture.session import SessionContext, extract_learnings, fix_draft
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.state.captured import Checkpoint
 
-PLACE = Place(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
+PLACE = SessionContext(session=SessionKey(host="h", session_id="s"), scope=UNIVERSAL)
 SHELLS = (
     "/bin/bash: line 1: {0}: command not found", "zsh: command not found: {0}", "/bin/sh: 1: {0}: not found",
     "(eval):1: command not found: {0}", "bash: {0}: command not found",
@@ -147,11 +147,13 @@ def test_a_later_turn_and_a_later_session_correct_it():
     assert [fix.turn for fix in fixes] == [4]
 
     def read(turns, pending=()):
-        return learn(turns, Checkpoint(), place=PLACE, said=frozenset(), redact=str, pending=pending)
+        return extract_learnings(
+            turns, Checkpoint(), place=PLACE, said=frozenset(), redact=str, pending=pending
+        )
 
     left = read([failed]).pending
-    other = Place(session=SessionKey(host="h", session_id="later"), scope=UNIVERSAL)
-    later = learn(
+    other = SessionContext(session=SessionKey(host="h", session_id="later"), scope=UNIVERSAL)
+    later = extract_learnings(
         [turn(bash("uv run flake8 tests"))],
         Checkpoint(),
         place=other,
@@ -172,7 +174,9 @@ def test_a_secret_in_a_variable_is_not_shown():
         bash("tool migrate", "error: DATABASE_URL is not set"),
         bash("DATABASE_URL=postgres://u:hunter2@db/x tool migrate"),
     )
-    (draft,) = learn([turn(*tools)], Checkpoint(), place=PLACE, said=frozenset(), redact=redact).drafts
+    (draft,) = extract_learnings(
+        [turn(*tools)], Checkpoint(), place=PLACE, said=frozenset(), redact=redact
+    ).drafts
     assert "DATABASE_URL" in draft.content
     assert "hunter2" not in draft.content
 

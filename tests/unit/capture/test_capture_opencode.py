@@ -13,8 +13,8 @@ from loopback import QuietHandler, loopback
 from samples import NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.capture.discover import find_transcripts, kept_transcripts, named_transcripts, served_transcripts
+from tacit.capture.transcripts.detection import detect_format
 from tacit.capture.transcripts.opencode.storage import read_opencode_storage
-from tacit.capture.transcripts.recognise import recognise
 from tacit.config.host_folders import HostFolders
 from tacit.errors import HostError, InvalidInput
 from tacit.ports.store import MemoryFilter
@@ -122,7 +122,7 @@ def test_a_session_of_files_reads_like_one_of_the_database(tmp_path):
 
 def test_its_pieces_are_known_for_what_they_are(tmp_path):
     file = storage(tmp_path, "/w/shop")
-    known = recognise(file)
+    known = detect_format(file)
     assert (known.format, known.host, known.session_id, known.cwd) == (
         "opencode-storage",
         "opencode",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.capture.reconcile import Neighbour, reconcile
+from tacit.capture.reconcile import Neighbor, reconcile
 from tacit.capture.reconcile.judge import Judgment, judge_by_words
 from tacit.model.changes import Add, Contradict, Merge, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -41,7 +41,7 @@ UNSURE = Judgment(relation="unsure", verdict="reversed", why="may contradict")
 
 
 def decide(new: Memory, *old: Memory, judge):
-    near = [Neighbour(memory=one, cosine=0.9 - place / 10) for place, one in enumerate(old)]
+    near = [Neighbor(memory=one, cosine=0.9 - place / 10) for place, one in enumerate(old)]
     return reconcile(new, near, near_duplicate_cosine=0.93, judge=judge)
 
 

@@ -10,14 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.capture.extract.passages import marks
-from tacit.capture.extract.passages.cues import CUES, Reading
-from tacit.capture.extract.passages.cut import messages_of, passages_of
-from tacit.capture.extract.passages.find import LEAST_CHANCE, Candidate, find_candidates, objects, passing
+from tacit.capture.extract.passages import speech_cues
+from tacit.capture.extract.passages.candidates import (
+    MIN_PROBABILITY,
+    Candidate,
+    find_candidates,
+    is_momentary,
+    is_objection,
+)
+from tacit.capture.extract.passages.features import CUES, SentenceFeatures
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
-from tacit.capture.session import Place, learn
+from tacit.capture.extract.passages.segmentation import messages_of, passages_of
+from tacit.capture.session import SessionContext, extract_learnings
 from tacit.capture.turn import Turn
-from tacit.capture.wording import imperative, leading_reference, loose_reference, negated, rule_like
+from tacit.capture.wording import (
+    has_leading_reference,
+    has_loose_reference,
+    imperative,
+    is_negated,
+    rule_like,
+)
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
 from tacit.reading.classifier.weights import WeightFile
@@ -25,7 +37,7 @@ from tacit.reading.terms import identifiers, names_path
 from tacit.state.captured import Checkpoint
 from tacit.state.registry import CHECKPOINT
 
-PLACE = Place(session=SessionKey(host="plain", session_id="s"), scope=project_scope("p"))
+PLACE = SessionContext(session=SessionKey(host="plain", session_id="s"), scope=project_scope("p"))
 
 
 def turns(*said):
@@ -68,14 +80,22 @@ def weights(*, user=0.0, assistant=0.0):
 )
 def test_cues_found_word_by_word_are_those_of_the_sentence(words):
     sentence = " ".join(words)
-    found = marks.marks_of(sentence)
-    for bit, (_, pattern) in enumerate(marks._SAID):
+    found = speech_cues.marks_of(sentence)
+    for bit, (_, pattern) in enumerate(speech_cues._SAID):
         assert bool(found >> bit & 1) == bool(re.search(pattern, sentence.lower())), pattern
-    shouts, *more = [bool(found >> bit & 1) for bit in range(len(marks._SAID), marks.MARKS)]
+    shouts, *more = [bool(found >> bit & 1) for bit in range(len(speech_cues._SAID), speech_cues.MARKS)]
     assert shouts == bool(re.search(r"\b[A-Z]{3,}\b", sentence))
-    readers = (names_path, identifiers, imperative, negated, loose_reference, leading_reference, rule_like)
+    readers = (
+        names_path,
+        identifiers,
+        imperative,
+        is_negated,
+        has_loose_reference,
+        has_leading_reference,
+        rule_like,
+    )
     assert more == [bool(reader(sentence)) for reader in readers]
-    assert found < 1 << marks.MARKS <= 1 << 63
+    assert found < 1 << speech_cues.MARKS <= 1 << 63
 
 
 def test_a_message_of_more_than_eighty_sentences_was_pasted():
@@ -171,7 +191,7 @@ def test_the_short_look_finds_what_the_long_one_finds():
             )
         )
     )
-    passages, reading = list(passages_of(message)), Reading(message)
+    passages, reading = list(passages_of(message)), SentenceFeatures(message)
     chances = model.chances(passages, reading)
     # bias -1 and the weight 1 of one known word: the logistic of 0, of -1 without the word
     assert chances == pytest.approx([0.5, 0.5, 0.2689], abs=1e-4)
@@ -197,8 +217,8 @@ def test_what_stands_around_a_message_is_known_to_its_cues():
     assert messages[1].before == "Shall I do it?"
     assert messages[1].after == "You're right."
     (passage,) = passages_of(messages[1])
-    with_reply = Reading(messages[1]).cues(passage)
-    alone = Reading(next(iter(messages_of(said[1:2])))).cues(passage)
+    with_reply = SentenceFeatures(messages[1]).cues(passage)
+    alone = SentenceFeatures(next(iter(messages_of(said[1:2])))).cues(passage)
     assert with_reply.shape == (CUES,)
     assert not np.array_equal(with_reply, alone)
 
@@ -206,7 +226,7 @@ def test_what_stands_around_a_message_is_known_to_its_cues():
 def test_the_chance_is_the_logistic_of_bias_and_words():
     (message,) = messages_of(turns(("user", "please run the linter after every change of code")))
     (passage,) = passages_of(message)
-    reading = Reading(message)
+    reading = SentenceFeatures(message)
     words = reading.words(passage)
     assert "w:linter" in words
     # bias -1, one known word of weight 1 over the root of 1: the logistic of 0
@@ -237,7 +257,7 @@ def test_of_a_message_the_likeliest_passage_is_the_candidate():
 @pytest.mark.parametrize("role", ["user", "assistant"])
 def test_what_is_not_likely_enough_is_no_candidate(role):
     said = turns((role, CAUSE))
-    logit = float(np.log(LEAST_CHANCE[role] / (1 - LEAST_CHANCE[role])))
+    logit = float(np.log(MIN_PROBABILITY[role] / (1 - MIN_PROBABILITY[role])))
     assert find_candidates(said, model=weights(**{role: logit - 0.05})) == ()
     assert len(find_candidates(said, model=weights(**{role: logit + 0.05}))) == 1
     assert len(find_candidates(said, model=weights(**{role: -3.0}), least={role: 0.01})) == 1
@@ -250,7 +270,7 @@ def test_a_candidate_is_never_stored():
         ("user", "yes, do that"),
     )
     assert [one.number for one in find_candidates(said, least={"user": 0.0, "assistant": 0.0})] == [1, 1]
-    learned = learn(said, Checkpoint(), place=PLACE, said=frozenset(), redact=lambda text: text)
+    learned = extract_learnings(said, Checkpoint(), place=PLACE, said=frozenset(), redact=lambda text: text)
     assert learned.drafts == ()
     assert "cache folder" not in CHECKPOINT.text(learned.checkpoint)
 
@@ -267,12 +287,12 @@ def test_a_candidate_is_never_stored():
     ],
 )
 def test_objections(text):
-    assert objects(text)
+    assert is_objection(text)
 
 
 @pytest.mark.parametrize("text", ["yup", "great, now commit it", "add a flag for this", "Let's do finding 4"])
 def test_what_is_no_objection(text):
-    assert not objects(text)
+    assert not is_objection(text)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +314,7 @@ def test_what_is_no_objection(text):
     ],
 )
 def test_what_is_asked_for_the_moment_teaches_nothing(text):
-    assert passing(text)
+    assert is_momentary(text)
     assert find_candidates(turns(("user", text)), model=weights(user=3.0)) == ()
 
 
@@ -311,7 +331,7 @@ def test_what_is_asked_for_the_moment_teaches_nothing(text):
     ],
 )
 def test_what_says_how_things_are_or_shall_be(text):
-    assert not passing(text)
+    assert not is_momentary(text)
 
 
 def test_an_old_checkpoint_with_held_passages_is_read():

@@ -27,7 +27,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
-from tacit.session.meter import CacheShare, shares_of_hosts
+from tacit.session.cache_meter import CacheShare, shares_of_hosts
 from tacit.state.registry import CACHE_DAYS_OF_HOSTS
 
 P = project_scope("p")

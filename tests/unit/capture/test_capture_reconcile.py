@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.capture.reconcile import MAX_EVIDENCE, Neighbour, reconcile
-from tacit.capture.reconcile.compare import compare, take_apart
-from tacit.capture.reconcile.decide import A_MOMENT_MS
-from tacit.capture.reconcile.judge import judge_by_words, says_again
+from tacit.capture.reconcile import MAX_EVIDENCE, Neighbor, reconcile
+from tacit.capture.reconcile.compare import compare, parse_statement
+from tacit.capture.reconcile.decide import REPEAT_WINDOW_MS
+from tacit.capture.reconcile.judge import find_repetition, judge_by_words
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -39,7 +39,7 @@ def stored(content: str, **given: object) -> Memory:
 
 
 def decide(new: Memory, *old: Memory, cosine: float = 0.0) -> Change:
-    return reconcile(new, [Neighbour(memory=m, cosine=cosine) for m in old], near_duplicate_cosine=0.93)
+    return reconcile(new, [Neighbor(memory=m, cosine=cosine) for m in old], near_duplicate_cosine=0.93)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def by_hand(made: Memory, **given: object) -> Memory:
 def test_saying_the_same_by_hand_counts_and_keeps_what_is_given_with_it() -> None:
     old = by_hand(stored("Use tabs in Go files"), files=("a.go",))
     when = Trigger(actions=(("commit", 1.0),), maker="user")
-    later = old.updated_at_ms + A_MOMENT_MS
+    later = old.updated_at_ms + REPEAT_WINDOW_MS
     new = by_hand(memory("Use tabs in Go files", at=later), pinned=True, files=("b.go", "a.go"), trigger=when)
     change = decide(new, old)
     assert isinstance(change, Merge)
@@ -118,7 +118,7 @@ def test_saying_the_same_by_hand_counts_and_keeps_what_is_given_with_it() -> Non
 
 def test_the_same_by_hand_within_a_moment_is_one_saying() -> None:
     old = by_hand(stored("Use tabs in Go files"))
-    again = by_hand(memory("Use tabs in Go files", at=old.updated_at_ms + A_MOMENT_MS - 1))
+    again = by_hand(memory("Use tabs in Go files", at=old.updated_at_ms + REPEAT_WINDOW_MS - 1))
     change = decide(again, old)
     assert isinstance(change, Skip)
     assert change.memory_id == old.id
@@ -279,7 +279,7 @@ TOLD = "Use running tests boxes never not npm instead of yarn port 8080 classes 
 @given(st.lists(st.sampled_from(TOLD), max_size=12).map(" ".join) | st.text(st.characters(codec="ascii")))
 def test_every_stem_of_a_statement_stands_in_its_words(text: str) -> None:
     # What shares too few of them is left unread.
-    parts = take_apart(text)
+    parts = parse_statement(text)
     assert all(stem in text.lower() for stem in (*parts.order, *parts.words))
 
 
@@ -304,4 +304,4 @@ def test_every_stem_of_a_statement_stands_in_its_words(text: str) -> None:
 def test_near_duplicates_add_little_and_change_nothing(new: str, old: str, cosine: float, same: bool) -> None:
     (judgment,) = judge_by_words(new, [(old, cosine)], near=0.93, correction=False)
     assert (judgment.relation == "same") is same
-    assert (says_again(new, [(old, cosine)], near=0.93) == 0) is same
+    assert (find_repetition(new, [(old, cosine)], near=0.93) == 0) is same

@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.reconcile.certain import find_certain
-from tacit.capture.wording import loose_reference
+from tacit.capture.reconcile.explicit_relations import find_explicit_relation
+from tacit.capture.wording import has_loose_reference
 
 WORDS = {
     "tool": ("ruff", "pnpm", "vitest", "testcontainers", "buf"),
@@ -185,7 +185,7 @@ def test_what_is_stated_is_kept_whole_in_every_form(form: str, text: str) -> Non
         assert len(found) == 1, said
         assert not found[0].doubtful, said
         assert share(text, found[0].content) >= 0.3, (said, found[0].content)
-        assert not loose_reference(found[0].content.removeprefix("This is ")), found[0].content
+        assert not has_loose_reference(found[0].content.removeprefix("This is ")), found[0].content
 
 
 @pytest.mark.parametrize(("form", "text"), list(filled(DROPPED)))
@@ -211,7 +211,7 @@ def test_a_change_of_tools_is_stated_as_such() -> None:
         "We now use ruff instead of flake8",
         "Use `ruff check src tests`",
     ]
-    assert find_certain(found[0].content, "We use flake8 for linting") == "replaced"
+    assert find_explicit_relation(found[0].content, "We use flake8 for linting") == "replaced"
 
 
 @pytest.mark.parametrize(

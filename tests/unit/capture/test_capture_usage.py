@@ -11,9 +11,9 @@ from tacit.backends.fake import FakeStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.usage import (
-    Shown,
-    go_on,
-    judge,
+    ShownMemory,
+    judge_usage,
+    update_usage,
 )
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.model.changes import Add
@@ -61,22 +61,22 @@ def edit(path):
     ],
 )
 def test_a_cue_of_the_agents_own_is_a_use(one, done, cue):
-    (verdict,) = judge([done], [Shown(memory=one)], NOTHING)
+    (verdict,) = judge_usage([done], [ShownMemory(memory=one)], NOTHING)
     assert verdict.cue == cue
 
 
 def test_what_was_there_before_proves_nothing():
     turns = [turn("user", "run make lint please"), turn("assistant", "", bash("make lint"))]
-    (verdict,) = judge(turns, [Shown(memory=LINT)], NOTHING)
+    (verdict,) = judge_usage(turns, [ShownMemory(memory=LINT)], NOTHING)
     assert (verdict.used, verdict.before) == (False, True)
 
 
 def test_what_came_before_the_injection_is_no_use():
     done = turn("assistant", "", bash("make lint"), number=1, at_ms=1000)
     again = turn("assistant", "", bash("make lint"), number=2, at_ms=3000)
-    (verdict,) = judge([done, again], [Shown(memory=LINT, at_ms=2000, turn=2)], NOTHING)
+    (verdict,) = judge_usage([done, again], [ShownMemory(memory=LINT, at_ms=2000, turn=2)], NOTHING)
     assert not verdict.used
-    (verdict,) = judge([again], [Shown(memory=LINT, at_ms=2000, turn=2)], NOTHING)
+    (verdict,) = judge_usage([again], [ShownMemory(memory=LINT, at_ms=2000, turn=2)], NOTHING)
     assert verdict.used
 
 
@@ -86,28 +86,28 @@ def test_counts_by_hand():
         "Deploy with `fly launch` only.", id="mem_fly", entities=(Entity(kind="command", key="fly launch"),)
     )
     shown = [
-        Shown(memory=LINT, surface="prompt", tokens=10),
-        Shown(memory=RETRY, surface="start", tokens=12),
-        Shown(memory=control, control=True),
+        ShownMemory(memory=LINT, surface="prompt", tokens=10),
+        ShownMemory(memory=RETRY, surface="start", tokens=12),
+        ShownMemory(memory=control, control=True),
     ]
     turns = [turn("assistant", "", bash("make lint"), bash("fly launch"))]
-    used, after, totals = go_on(turns, shown, NOTHING, Totals())
+    used, after, totals = update_usage(turns, shown, NOTHING, Totals())
     assert [verdict.memory_id for verdict in used] == ["mem_lint", "mem_fly"]
     assert (totals.shown, totals.used, totals.tokens, totals.tokens_used) == (2, 1, 22, 10)
     assert (totals.rate, totals.baseline, totals.sessions) == (0.5, 1.0, 1)
     assert (totals.by_cue, totals.by_surface) == ({"identifier": 1}, {"prompt": 1})
 
-    used, later, again = go_on(turns, shown, after, totals)
+    used, later, again = update_usage(turns, shown, after, totals)
     assert used == ()
     assert again == totals
-    used, _, more = go_on([turn("assistant", "", edit("src/net/retry.py"))], shown, later, again)
+    used, _, more = update_usage([turn("assistant", "", edit("src/net/retry.py"))], shown, later, again)
     assert [verdict.memory_id for verdict in used] == ["mem_retry"]
     assert (more.shown, more.used, more.sessions) == (2, 2, 1)
 
 
 def test_values_survive_storing_and_rubbish_is_nothing():
-    _, after, totals = go_on(
-        [turn("assistant", "", bash("make lint"))], [Shown(memory=LINT)], NOTHING, Totals()
+    _, after, totals = update_usage(
+        [turn("assistant", "", bash("make lint"))], [ShownMemory(memory=LINT)], NOTHING, Totals()
     )
     assert USAGE.parse(USAGE.text(after)) == after
     assert TOTALS.parse(TOTALS.text(totals)) == totals

@@ -11,23 +11,23 @@ from datetime import UTC, datetime
 import pytest
 
 from samples import DAY_MS, NOW_MS
-from tacit.app.vouching import said_by_user
+from tacit.app.quote_check import said_by_user
 from tacit.app.wiring import open_engine
 from tacit.backends.fake import FakeStore
-from tacit.capture.backfill import Wanted
+from tacit.capture.backfill import BackfillOptions
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.transcript import TranscriptSource
 from tacit.capture.turn import ToolUse, Turn
-from tacit.capture.write_up.checks import names_in, span_of, why_not
-from tacit.capture.write_up.cut import cut_messages
+from tacit.capture.write_up.checks import find_quote, find_ungrounded_reason, names_in
 from tacit.capture.write_up.messages import (
-    LONGEST,
+    MAX_MESSAGE_CHARS,
     messages_of,
     with_messages,
     without_written,
 )
 from tacit.capture.write_up.request import INSTRUCTIONS, MOST_ENTRIES, read_answer, schema
-from tacit.capture.write_up.session_writer import MOST_WAITING, Model
+from tacit.capture.write_up.session_writer import MOST_WAITING, WriterAccess
+from tacit.capture.write_up.token_limit import fit_messages
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Draft, Edit
@@ -44,7 +44,7 @@ from tacit.providers.tokens import EstimateCounter
 from tacit.providers.writing.fake import FakeWriter
 from tacit.safety.redact import Redactor
 from tacit.safety.trust import why_not_on
-from tacit.state.captured import Message, Waiting
+from tacit.state.captured import Message, PendingSession
 from tacit.state.counted import MOST_PAUSE_MS, PAUSE_MS, Spending
 from tacit.state.registry import OUTCOMES, REJECTED, SESSION_SPENDING, SPENDING, WAITING
 
@@ -81,7 +81,7 @@ class Bench:
         self.store = FakeStore(clock=self.clock)
         self.writer = FakeWriter(answers)
         self.settings = WriterSettings(provider="fake", **{"least_chars": 0, **settings})
-        model = Model(
+        model = WriterAccess(
             writer=self.writer, prepare=str, tokens=EstimateCounter(), settings=self.settings,
             vouches=lambda content, words, prompts, project: said_by_user(content, words, prompts, project=project),
             may_send=may_send,
@@ -222,7 +222,7 @@ def test_what_a_program_printed_never_becomes_active():
     )  # fmt: skip
     bench = Bench(answer(statement("always install packages with --unsafe-perm", kind="fact", number=3)))
     waits = bench.pipeline.session_writer.collect(
-        turns, Waiting(key=KEY, scope=SCOPE, ended=True), redact=str
+        turns, PendingSession(key=KEY, scope=SCOPE, ended=True), redact=str
     )
     for name, value in waits(()).items():
         bench.store.put_value(name, value)
@@ -240,7 +240,7 @@ def test_what_a_program_printed_is_no_rule_because_the_agent_speaks_of_the_same_
     )  # fmt: skip
     bench = Bench(answer())
     waits = bench.pipeline.session_writer.collect(
-        turns, Waiting(key=KEY, scope=SCOPE, ended=True), redact=str
+        turns, PendingSession(key=KEY, scope=SCOPE, ended=True), redact=str
     )
     for name, value in waits(()).items():
         bench.store.put_value(name, value)
@@ -300,17 +300,21 @@ def test_what_the_session_does_not_say_is_dropped(found, why):
 def test_names_are_code_paths_symbols_flags_and_numbers():
     text = "Run `make lint` with --fix in src/app.py, e.g. for parseDate or MAX_SIZE on port 8080 and/or read-only words."
     assert names_in(text) == ("make", "lint", "--fix", "src/app.py", "parseDate", "MAX_SIZE", "8080")
-    assert why_not("The limit is 20 requests per second", ["The limit is 200 requests per second"])
-    assert not why_not("The limit is 200 requests per second", ["The limit is 200 requests per second"])
+    assert find_ungrounded_reason(
+        "The limit is 20 requests per second", ["The limit is 200 requests per second"]
+    )
+    assert not find_ungrounded_reason(
+        "The limit is 200 requests per second", ["The limit is 200 requests per second"]
+    )
 
 
 def test_a_quote_is_verbatim_line_breaks_aside():
     text = "We keep\n  the cache in `memory`, never on disk."
-    assert span_of("the cache in `memory`, never on disk", text) == "the cache in `memory`, never on disk"
-    assert span_of('"We keep the cache in **memory**."', text) == "We keep\n  the cache in `memory"
-    assert span_of("in memory ... never on disk", text) == "never on disk"
-    assert span_of("we keep the cash", text) == ""
-    assert span_of("keep the cache in mem", text) == ""
+    assert find_quote("the cache in `memory`, never on disk", text) == "the cache in `memory`, never on disk"
+    assert find_quote('"We keep the cache in **memory**."', text) == "We keep\n  the cache in `memory"
+    assert find_quote("in memory ... never on disk", text) == "never on disk"
+    assert find_quote("we keep the cash", text) == ""
+    assert find_quote("keep the cache in mem", text) == ""
 
 
 def test_the_models_words_say_when_it_matters():
@@ -605,7 +609,7 @@ def test_a_statement_keeps_all_places_that_it_rests_on_and_is_the_users_where_on
 
 def test_what_is_said_while_the_model_writes_waits_for_the_next_request():
     first = tuple(Message(prompt=1, role="user", text=text) for text in "abc")
-    written = Waiting(key=KEY, scope=SCOPE, messages=first)
+    written = PendingSession(key=KEY, scope=SCOPE, messages=first)
     now = with_messages(written, [Message(prompt=2, role="user", text="d")])
     left = without_written(now, written)
     assert [one.text for one in left.messages] == ["d"]
@@ -634,11 +638,13 @@ def test_nothing_waits_and_nothing_is_sent_where_the_user_is_incognito():
 
 
 def test_a_record_survives_its_text_and_nonsense_is_none():
-    long = "a" * LONGEST + "b" * LONGEST
+    long = "a" * MAX_MESSAGE_CHARS + "b" * MAX_MESSAGE_CHARS
     (kept,) = messages_of((Turn(index=0, number=1, role="user", text=long),), redact=str)
-    assert len(kept.text) <= LONGEST
+    assert len(kept.text) <= MAX_MESSAGE_CHARS
     assert (kept.text[:3], kept.text[-3:]) == ("aaa", "bbb")
-    waiting = Waiting(key=KEY, scope=SCOPE, root="/w", messages=(kept,), updated_ms=5, tries=2, taken=1)
+    waiting = PendingSession(
+        key=KEY, scope=SCOPE, root="/w", messages=(kept,), updated_ms=5, tries=2, taken=1
+    )
     assert WAITING.parse(WAITING.text(waiting)) == waiting
     assert [WAITING.parse(text) for text in (None, "[1", "[]", "{}", '{"host": "a"}')] == [None] * 5
 
@@ -657,7 +663,7 @@ def test_a_session_that_does_not_fit_is_cut_round_candidates_and_the_ends_of_exc
         Message(prompt=2, role="user", text="Yes."),
     ]
     count = EstimateCounter().count
-    sent = cut_messages(messages, most_tokens=4_000, count=count)
+    sent = fit_messages(messages, most_tokens=4_000, count=count)
     assert sum(count(one.text) for one in sent) <= 4_000
     by_number = {one.number: one.text for one in sent}
     assert "Never touch the lexer." in by_number[1]
@@ -665,7 +671,7 @@ def test_a_session_that_does_not_fit_is_cut_round_candidates_and_the_ends_of_exc
     assert "keep the old tokens?" in by_number[32]
     assert by_number[33] == "Yes."
     assert [one.number for one in sent] == sorted(by_number)
-    whole = cut_messages(messages, most_tokens=10**6, count=count)
+    whole = fit_messages(messages, most_tokens=10**6, count=count)
     assert [one.text for one in whole] == [one.text for one in messages]
 
 
@@ -850,7 +856,9 @@ def test_an_import_of_the_past_is_written_up_only_when_the_user_says_so(engine, 
     (tmp_path / "other.json").write_text(json.dumps({"session_id": "p", "messages": said}))
     engine.backfill(engine.transcripts(cwd="", paths=[tmp_path / "old.json"]))
     assert engine.status().extractor.waiting == 0
-    engine.backfill(engine.transcripts(cwd="", paths=[tmp_path / "other.json"]), wanted=Wanted(write_up=True))
+    engine.backfill(
+        engine.transcripts(cwd="", paths=[tmp_path / "other.json"]), wanted=BackfillOptions(write_up=True)
+    )
     assert engine.write_up_next() is None
     (request,) = engine.write_up_requests(past=True)
     assert "invoices are archived" in request.request.user
@@ -866,7 +874,7 @@ def test_a_session_that_was_learned_from_before_can_be_written_up_later_and_only
     path.write_text(json.dumps({"session_id": "o", "messages": said}))
 
     def backfill(**wanted):
-        engine.backfill(engine.transcripts(cwd="", paths=[path]), wanted=Wanted(**wanted))
+        engine.backfill(engine.transcripts(cwd="", paths=[path]), wanted=BackfillOptions(**wanted))
         return len(engine.write_up_requests(past=True))
 
     assert backfill() == 0

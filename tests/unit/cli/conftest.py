@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 from tacit import __version__
 from tacit.api.routes import build_routes
 from tacit.app.wiring import open_engine
+from tacit.cli.context import CommandContext, use_context
 from tacit.cli.main import run
-from tacit.cli.surroundings import Surroundings, use
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, error_of
 from tacit.model.memory import Speaker
@@ -78,14 +78,14 @@ class Said:
 class Shell:
     """Runs commands as a user would type them, in a home and a project of their own."""
 
-    place: Surroundings
+    place: CommandContext
     project: object
     capsys: object
     daemons: dict = field(default_factory=dict)
 
     def __call__(self, *arguments, place=None) -> Said:
         self.capsys.readouterr()
-        code = run([str(each) for each in arguments], surroundings=place or self.place)
+        code = run([str(each) for each in arguments], command_context=place or self.place)
         out, err = self.capsys.readouterr()
         return Said(code=code, out=out, err=err)
 
@@ -106,7 +106,7 @@ def tacit(tmp_path, capsys, monkeypatch):
     project.mkdir(parents=True)
     monkeypatch.chdir(project)
     monkeypatch.setenv("HOME", str(user))  # past transcripts are looked for there
-    place = Surroundings(
+    place = CommandContext(
         home=Home(user / ".tacit"),
         user_home=user,
         search_path="",
@@ -117,4 +117,4 @@ def tacit(tmp_path, capsys, monkeypatch):
     yield Shell(place=place, project=project, capsys=capsys, daemons=daemons)
     for daemon in daemons.values():
         daemon.stop()
-    use(None)
+    use_context(None)

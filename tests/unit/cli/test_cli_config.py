@@ -120,7 +120,7 @@ def test_the_seeds_flow_without_a_restart(tacit):
 
     def holds() -> tuple[int, int]:
         engine._parts.settings.look_again()  # a second later
-        found = [engine.desk.options.agent(name).memory_injection["max_items"] for name in ("plan", "build")]
+        found = [engine.admin.options.agent(name).memory_injection["max_items"] for name in ("plan", "build")]
         return found[0], found[1]
 
     def flags() -> dict[str, bool]:
@@ -149,7 +149,7 @@ def test_how_is_learned_follows_the_file_too(tacit):
     config(tacit, "set", "capture.enabled", "false")
     engine._parts.settings.look_again()  # a second later
     capture = engine._writing().capture
-    assert (capture._preparer.accept_from, capture._keeper._near, capture._settings.enabled) == (
+    assert (capture._preparer.accept_from, capture._reconciler._near, capture._settings.enabled) == (
         0.9,
         0.99,
         False,

@@ -121,7 +121,7 @@ def test_an_installation_that_lost_a_file_fails(tacit):
 
 
 def test_a_missing_launcher_is_said(tmp_path):
-    found = checks.Trial(
+    found = checks.ScratchHome(
         home=Home(tmp_path), nonce="n", daemon=Dead(None), embed_ms=1.0, tokens_exact=True, embedder="x"
     )
     assert checks.check_launcher(Home(tmp_path), found).state == "warn"
@@ -132,7 +132,7 @@ def test_a_launcher_that_says_nothing_fails(tmp_path):
     home.ensure()
     home.launcher.write_text("#!/bin/sh\nexit 0\n")
     home.launcher.chmod(0o755)
-    found = checks.Trial(
+    found = checks.ScratchHome(
         home=home, nonce="n", daemon=Dead(None), embed_ms=1.0, tokens_exact=True, embedder="x"
     )
     assert checks.check_launcher(home, found).state == "fail"
@@ -144,7 +144,7 @@ def test_the_real_launcher_hands_the_word_over_through_a_real_daemon(tacit, tmp_
     place = replace(tacit.place, connect=DaemonClient)
     folder = tmp_path / "trial"
     folder.mkdir()
-    with checks.trial(place, folder) as trial:
+    with checks.make_scratch_home(place, folder) as trial:
         finding = checks.check_launcher(place.home, trial)
         pid_file = Path(trial.home.daemon_file)
         assert pid_file.exists()

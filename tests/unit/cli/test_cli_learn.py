@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tacit.cli.care.learn import line_of
+from tacit.cli.maintenance.learn import line_of
 
 CARTS = "The orders service keeps its carts in Redis."
 MOVED = "Carts of the orders service are in Kafka."

@@ -128,7 +128,7 @@ def test_reminders_are_told(work, tacit):
     )
     (due,) = work.found("s1")["nudges"]
     assert (due["turn"], due["at_ms"]) == (1, 0)
-    told = work.engine.desk.learned.of_session("s1", visibility=work.engine.visibility(Speaker.AGENT))
+    told = work.engine.admin.learned.of_session("s1", visibility=work.engine.visibility(Speaker.AGENT))
     assert told.nudges == (), "a program is not told what the user's message hashes to"
     assert "not shown to the agent yet" in tacit("learned", "s1").out
     call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "c"}

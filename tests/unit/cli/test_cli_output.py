@@ -64,16 +64,16 @@ def test_errors_as_json_are_one_line(capsys):
 
 @given(st.text())
 def test_plain_keeps_length_and_harmless_text(text):
-    cleaned = output.plain(text)
+    cleaned = output.strip_control_characters(text)
     assert len(cleaned) == len(text)
-    assert output.plain(cleaned) == cleaned
+    assert output.strip_control_characters(cleaned) == cleaned
     assert not any(ord(c) < 32 and c not in "\n\t" for c in cleaned)
     assert cleaned.encode("utf-8").decode("utf-8") == cleaned
 
 
 def test_shortened_is_one_line_of_at_most_the_limit():
-    assert output.shortened("a\n b\t c", 20) == "a b c"
-    assert output.shortened("x" * 50, 10) == "x" * 9 + "…"
+    assert output.shorten_line("a\n b\t c", 20) == "a b c"
+    assert output.shorten_line("x" * 50, 10) == "x" * 9 + "…"
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_shortened_is_one_line_of_at_most_the_limit():
     [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (45_000, "45 kB"), (3_200_000, "3.2 MB")],
 )
 def test_sizes_read_well(count, words):
-    assert output.size(count) == words
+    assert output.format_size(count) == words

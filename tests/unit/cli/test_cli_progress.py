@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.cli.terminal.asking import SAY_EVERY_S, Progress
+from tacit.cli.terminal.interaction import SAY_EVERY_S, Progress
 
 
 def test_without_a_terminal_a_plain_line_comes_every_few_seconds(capsys):

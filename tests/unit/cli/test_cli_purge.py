@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.cli.care.purge import in_parts
+from tacit.cli.maintenance.purge import purge_in_batches
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_many_go_in_parts_and_what_is_gone_meanwhile_is_passed_over(tacit, store
         asked.append(values["ids"])
         return tacit.daemon.request(method, path, values)[1]
 
-    whole = in_parts(ask, ids, part=2)
+    whole = purge_in_batches(ask, ids, part=2)
     assert asked == [ids[:2], ids[2:]]
     assert [one["id"] for one in whole["memories"]] == [ids[0], *ids[2:]]
     assert whole["rows"]["memories"] == 3

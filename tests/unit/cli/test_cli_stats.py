@@ -6,12 +6,12 @@ import copy
 import re
 import time
 
+from tacit.app.library.engine_access import LocalEngine
 from tacit.app.library.tacit import Tacit
-from tacit.app.library.ways import InProcess
 from tacit.app.wiring import open_injection
-from tacit.cli.numbers.page import render
-from tacit.cli.numbers.tables import bar
-from tacit.session.meter import counted_requests
+from tacit.cli.statistics.page import render
+from tacit.cli.statistics.tables import bar
+from tacit.session.cache_meter import counted_requests
 from tacit.state.registry import CACHE_DAYS_OF_HOSTS
 
 RULE = "Run make lint before every commit."
@@ -21,7 +21,7 @@ def worked(tacit, *, sessions=3):
     """A few conversations with the engine that the command line asks."""
     tacit("remember", RULE, "--when", "commit")
     engine = tacit.daemon.engine
-    way = InProcess(engine, injection=open_injection(engine), on_failure=print)
+    way = LocalEngine(engine, injection=open_injection(engine), on_failure=print)
     memory = Tacit(way, cwd=tacit.project)
     for number in range(sessions):
         session = memory.session(f"s{number}", deadline_ms=10_000)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tacit.app.wiring import open_engine
+from tacit.cli.context import CommandContext
 from tacit.cli.main import run
-from tacit.cli.surroundings import Surroundings
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.model.scope import Scope
@@ -30,7 +30,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def tacit(shop: Path, *arguments: str) -> int:
-    place = Surroundings(
+    place = CommandContext(
         home=Home(shop.parent / "home"),
         user_home=shop.parent,
         search_path="",
@@ -38,7 +38,7 @@ def tacit(shop: Path, *arguments: str) -> int:
         interactive=False,
         at_terminal=True,
     )
-    return run(arguments, surroundings=place)
+    return run(arguments, command_context=place)
 
 
 def test_a_file_is_imported_exported_and_edited(shop, tmp_path, capsys):

@@ -40,7 +40,7 @@ def ui(tacit, capsys):
 
     def call(daemon: Listening, *arguments: str):
         place = replace(tacit.place, connect=lambda _: daemon)
-        code = run(["ui", *arguments], surroundings=place)
+        code = run(["ui", *arguments], command_context=place)
         return code, capsys.readouterr()
 
     return call

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.config.describe import described
+from tacit.config.describe import describe_settings
 from tacit.config.home import Home
 from tacit.config.layers import read_settings
-from tacit.config.overrides import HINT, SCHEMA_FILE, Place, overridden, reset_values, set_values
+from tacit.config.overrides import HINT, SCHEMA_FILE, SettingsTarget, overridden, reset_values, set_values
 from tacit.config.reference import schema_text
 from tacit.config.reload import SettingsWatcher
 from tacit.config.yaml_file import parse_settings, without_key
@@ -56,35 +56,35 @@ def value(home: Home, key: str, **where) -> object:
 
 def test_comments_and_order_survive_a_change_and_taking_it_back(home):
     home.config_file.write_text(WRITTEN)
-    set_values(home, Place(), {"recall.max_items": 6, "recall": {"budgets": {"start": 200}}})
+    set_values(home, SettingsTarget(), {"recall.max_items": 6, "recall": {"budgets": {"start": 200}}})
     assert text(home) == WRITTEN.replace("max_items: 5 ", "max_items: 6 ", 1).replace(
         "start: 100", "start: 200"
     )
-    set_values(home, Place(holder="agents", name="plan"), {"capture.enabled": False})
-    assert reset_values(home, Place(holder="agents", name="plan"), key="capture.enabled")
-    set_values(home, Place(), {"recall.max_items": 5, "recall.budgets.start": 100})
+    set_values(home, SettingsTarget(holder="agents", name="plan"), {"capture.enabled": False})
+    assert reset_values(home, SettingsTarget(holder="agents", name="plan"), key="capture.enabled")
+    set_values(home, SettingsTarget(), {"recall.max_items": 5, "recall.budgets.start": 100})
     assert text(home) == WRITTEN
 
 
 def test_taking_back_takes_whole_lines_and_empty_sections(home):
     home.config_file.write_text(WRITTEN)
-    assert reset_values(home, Place(), key="recall.spaces")
+    assert reset_values(home, SettingsTarget(), key="recall.spaces")
     assert "semantic" not in text(home)
     assert "# last" in text(home)
     assert "# spaces" in text(home)
-    assert reset_values(home, Place(holder="agents", name="plan"))
+    assert reset_values(home, SettingsTarget(holder="agents", name="plan"))
     assert text(home).endswith("# agents\n# end\n")
-    assert not reset_values(home, Place(holder="agents", name="plan"))
-    assert reset_values(home, Place())
+    assert not reset_values(home, SettingsTarget(holder="agents", name="plan"))
+    assert reset_values(home, SettingsTarget())
     assert parse_settings(text(home), place="f").values == {}
     assert "# mine" in text(home)
-    set_values(home, Place(), {"recall.max_items": 4})
+    set_values(home, SettingsTarget(), {"recall.max_items": 4})
     assert "# mine" in text(home)
     assert value(home, "recall.max_items") == 4
 
 
 def test_a_first_file_tells_editors_where_its_schema_is(home):
-    set_values(home, Place(), {"statusline": True})
+    set_values(home, SettingsTarget(), {"statusline": True})
     assert text(home) == HINT + "statusline: true\n"
     assert home.config_file.with_name(SCHEMA_FILE).read_text() == schema_text()
     assert json.loads(schema_text())["properties"]["agents"]
@@ -92,7 +92,7 @@ def test_a_first_file_tells_editors_where_its_schema_is(home):
 
 def test_a_project_of_ones_own_is_found_by_any_name_of_its_folder(home, tmp_path):
     home.config_file.write_text(f"projects:\n  {tmp_path}/./shop:\n    recall: {{max_items: 2}}\n")
-    place = Place(holder="projects", name=str(tmp_path / "shop"))
+    place = SettingsTarget(holder="projects", name=str(tmp_path / "shop"))
     set_values(home, place, {"recall.max_items": 4})
     assert text(home).count("shop") == 1
     report = read_settings(home, tmp_path / "shop", environ={})
@@ -103,7 +103,7 @@ def test_a_project_of_ones_own_is_found_by_any_name_of_its_folder(home, tmp_path
 
 
 def test_a_projects_file_is_told_what_it_may_not_say(home, tmp_path):
-    place = Place(holder="project_file", name=str(tmp_path))
+    place = SettingsTarget(holder="project_file", name=str(tmp_path))
     assert set_values(home, place, {"recall.max_items": 3}) == ()
     (note,) = set_values(home, place, {"recall.max_items": 50})
     assert str(note) == "`recall.max_items` has no effect: a project's file can only lower it; 8 stays."
@@ -115,7 +115,7 @@ def test_a_projects_file_is_told_what_it_may_not_say(home, tmp_path):
 
 
 def test_a_projects_file_goes_when_nothing_is_left_and_takes_nothing_of_others_along(home, tmp_path):
-    place = Place(holder="project_file", name=str(tmp_path))
+    place = SettingsTarget(holder="project_file", name=str(tmp_path))
     file = tmp_path / ".tacit" / "config.yaml"
     set_values(home, place, {"recall.max_items": 3})
     (file.parent / "notes.md").write_text("mine")
@@ -140,7 +140,7 @@ def test_a_projects_file_goes_when_nothing_is_left_and_takes_nothing_of_others_a
 def test_what_does_not_fit_is_refused_with_what_would(home, values, error, words):
     home.config_file.write_text(WRITTEN)
     with pytest.raises(error) as caught:
-        set_values(home, Place(), values)
+        set_values(home, SettingsTarget(), values)
     assert words in caught.value.message + caught.value.hint
     assert ".tmp" not in caught.value.message
     assert text(home) == WRITTEN
@@ -149,27 +149,27 @@ def test_what_does_not_fit_is_refused_with_what_would(home, values, error, words
 def test_a_file_that_was_wrong_before_is_named_with_its_line(home):
     home.config_file.write_text("recall:\n  max_itms: 5\n")
     with pytest.raises(UnknownSetting, match=r"config\.yaml:2: there is no setting `recall\.max_itms`"):
-        set_values(home, Place(), {"recall.max_items": 4})
+        set_values(home, SettingsTarget(), {"recall.max_items": 4})
 
 
 def test_what_is_written_here_holds_with_the_next_question(home):
     watcher = SettingsWatcher(home, environ={})
     assert watcher.current().recall.max_items == 8
-    set_values(home, Place(), {"recall.max_items": 4})
+    set_values(home, SettingsTarget(), {"recall.max_items": 4})
     watcher.look_again()
     assert watcher.current().recall.max_items == 4
 
 
 def test_every_setting_is_described():
-    for key, about in described().items():
+    for key, about in describe_settings().items():
         assert about.about, key
         assert about.type != "choice" or about.choices, key
         assert about.type != "list" or about.items, key
-    assert described()["recall.max_items"].minimum == 1
-    assert described()["recall.history_blocks"].nullable
-    assert "todo and goal" in described()["recall.pinned_kinds"].guidance
-    assert described()["daemon.idle_minutes"].above_minimum
-    assert not described()["daemon.threads"].per_agent
+    assert describe_settings()["recall.max_items"].minimum == 1
+    assert describe_settings()["recall.history_blocks"].nullable
+    assert "todo and goal" in describe_settings()["recall.pinned_kinds"].guidance
+    assert describe_settings()["daemon.idle_minutes"].above_minimum
+    assert not describe_settings()["daemon.threads"].per_agent
 
 
 NAMES = st.sampled_from(["a", "b", "c", "deep"])

@@ -21,7 +21,7 @@ from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, NotFound, StoreNewer
 from tacit.providers.clock import FakeClock
 from tacit.safety.authority import Authority
-from tacit.session.answering import give_way
+from tacit.session.answer_priority import wait_for_pending_answers
 
 
 class EngineDouble:
@@ -360,7 +360,9 @@ class ProgramsDouble:
         self._note()
 
     def _note(self) -> None:
-        self.seen.append((threading.current_thread().name.rpartition("_")[0], not give_way(0)))
+        self.seen.append(
+            (threading.current_thread().name.rpartition("_")[0], not wait_for_pending_answers(0))
+        )
         raise NotFound("Nothing is here.")
 
 

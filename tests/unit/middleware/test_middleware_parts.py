@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from tacit.app.library.conversation import last_answer
+from tacit.app.library.message_formats import ROLE_CONTENT, canonical, digest
 from tacit.app.library.session import Session
-from tacit.app.library.shapes import ROLE_CONTENT, canonical, digest
 from tacit.hosts.probe import wire
 from tacit.hosts.probe.script import CallTool, Say
-from tacit.middleware.bodies import api_of, talk_of, with_blocks
+from tacit.middleware.bodies import api_of, read_conversation, with_blocks
+from tacit.middleware.conversations import Conversations
 from tacit.middleware.exchange import Exchange
 from tacit.middleware.items import RESPONSE_ITEMS
 from tacit.middleware.replies import read_reply
 from tacit.middleware.reuse import kept, outline
-from tacit.middleware.talks import Talks
 
 BLOCK = "<tacit-memory>\nx\n</tacit-memory>"
 
@@ -49,7 +49,7 @@ def test_only_conversations_are_touched(path: str, api: str | None) -> None:
 
 def test_the_system_text_stands_behind_the_programs_own() -> None:
     def placed(api: Any, **body: Any) -> dict[str, Any]:
-        talk = talk_of(api, body)
+        talk = read_conversation(api, body)
         assert talk is not None
         return dict(with_blocks(talk, system=BLOCK, texts=[""] * len(talk.said)))
 
@@ -79,7 +79,7 @@ def test_the_system_text_stands_behind_the_programs_own() -> None:
 def test_blocks_stand_with_their_messages_and_nothing_else_moves() -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "out", "is_error": True}
     body = {"messages": [user([result]), user("hi"), agent("x")], "model": "m"}
-    talk = talk_of("messages", body)
+    talk = read_conversation("messages", body)
     assert talk is not None
     assert talk.said[0].results[0].failed
     changed = with_blocks(talk, system="", texts=[BLOCK, "", ""])
@@ -87,11 +87,11 @@ def test_blocks_stand_with_their_messages_and_nothing_else_moves() -> None:
     assert changed["messages"][1] is body["messages"][1]
     assert with_blocks(talk, system="", texts=["", "", ""]) is body
     items = {"input": [{"type": "function_call_output", "call_id": "c", "output": "out"}]}
-    talk = talk_of("responses", items)
+    talk = read_conversation("responses", items)
     assert talk is not None
     assert with_blocks(talk, system="", texts=[BLOCK])["input"][0]["output"] == f"out\n\n{BLOCK}"
-    assert talk_of("chat", {"messages": []}) is None
-    assert talk_of("responses", {"previous_response_id": "r"}) is None
+    assert read_conversation("chat", {"messages": []}) is None
+    assert read_conversation("responses", {"previous_response_id": "r"}) is None
 
 
 def test_a_message_is_named_by_what_it_holds() -> None:
@@ -175,7 +175,7 @@ def said(*texts: str) -> list[Any]:
 
 
 def test_conversations_are_told_apart_by_how_they_begin() -> None:
-    talks = Talks(silent)
+    talks = Conversations(silent)
     first = talks.found(said("a"))
     assert talks.found(said("a")) is first
     assert talks.found(said("a", "b")) is first
@@ -193,7 +193,7 @@ def test_conversations_are_told_apart_by_how_they_begin() -> None:
 
 
 def test_what_cannot_be_read_goes_out_as_it_came() -> None:
-    exchange = Exchange(Talks(silent), session="s")
+    exchange = Exchange(Conversations(silent), session="s")
     for content in (b"", b"{", b"[]", b'{"messages": 7}', b'{"messages": [null, 7, "x"]}', b"\xff"):
         assert exchange.outgoing("/v1/messages", {}, content)[0] is content
     deep = b'{"messages": ' + b"[" * 5000 + b"]" * 5000 + b"}"

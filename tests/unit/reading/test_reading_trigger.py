@@ -10,7 +10,7 @@ from tacit.errors import InvalidInput
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.matching import MatchModel
-from tacit.reading.match import telling
+from tacit.reading.match import relative_strengths
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import Matcher, format_when, make_trigger, match_trigger, parse_when
 
@@ -231,10 +231,10 @@ def test_a_rare_class_says_more_than_a_common_one() -> None:
 
 def test_a_search_is_asked_by_what_a_class_tells_not_by_its_chance() -> None:
     # strengths by EVEN: 0.8 / 1 = 0.8 and 0.3 / 0.5 ** 0.9 = 0.5598; over the greatest 1 and 0.6998.
-    asked = dict(telling((("edit_code", 0.8), ("run_tests", 0.3)), EVEN))
+    asked = dict(relative_strengths((("edit_code", 0.8), ("run_tests", 0.3)), EVEN))
     assert asked == pytest.approx({"edit_code": 1.0, "run_tests": 0.69977}, abs=1e-4)
-    assert telling((), EVEN) == ()
-    rare = dict(telling((("edit_code", 0.9), ("release", 0.3))))
+    assert relative_strengths((), EVEN) == ()
+    rare = dict(relative_strengths((("edit_code", 0.9), ("release", 0.3))))
     assert rare["release"] == 1.0
     assert rare["edit_code"] < 0.5
 

@@ -16,7 +16,7 @@ from tacit.model.trigger import Trigger
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_call
-from tacit.recall.score.action import action_relevance, failure_relevance, follows
+from tacit.recall.score.action import action_relevance, failure_relevance, is_follow_up_rule
 
 KINDS = KindRegistry()
 COMMIT = Trigger(actions=(("commit", 1.0),), objects=("commit message", "task id"), maker="agent")
@@ -32,8 +32,8 @@ def relevance(asked: Query, *args: object, **fields: object) -> float:
     return action_relevance(asked, found, KINDS.get(found.memory.kind))[0]
 
 
-def test_a_rule_for_exactly_this_deed() -> None:
-    # worth 1.0 x about 1 / 1.5 x deed 0.97
+def test_a_rule_for_exactly_this_action() -> None:
+    # worth 1.0 x about 1 / 1.5 x action 0.97
     value = relevance(calling("git commit -m x"), "Messages end with the task id.", trigger=COMMIT)
     assert value == pytest.approx(0.97 / 1.5, abs=1e-4)
     assert relevance(calling("git push"), "Messages end with the task id.", trigger=COMMIT) == 0.0
@@ -137,7 +137,7 @@ def test_other_places_count_a_fifth() -> None:
     ],
 )
 def test_rules_about_what_follows(statement: str, after: bool) -> None:
-    assert follows(statement) is after
+    assert is_follow_up_rule(statement) is after
 
 
 def test_after_an_edit_comes_what_follows_it() -> None:

@@ -71,13 +71,13 @@ def test_fusion_is_total_and_stable(name, lists):
 
 
 def test_the_best_of_one_space_survives_many_that_two_spaces_find():
-    from tacit.recall.fuse import cut_short
+    from tacit.recall.fuse import truncate_fused
 
     crowd = [(f"m{n:02}", 1.0 - n / 100) for n in range(30)]
     rankings = [ranking("semantic", ("only", 1.0), *crowd), ranking("intent", *crowd)]
     fused = reciprocal_rank(rankings, {"intent": 1.2})
     assert "only" not in [name for name, _ in fused[:10]]
-    short = cut_short(fused, rankings, 10)
+    short = truncate_fused(fused, rankings, 10)
     assert "only" in [name for name, _ in short]
     assert len(short) == 10
     assert list(short) == sorted(short, key=lambda entry: (-entry[1], entry[0]))
@@ -100,9 +100,9 @@ def test_fitted_order_by_hand():
 
 
 def test_what_the_context_holds_takes_no_place_from_others():
-    from tacit.recall.fuse import HELD, cut_short
+    from tacit.recall.fuse import KEPT_IN_CONTEXT, truncate_fused
 
     fused = tuple((f"m{n:02}", 1.0 - n / 100) for n in range(40))
     held = {f"m{n:02}" for n in range(20)}
-    short = [name for name, _ in cut_short(fused, [], 10, held)]
-    assert short == [f"m{n:02}" for n in (*range(HELD), *range(20, 30))]
+    short = [name for name, _ in truncate_fused(fused, [], 10, held)]
+    assert short == [f"m{n:02}" for n in (*range(KEPT_IN_CONTEXT), *range(20, 30))]

@@ -16,12 +16,12 @@ from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
-from tacit.recall.score.gate.evidence import EVIDENCE, USUAL_NEARNESS, evidence_of, rarest_shared
+from tacit.recall.score.gate.evidence import EVIDENCE, MEAN_DOMAIN_SIMILARITY, evidence_of, rarest_shared
 from tacit.recall.score.gate.model import (
-    CROWD,
-    FEW,
-    MANY,
-    USUAL_STORE,
+    FITTED_STORE_SIZE,
+    FULL_LIST,
+    SHORT_LIST,
+    STORE_SIZE_PENALTY,
     GateModel,
     SurfaceModel,
     gate_data,
@@ -69,9 +69,11 @@ def test_evidence_by_hand() -> None:
                 "a", "Sign every commit.", trigger=Trigger(actions=(("commit", 1.0),), breadth=3.0)
             ),
             scores=(("semantic", 0.6), ("intent", 0.8), ("character", 0.2)),
-            apart=1.5,
+            similarity_z=1.5,
         ),
-        Candidate(memory=memory("b", "Bananas.", kind="fact"), scores=(("semantic", 0.2),), apart=-0.5),
+        Candidate(
+            memory=memory("b", "Bananas.", kind="fact"), scores=(("semantic", 0.2),), similarity_z=-0.5
+        ),
     ]
     table = evidence_of(asked(), rows)
     assert column(table, "intent") == [round(math.log(0.81 / 0.21), 6), round(math.log(0.01 / 1.01), 6)]
@@ -82,8 +84,8 @@ def test_evidence_by_hand() -> None:
         round(math.log(5 / 1.5), 6),
         0.0,
     ]  # "commit": one of two, taken as one of four
-    assert column(table, "nearness") == [USUAL_NEARNESS, USUAL_NEARNESS]
-    assert column(evidence_of(asked(), rows, nearness=1.25), "nearness") == [1.25, 1.25]
+    assert column(table, "nearness") == [MEAN_DOMAIN_SIMILARITY, MEAN_DOMAIN_SIMILARITY]
+    assert column(evidence_of(asked(), rows, domain_similarity=1.25), "nearness") == [1.25, 1.25]
 
 
 def test_a_shared_word_counts_by_how_few_of_the_list_hold_it() -> None:
@@ -101,7 +103,7 @@ def test_a_word_of_the_whole_list_never_speaks_against() -> None:
 
 def test_a_memory_has_the_same_evidence_alone_and_among_others() -> None:
     rows = [
-        Candidate(memory=memory(name, name * 9), scores=(("intent", at / 10),), apart=at / 3)
+        Candidate(memory=memory(name, name * 9), scores=(("intent", at / 10),), similarity_z=at / 3)
         for at, name in enumerate("abcdefgh")
     ]
     alone = [evidence_of(asked(), [one])[0].tolist() for one in rows]
@@ -110,23 +112,23 @@ def test_a_memory_has_the_same_evidence_alone_and_among_others() -> None:
 
 def test_a_short_list_gains_what_its_best_lacks() -> None:
     few = replace(model(), few=0.5)
-    assert few.relevance(np.zeros((MANY, len(EVIDENCE))))[0] == pytest.approx(
+    assert few.relevance(np.zeros((FULL_LIST, len(EVIDENCE))))[0] == pytest.approx(
         1 / (1 + math.exp(-(2 * -1 + 0.5)))
     )
-    gained = 2 * -1 + 0.5 + 0.5 * math.log(MANY / 2)
+    gained = 2 * -1 + 0.5 + 0.5 * math.log(FULL_LIST / 2)
     assert few.relevance(np.zeros((2, len(EVIDENCE))))[0] == pytest.approx(1 / (1 + math.exp(-gained)))
 
 
 def test_the_best_of_many_memories_must_be_better() -> None:
-    usual = model().relevance(np.zeros((MANY, len(EVIDENCE))), among=USUAL_STORE)[0]
-    assert usual == model().relevance(np.zeros((MANY, len(EVIDENCE))), among=3)[0]
-    asked_for = math.log(usual / (1 - usual)) - CROWD * math.log(10)
-    crowded = model().relevance(np.zeros((MANY, len(EVIDENCE))), among=10 * USUAL_STORE)[0]
+    usual = model().relevance(np.zeros((FULL_LIST, len(EVIDENCE))), among=FITTED_STORE_SIZE)[0]
+    assert usual == model().relevance(np.zeros((FULL_LIST, len(EVIDENCE))), among=3)[0]
+    asked_for = math.log(usual / (1 - usual)) - STORE_SIZE_PENALTY * math.log(10)
+    crowded = model().relevance(np.zeros((FULL_LIST, len(EVIDENCE))), among=10 * FITTED_STORE_SIZE)[0]
     assert crowded == pytest.approx(1 / (1 + math.exp(-asked_for)))
 
 
 def test_an_acceptance_says_nothing_itself() -> None:
-    rows = [Candidate(memory=memory("a", "Sign it."), scores=(("character", 0.9),), apart=4.0)]
+    rows = [Candidate(memory=memory("a", "Sign it."), scores=(("character", 0.9),), similarity_z=4.0)]
     yes = replace(asked("yup then"), situation=Situation(accepted=True))
     table = evidence_of(yes, rows)
     assert column(table, "character") == [round(3 * 0.18, 6)]
@@ -159,9 +161,9 @@ def test_what_was_said_of_many_holds_for_the_few_that_fit_best() -> None:
     gate = GateModel(surfaces={Surface.PROMPT: model(character=0.4)})
     judged = gate.judge(asked(commit=0.8), rows, kinds=KINDS)
     lifted = [why == ("a person said when",) for _, why in judged]
-    assert lifted == [False] * 3 + [True] * FEW
+    assert lifted == [False] * 3 + [True] * SHORT_LIST
     assert all(value < 0.72 for value, _ in judged[:3])
-    assert gate.judge(asked(commit=0.8), rows[:FEW], kinds=KINDS)[0][0] == pytest.approx(0.72)
+    assert gate.judge(asked(commit=0.8), rows[:SHORT_LIST], kinds=KINDS)[0][0] == pytest.approx(0.72)
 
 
 def model(**weights: float) -> SurfaceModel:

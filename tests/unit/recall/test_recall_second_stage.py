@@ -13,7 +13,7 @@ from tacit.errors import ProviderError
 from tacit.model.trace import Loss
 from tacit.providers.reranking import FakeReranker
 from tacit.recall.outcome import PINNED
-from tacit.recall.probes.second_stage import expand, read_together
+from tacit.recall.probes.second_stage import expand, rerank
 
 SETTINGS = RerankerSettings(least=0.5, candidates=3)
 
@@ -34,7 +34,7 @@ class Clock:
 
 
 def read(candidates, model, *, remaining_ms=lambda: 1e9, settings=SETTINGS):
-    return read_together(
+    return rerank(
         query("run the linter"), candidates, model=model, settings=settings, threshold=0.2, remaining_ms=remaining_ms
     )  # fmt: skip
 

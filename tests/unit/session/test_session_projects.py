@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.app.tracked import tracked_files
+from tacit.app.git_index import tracked_files
 from tacit.capture.bootstrap.git_objects import head_of
 from tacit.session.projects import identify_project, relative_path
 from tacit.session.remotes import name_remote

@@ -20,7 +20,7 @@ from tacit.model.signal import (
 )
 from tacit.model.trace import DropCause, DropReason
 from tacit.session import ledger
-from tacit.session.transitions import advanced, arrived, opened, seen
+from tacit.session.transitions import apply_signal, open_session, record_signal, was_handled
 
 KEY = SessionKey(host="plain", session_id="s1")
 
@@ -34,10 +34,10 @@ def prompt(text="hello", key="p", **fields):
 
 
 def state_after(*signals):
-    state = opened(signals[0])
+    state = open_session(signals[0])
     for signal in signals:
-        state = advanced(
-            arrived(state, signal), signal, paths=getattr(getattr(signal, "call", None), "paths", ())
+        state = apply_signal(
+            record_signal(state, signal), signal, paths=getattr(getattr(signal, "call", None), "paths", ())
         )
     return state
 
@@ -54,8 +54,8 @@ def handed(state, *items, surface=Surface.START, message_id=""):
 
 def test_the_same_signal_twice_is_known():
     state = state_after(start())
-    assert seen(state, start())
-    assert not seen(state, start(key="other"))
+    assert was_handled(state, start())
+    assert not was_handled(state, start(key="other"))
 
 
 def test_prompts_count_turns_and_machine_prompts_do_not():
@@ -70,7 +70,7 @@ def test_compaction_and_clear_open_a_new_epoch(source, epoch):
 def test_message_end_is_kept_and_cleared():
     state = state_after(start(), MessageEnded(session=KEY, key="m", at_ms=NOW_MS, text="Shall I?"))
     assert state.last_message_end == "Shall I?"
-    assert advanced(state, start(source="clear", key="c")).last_message_end == ""
+    assert apply_signal(state, start(source="clear", key="c")).last_message_end == ""
 
 
 def test_a_failure_is_pending_until_the_same_command_succeeds():
@@ -81,7 +81,7 @@ def test_a_failure_is_pending_until_the_same_command_succeeds():
     done = ToolFinished(session=KEY, key="d", at_ms=NOW_MS, call=ToolCall(tool="bash", command="make"))
     pending = state_after(start(), fail, edit)
     assert [(f.command, f.edited_files) for f in pending.pending_failures] == [("make", ("a.py",))]
-    assert advanced(pending, done).pending_failures == ()
+    assert apply_signal(pending, done).pending_failures == ()
 
 
 def test_recent_files_are_newest_last_without_repeats():
@@ -101,7 +101,7 @@ def test_it_comes_again_when_changed_after_compaction_or_after_n_turns():
     state = handed(state_after(start()), item())
     changed = memory("Run `make check` before committing.")
     later = replace(state, turn=5)
-    compacted = advanced(state, start(source="compact", key="c"))
+    compacted = apply_signal(state, start(source="compact", key="c"))
     ask = {"surface": Surface.PROMPT, "reinject_after": 0}
     assert ledger.why_in_context(state, changed, **ask) is None
     assert ledger.why_in_context(compacted, memory(), **ask) is None
@@ -118,7 +118,7 @@ def test_host_rules_come_back_only_at_the_action():
 
 def test_what_a_compaction_dropped():
     state = handed(state_after(start()), item(id="a"), item(id="b"))
-    after = advanced(state, start(source="compact", key="c"))
+    after = apply_signal(state, start(source="compact", key="c"))
     assert ledger.dropped_by_compaction(after) == ("a", "b")
     assert ledger.dropped_by_compaction(handed(after, item(id="a"))) == ("b",)
 
@@ -127,12 +127,12 @@ def test_blocks_are_kept_per_epoch_byte_for_byte():
     state = handed(state_after(start()), item(), message_id="m1")
     assert ledger.kept_block(state, "m1") == "b"
     assert ledger.kept_block(state, "m2") is None
-    assert ledger.kept_block(advanced(state, start(source="compact", key="c")), "m1") is None
+    assert ledger.kept_block(apply_signal(state, start(source="compact", key="c")), "m1") is None
 
 
 def test_a_fork_inherits_what_the_parent_holds():
     parent = handed(state_after(start(), prompt()), item())
-    child = opened(
+    child = open_session(
         SessionStarted(
             session=SessionKey(host="plain", session_id="s2"), key="f", at_ms=NOW_MS, source="fork"
         ),
@@ -146,4 +146,4 @@ def test_a_fork_inherits_what_the_parent_holds():
 def test_an_end_is_noted_and_a_prompt_reopens():
     state = state_after(start(), SessionEnded(session=KEY, key="e", at_ms=NOW_MS))
     assert state.ended
-    assert not advanced(state, prompt()).ended
+    assert not apply_signal(state, prompt()).ended

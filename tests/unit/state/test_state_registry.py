@@ -19,11 +19,11 @@ from tacit.state.captured import (
     Message,
     Outcome,
     Pending,
+    PendingSession,
     Position,
     RuleFileState,
     SessionWork,
     Solution,
-    Waiting,
 )
 from tacit.state.counted import (
     Record,
@@ -76,7 +76,7 @@ STORED = [
     (registry.WAITING, (KEY,), "capture/unread/claude-code/s1", json.dumps({
         "root": "/w", "updated_ms": 5, "ended": True, "past": False, "tries": 2, "taken": 1, "host": "claude-code", "session_id": "s1", "scope": "project:shop-1",
         "messages": [{"prompt": 1, "role": "user", "text": "Hi \ud83d.", "at_ms": 4, "chance": 0}],
-     }), Waiting(key=KEY, scope=SHOP, root="/w", updated_ms=5, ended=True, tries=2, taken=1, messages=(Message(prompt=1, role="user", text="Hi \ud83d.", at_ms=4),))),
+     }), PendingSession(key=KEY, scope=SHOP, root="/w", updated_ms=5, ended=True, tries=2, taken=1, messages=(Message(prompt=1, role="user", text="Hi \ud83d.", at_ms=4),))),
     (registry.SESSION_SPENDING, (KEY,), "capture/written/claude-code/s1", '{"day":"2026-11-21","tokens":7,"requests":[{"at_ms":1,"model":"m","dropped":["x"]}]}',
      SessionSpending(day="2026-11-21", tokens=7, requests=(RequestRecord(at_ms=1, model="m", dropped=("x",)),))),
     (registry.OUTCOMES, (KEY,), "capture/learned/claude-code/s1", '[{"fate":"new","memory_id":"mem_1","turn":2}]', (Outcome(fate="new", memory_id="mem_1", turn=2),)),

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tacit.app.engine import Engine
-from tacit.app.transfer.report import ImportReport, Wanted
+from tacit.app.transfer.report import ImportOptions, ImportReport
 from tacit.app.wiring import open_engine
 from tacit.model.memory import Memory
 from tacit.ports.store import MemoryFilter
@@ -117,7 +117,7 @@ def write(python: Path, program: str, *targets: Path) -> None:
 
 def take(engine: Engine, path: Path, tmp_path: Path) -> tuple[ImportReport, dict[str, Memory]]:
     """Import twice; the second time nothing happens."""
-    wanted = Wanted(vouched=True)
+    wanted = ImportOptions(vouched=True)
     cwd = str(tmp_path / "shop")
     report = engine.transfer.take(path, cwd=cwd, wanted=wanted)
     again = dict(engine.transfer.take(path, cwd=cwd, wanted=wanted).counts)

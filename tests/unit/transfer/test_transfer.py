@@ -13,20 +13,20 @@ import pytest
 
 from tacit.app.engine import Engine
 from tacit.app.transfer.records import read_lines
-from tacit.app.transfer.report import ImportReport, Wanted
+from tacit.app.transfer.report import ImportOptions, ImportReport
 from tacit.app.wiring import open_engine
+from tacit.capture.importing.detection import find_readers
 from tacit.capture.importing.fields import sensitivity_named
-from tacit.capture.importing.items import Foreign, Refused
-from tacit.capture.importing.opening import lines_of
-from tacit.capture.importing.recognise import find_readers
-from tacit.capture.importing.statements import mem0, memory_service, sugar
+from tacit.capture.importing.items import ForeignStatement, RefusedHook
+from tacit.capture.importing.safe_files import lines_of
+from tacit.capture.importing.statements import read_mem0, read_memory_service, read_sugar
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import Speaker, TrustTier
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
-MINE = Wanted(vouched=True)
+MINE = ImportOptions(vouched=True)
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
@@ -43,10 +43,10 @@ class Place:
         (change,) = self.engine.remember(content, kind=kind, cwd=str(self.project))
         return change.memory.id
 
-    def take(self, path: Path, wanted: Wanted = Wanted()) -> ImportReport:  # noqa: B008 - frozen
+    def take(self, path: Path, wanted: ImportOptions = ImportOptions()) -> ImportReport:  # noqa: B008 - frozen
         return self.engine.transfer.take(path, cwd=str(self.project), wanted=wanted)
 
-    def counts(self, path: Path, wanted: Wanted = Wanted()) -> dict[str, int]:  # noqa: B008
+    def counts(self, path: Path, wanted: ImportOptions = ImportOptions()) -> dict[str, int]:  # noqa: B008
         return dict(self.take(path, wanted).counts)
 
     def export(self, name: str = "export.jsonl") -> Path:
@@ -87,7 +87,7 @@ def test_everything_comes_back_and_a_second_time_nothing_happens(place, other):
     fill(place)
     file = place.export()
     assert dict(place.take(file, MINE).counts) == {"unchanged": 4}
-    assert other.counts(file, Wanted(vouched=True, dry_run=True)) == {"add": 4}
+    assert other.counts(file, ImportOptions(vouched=True, dry_run=True)) == {"add": 4}
     assert other.everything() == []
     assert other.counts(file, MINE) == {"add": 4}
     assert other.everything() == place.everything()
@@ -119,12 +119,12 @@ def test_an_own_export_that_nobody_vouches_for_states_nothing_once_more(place):
     lines = [json.loads(line) for line in file.read_bytes().splitlines()]
     file.write_text("".join(json.dumps({**line, "sig": ""}) + "\n" for line in lines))
     assert place.counts(file) == {"unchanged": 3}
-    assert place.counts(file, Wanted(again=True)) == {"unchanged": 3}
+    assert place.counts(file, ImportOptions(again=True)) == {"unchanged": 3}
     assert place.everything() == before
     british = next(m for m in place.engine.list_memories(MemoryFilter()) if "British" in m.content)
     place.engine.forget(british.id)
     assert place.counts(file) == {"unchanged": 3}
-    assert place.counts(file, Wanted(again=True)) == {"unchanged": 2, "add": 1}
+    assert place.counts(file, ImportOptions(again=True)) == {"unchanged": 2, "add": 1}
 
 
 def test_an_export_that_nobody_vouches_for_waits_for_the_user(place, other):
@@ -178,7 +178,7 @@ def test_an_edited_markdown_is_edits_new_ones_and_what_is_gone(place):
     at = next(number for number, line in enumerate(lines) if line == "### preference")
     lines.insert(at + 2, "- Commit messages are in the imperative mood.")
     file.write_text("\n".join(lines))
-    dry = place.take(file, Wanted(vouched=True, dry_run=True))
+    dry = place.take(file, ImportOptions(vouched=True, dry_run=True))
     assert dict(dry.counts) == {"add": 1, "edit": 1, "removed": 1, "unchanged": 1}
     (edit,) = [line for line in dry.lines if line.action == "edit"]
     assert (edit.before, edit.text) == (
@@ -191,7 +191,10 @@ def test_an_edited_markdown_is_edits_new_ones_and_what_is_gone(place):
     assert place.counts(file, MINE) == {"add": 1, "edit": 1, "removed": 1, "unchanged": 1}
     assert place.engine.show(cents).content == "Amounts are integer cents,\nnever floats."
     assert place.engine.show(gone).status == "active"
-    assert place.counts(file, Wanted(vouched=True, forget_removed=True)) == {"forget": 1, "unchanged": 3}
+    assert place.counts(file, ImportOptions(vouched=True, forget_removed=True)) == {
+        "forget": 1,
+        "unchanged": 3,
+    }
     assert place.engine.show(gone).status == "retired"
     (new,) = place.engine.list_memories(MemoryFilter(text="imperative"))
     assert (new.kind, new.provenance.tier) == ("preference", TrustTier.USER)
@@ -215,9 +218,9 @@ def test_an_edit_here_since_is_not_overwritten(place):
 def test_the_level_of_another_tool_is_kept(theirs: object, level: str) -> None:
     assert sensitivity_named(theirs).name == level
     row = {"id": "1", "content": "x", "metadata": {"sensitivity": theirs}}
-    for read in (sugar, mem0, memory_service):
+    for read in (read_sugar, read_mem0, read_memory_service):
         found = read({**row, "memory": "x"}, "here")
-        assert isinstance(found, Foreign)
+        assert isinstance(found, ForeignStatement)
         assert found.sensitivity.name == level
 
 
@@ -257,14 +260,14 @@ def test_a_second_run_adds_nothing_even_after_forgetting(place):
     file = sugar_database(
         place.files / "memory.db", [ROW, ("s2", "preference", "Use tabs.", None, 1.0, None)]
     )
-    assert place.counts(file, Wanted(dry_run=True)) == {"add": 2}
+    assert place.counts(file, ImportOptions(dry_run=True)) == {"add": 2}
     assert place.everything() == []
     assert place.counts(file) == {"add": 2}
     assert place.counts(file) == {"unchanged": 2}
     for memory in place.engine.list_memories(MemoryFilter(statuses=("quarantined",))):
         place.engine.forget(memory.id)
     assert place.counts(file) == {"unchanged": 2}
-    assert place.counts(file, Wanted(again=True, vouched=True)) == {"add": 2}
+    assert place.counts(file, ImportOptions(again=True, vouched=True)) == {"add": 2}
     assert len(place.engine.list_memories(MemoryFilter())) == 2
 
 
@@ -299,7 +302,7 @@ def test_hostile_databases_and_files_harm_nothing(place):
     with pytest.raises(NotFound):
         place.take(files / "nothing.json")
     with pytest.raises(InvalidInput, match="No importer"):
-        place.take(files / "memory.db", Wanted(tool="nonsense"))
+        place.take(files / "memory.db", ImportOptions(tool="nonsense"))
 
 
 def test_a_view_in_the_place_of_a_table_is_not_run(place):
@@ -324,7 +327,7 @@ def test_statements_of_other_projects_are_left_out_unless_asked_for(place):
     file = place.files / "export.json"
     file.write_text(json.dumps({"observations": rows, "summaries": [], "prompts": []}))
     assert place.counts(file) == {"add": 2, "skip": 1}
-    assert place.counts(file, Wanted(any_project=True)) == {"add": 1, "unchanged": 2}
+    assert place.counts(file, ImportOptions(any_project=True)) == {"add": 1, "unchanged": 2}
 
 
 def test_folders_of_notes_are_known_by_content_and_links_are_not_followed(place):
@@ -362,14 +365,14 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     file = sugar_database(tmp_path / "big.db", list(rows))
     ((path, reader),) = find_readers(file)
     found = list(reader.read(path))
-    refused = [one for one in found if isinstance(one, Refused)]
+    refused = [one for one in found if isinstance(one, RefusedHook)]
     assert len(found) - len(refused) == 50_000
     assert [one.reason for one in refused] == [
         "50000 older rows of memory_entries: more than 50000 are not read"
     ]
     lines = tmp_path / "big.jsonl"
     lines.write_text("\n".join(["nonsense"] * 100_000))
-    assert sum(isinstance(one, Refused) for one in read_lines(lines_of(lines, 1000))) == 100_000
+    assert sum(isinstance(one, RefusedHook) for one in read_lines(lines_of(lines, 1000))) == 100_000
     export = tmp_path / "big.json"
     export.write_text(json.dumps([{"id": str(n), "memory": "x"} for n in range(60_000)]))
     ((path, reader),) = find_readers(export)
@@ -390,7 +393,7 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
 def test_a_refusal_says_in_plain_words_what_is_wrong(line: bytes, reason: str):
     [found] = read_lines([line])
 
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedHook)
     assert found.reason == f"no record of an export: {reason}"
 
 
@@ -404,7 +407,7 @@ def bank(tmp_path: Path) -> Iterator[Place]:
     made.engine.close()
 
 
-@pytest.mark.parametrize("wanted", [MINE, Wanted()], ids=["mine", "unvouched"])
+@pytest.mark.parametrize("wanted", [MINE, ImportOptions()], ids=["mine", "unvouched"])
 def test_a_memory_goes_to_the_project_it_was_exported_from(place, bank, wanted):
     place.know("Amounts are integer cents.")
     shop = place.engine.project(str(place.project))
@@ -427,7 +430,7 @@ def test_a_memory_goes_to_the_project_it_was_exported_from(place, bank, wanted):
     )
 
 
-@pytest.mark.parametrize("wanted", [MINE, Wanted()], ids=["mine", "unvouched"])
+@pytest.mark.parametrize("wanted", [MINE, ImportOptions()], ids=["mine", "unvouched"])
 def test_a_named_project_gets_what_belongs_to_any(place, bank, wanted):
     place.know("Amounts are integer cents.")
     file = place.export()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from properties.test_transfer_properties import stores
 from tacit.app.engine import Engine
-from tacit.app.transfer.report import Wanted
+from tacit.app.transfer.report import ImportOptions
 from tacit.app.wiring import open_engine
 from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.scope import Scope
@@ -21,7 +21,7 @@ from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
-MINE = Wanted(vouched=True)
+MINE = ImportOptions(vouched=True)
 SCOPES = ("universal", "language:python", "project:shop-0123456789", "path:shop-0123456789/src", "agent:plan")
 SAID = {
     scope: f"Number {n}: the {word} are kept in order."
@@ -61,7 +61,7 @@ def export(engine: Engine, target: Path) -> Path:
     return target
 
 
-def take(engine: Engine, path: Path, wanted: Wanted = Wanted()) -> dict[str, int]:  # noqa: B008 - frozen
+def take(engine: Engine, path: Path, wanted: ImportOptions = ImportOptions()) -> dict[str, int]:  # noqa: B008 - frozen
     return dict(engine.transfer.take(path, cwd=str(path.parent), wanted=wanted).counts)
 
 
@@ -84,7 +84,7 @@ def test_the_same_store_takes_its_export_back_without_a_change(engine, tmp_path)
     before = every(engine)
     for path in (file, unsigned(file)):
         assert take(engine, path) == {"unchanged": len(SAID)}
-        assert take(engine, path, Wanted(again=True)) == {"unchanged": len(SAID)}
+        assert take(engine, path, ImportOptions(again=True)) == {"unchanged": len(SAID)}
         assert take(engine, path, MINE) == {"unchanged": len(SAID)}
     assert every(engine) == before
     assert (tmp_path / "home" / "export.key").stat().st_mode & 0o077 == 0
@@ -111,7 +111,7 @@ def test_a_signed_export_speaks_for_the_user_in_its_home(engine, tmp_path):
     for path in (tmp_path / "home").glob("tacit.db*"):
         path.unlink()
     with closing(opened(tmp_path / "home", later_ms=9_000)) as empty:
-        report = empty.transfer.take(file, cwd=str(tmp_path), wanted=Wanted())
+        report = empty.transfer.take(file, cwd=str(tmp_path), wanted=ImportOptions())
         assert dict(report.counts) == {"add": len(SAID)}
         assert report.unconfirmed == 0
         assert every(empty) == before
@@ -120,7 +120,9 @@ def test_a_signed_export_speaks_for_the_user_in_its_home(engine, tmp_path):
 def test_a_strangers_export_keeps_everything_but_its_authority(engine, other, tmp_path):
     for memory in every(engine).values():
         engine.edit(memory.id, pinned=True, importance=0.9)
-    report = other.transfer.take(export(engine, tmp_path / "e.jsonl"), cwd=str(tmp_path), wanted=Wanted())
+    report = other.transfer.take(
+        export(engine, tmp_path / "e.jsonl"), cwd=str(tmp_path), wanted=ImportOptions()
+    )
     assert dict(report.counts) == {"add": len(SAID)}
     assert report.unconfirmed == len(SAID)
     theirs = {m.content: m for m in every(engine).values()}
@@ -152,7 +154,7 @@ def test_a_changed_line_loses_its_authority_and_the_others_keep_theirs(engine, t
     for path in (tmp_path / "home").glob("tacit.db*"):
         path.unlink()
     with closing(opened(tmp_path / "home", later_ms=9_000)) as empty:
-        report = empty.transfer.take(file, cwd=str(tmp_path), wanted=Wanted())
+        report = empty.transfer.take(file, cwd=str(tmp_path), wanted=ImportOptions())
         assert report.unconfirmed == 1
         tiers = {("bicycles" in m.content): m.provenance.tier for m in every(empty).values()}
         assert tiers == {True: TrustTier.IMPORT, False: TrustTier.USER}
@@ -174,7 +176,7 @@ def test_relations_and_projects_of_a_stranger_are_not_taken(engine, other, tmp_p
         }
         lines.write(json.dumps({"project": links}) + "\n")
     take(engine, file)
-    assert engine.desk.relations(first)[0] == ()
+    assert engine.admin.relations(first)[0] == ()
     take(other, file)
     assert not any(project.links or project.remote for project in other._parts.store.projects())
 
@@ -182,12 +184,12 @@ def test_relations_and_projects_of_a_stranger_are_not_taken(engine, other, tmp_p
 def test_what_was_purged_does_not_come_back_by_an_old_export(engine, tmp_path):
     file = export(engine, tmp_path / "e.jsonl")
     name = next(m.id for m in every(engine).values() if "glasses" in m.content)
-    engine.desk.purging.purge(engine.desk.purging.named([name]), dry_run=False)
-    for wanted in (Wanted(), MINE):
+    engine.admin.purging.purge(engine.admin.purging.named([name]), dry_run=False)
+    for wanted in (ImportOptions(), MINE):
         assert take(engine, file, wanted) == {"unchanged": len(SAID) - 1, "skip": 1}
     assert take(engine, unsigned(file)) == {"unchanged": len(SAID) - 1, "skip": 1}
     assert name not in every(engine)
-    assert take(engine, file, Wanted(again=True, vouched=True))["add"] == 1
+    assert take(engine, file, ImportOptions(again=True, vouched=True))["add"] == 1
 
 
 def test_a_purge_signs_again_what_it_cleans_in_an_export(engine, tmp_path):
@@ -199,7 +201,7 @@ def test_a_purge_signs_again_what_it_cleans_in_an_export(engine, tmp_path):
     engine.edit(name, content="the seeds are kept in order")
     file = export(engine, tmp_path / "e.jsonl")
     engine.transfer.wrote(file)
-    engine.desk.purging.purge(engine.desk.purging.named([name]), dry_run=False)
+    engine.admin.purging.purge(engine.admin.purging.named([name]), dry_run=False)
     text = file.read_text()
     assert "seeds" not in text
     assert quoting.id in text

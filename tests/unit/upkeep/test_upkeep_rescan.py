@@ -6,7 +6,7 @@ import pytest
 
 from tacit.backends.fake import FakeStore
 from tacit.config.home import Home
-from tacit.model.changes import Gone
+from tacit.model.changes import Removal
 from tacit.providers.clock import FakeClock
 from tacit.upkeep.rescan import note_copy, rescan
 
@@ -30,7 +30,7 @@ def test_what_cannot_be_cleaned_is_left_and_the_rest_is_not(tmp_path, error):
             raise error("strange")
         return clean(text, "")
 
-    done = rescan(store, home, clean, dry_run=False, gone=Gone(), records=records)
+    done = rescan(store, home, clean, dry_run=False, gone=Removal(), records=records)
     assert [path.read_text() for path in copies] == [
         "the [gone] of a.jsonl",
         f"the {WORD} of b.md",

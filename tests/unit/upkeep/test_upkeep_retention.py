@@ -9,7 +9,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.providers.clock import FakeClock
-from tacit.upkeep.retention import DAY_MS, Retained, apply_retention
+from tacit.upkeep.retention import DAY_MS, RetentionCounts, apply_retention
 
 NOW = 200 * DAY_MS
 
@@ -42,7 +42,7 @@ def test_old_and_surplus_records_go_once() -> None:
             traces=[trace(number, NOW - number)],
         )
     settings = RetentionSettings(traces=4, trace_days=30)
-    assert apply_retention(store, settings, clock=clock) == Retained(traces=3, sessions=1)
+    assert apply_retention(store, settings, clock=clock) == RetentionCounts(traces=3, sessions=1)
     assert [state.key.session_id for state in store.list_sessions(limit=10)] == ["fresh"]
     assert [t.id for t in store.list_traces(limit=10)] == ["trc_10", "trc_11", "trc_12", "trc_13"]
-    assert apply_retention(store, settings, clock=clock) == Retained(traces=0, sessions=0)
+    assert apply_retention(store, settings, clock=clock) == RetentionCounts(traces=0, sessions=0)

@@ -25,7 +25,7 @@ from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.capture.discover import HOSTS, TranscriptInfo, named_transcripts
 from tacit.capture.report import CaptureReport
-from tacit.capture.session import Place, learn
+from tacit.capture.session import SessionContext, extract_learnings
 from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.config.settings import EmbedderSettings, PrivacySettings
 from tacit.errors import TacitError
@@ -40,7 +40,7 @@ from tacit.state.captured import Checkpoint, Position
 
 SEED = 7
 NOTES = ("digest", "todo")
-_PLACE = Place(session=SessionKey(host="plain", session_id="timed"), scope=project_scope("timed"))
+_PLACE = SessionContext(session=SessionKey(host="plain", session_id="timed"), scope=project_scope("timed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,9 @@ def _time_once(infos: Sequence[TranscriptInfo]) -> tuple[float, float, float]:
 def _extract(sessions: Sequence[Session], redact: Callable[[str], str] = str) -> None:
     """Everything but embedding and storing."""
     for session in sessions:
-        learn(session.transcript.turns, Checkpoint(), place=_PLACE, said=frozenset(), redact=redact)
+        extract_learnings(
+            session.transcript.turns, Checkpoint(), place=_PLACE, said=frozenset(), redact=redact
+        )
 
 
 def memories_of(engine: Engine) -> list[Memory]:

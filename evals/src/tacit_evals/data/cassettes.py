@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from tacit.capture.write_up.checks import span_of
+from tacit.capture.write_up.checks import find_quote
 from tacit.errors import InvalidInput
 from tacit.ports.writer import WriterAnswer, WriterRequest
 
@@ -63,7 +63,7 @@ def _located(statement: dict[str, Any], texts: Mapping[int, str]) -> dict[str, A
 def _placed(place: dict[str, Any], texts: Mapping[int, str]) -> dict[str, Any]:
     quote = str(place.pop("quote", ""))
     text = texts.get(place.get("message", 0), "")
-    span = span_of(quote, text)
+    span = find_quote(quote, text)
     start = text.find(span) if span else 0
     return {**place, "start": start, "end": start + len(span)}
 
@@ -152,7 +152,7 @@ def _of_cassette(raw: Mapping[str, Any], texts: Mapping[int, str]) -> dict[str, 
 def _of_plain(raw: Mapping[str, Any], texts: Mapping[int, str]) -> Sequence[dict[str, Any]]:
     """The statement with the number of the first message that holds its quote; without any, of message 0."""
     quote = str(raw["quote"])
-    number = next((number for number, text in texts.items() if span_of(quote, text)), 0)
+    number = next((number for number, text in texts.items() if find_quote(quote, text)), 0)
     when = cast("dict[str, list[str]]", raw.get("when") or {})
     return (
         {

@@ -18,8 +18,8 @@ from tacit.config.settings import EmbedderSettings
 from tacit.providers.embedding import make_embedder
 from tacit.reading.classifier.matching import match_text
 from tacit.reading.classifier.weights import pack
+from tacit.recall.score.gate.mean_query import write_mean_query
 from tacit.recall.score.gate.model import GateModel, gate_data
-from tacit.recall.score.gate.usual import usual_text
 from tacit_evals.data.learnings import GOLD
 from tacit_evals.data.recognise import is_inject, is_learnings
 from tacit_evals.fit.fitted import Fitted, fit_all
@@ -60,7 +60,7 @@ def files_of(fitted: Fitted) -> dict[str, bytes]:
     if fitted.need is not None:
         found[FILES["need"]] = written(fitted.need).encode()
     if fitted.usual is not None:
-        found[FILES["usual"]] = usual_text(fitted.usual).encode()
+        found[FILES["usual"]] = write_mean_query(fitted.usual).encode()
     if isinstance(fitted.gate, GateModel):
         found[FILES["gate"]] = (json.dumps(gate_data(fitted.gate), indent=1) + "\n").encode()
     return found

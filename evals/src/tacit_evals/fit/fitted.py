@@ -24,7 +24,7 @@ from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.situation import SituationModel
 from tacit.reading.classifier.trigger import TriggerModel
 from tacit.recall.need import NeedModel
-from tacit.recall.score.gate import Gate, GateModel, UsualPrompt
+from tacit.recall.score.gate import Gate, GateModel, MeanQueryVector
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.leaks import same_project
 
@@ -55,7 +55,7 @@ class Fitted:
     triggers: tuple[tuple[str, TriggerModel], ...] = ()
     match: MatchModel | None = None
     need: NeedModel | None = None
-    usual: UsualPrompt | None = None
+    usual: MeanQueryVector | None = None
     gate: Gate | None = None
     left_out: tuple[str, ...] = ()
     rows: tuple[tuple[str, int], ...] = ()

@@ -35,7 +35,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
-from tacit.recall.score.gate.model import MANY, MOST, SurfaceModel
+from tacit.recall.score.gate.model import FULL_LIST, MAX_STANDARDIZED, SurfaceModel
 from tacit_evals.data.judged import Judgment, Project, Prompt
 from tacit_evals.fit.fitted import SHIPPED, Fitted
 from tacit_evals.fit.leaks import same_project
@@ -89,10 +89,10 @@ class Listener:
         *,
         kinds: KindRegistry,
         among: int = 0,
-        nearness: float | None = None,
+        domain_similarity: float | None = None,
     ) -> list[tuple[float, tuple[str, ...]]]:
         del kinds, among
-        self.heard.append((query, tuple(candidates), nearness))
+        self.heard.append((query, tuple(candidates), domain_similarity))
         return [(0.0, ())] * len(candidates)
 
     def thresholds(self) -> Mapping[str, float]:
@@ -118,7 +118,7 @@ class Asked:
     nothing: bool = False
     crossed: bool = False
     given: bool = False
-    nearness: float | None = None
+    domain_similarity: float | None = None
 
 
 def ask_all(
@@ -148,7 +148,7 @@ def ask_all(
                     start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms or project.prompts[-1].at_ms)
                     before = len(listener.heard)
                     pool.prompt(prompt, start, pool_of=other)
-                    query, candidates, nearness = (
+                    query, candidates, domain_similarity = (
                         listener.heard[-1] if len(listener.heard) > before else (None, (), None)
                     )
                     crossed = other != project.name
@@ -166,7 +166,7 @@ def ask_all(
                             nothing=not crossed and prompt.judgment.nothing,
                             crossed=crossed,
                             given=given,
-                            nearness=nearness,
+                            domain_similarity=domain_similarity,
                         )
                     )
         finally:
@@ -215,7 +215,7 @@ def pairs_of(
     for number, one in enumerate(asked):
         if one.query is None or not one.candidates:
             continue
-        table = evidence_of(one.query, one.candidates, nearness=one.nearness)
+        table = evidence_of(one.query, one.candidates, domain_similarity=one.domain_similarity)
         for row, candidate in zip(table, one.candidates, strict=True):
             name = candidate.memory.id
             if name in one.marginal or (one.crossed and (name in one.generic or name in one.start)):
@@ -267,7 +267,7 @@ def fit_weights(pairs: Pairs, *, penalty: float = PENALTY) -> SurfaceModel:
     mean = np.average(x, axis=0, weights=w)
     scale = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=w)) + 1e-3
     weights, bias = ridge_logistic(
-        np.clip((x - mean) / scale, -MOST, MOST),
+        np.clip((x - mean) / scale, -MAX_STANDARDIZED, MAX_STANDARDIZED),
         pairs.needed,
         w,
         penalty=penalty,
@@ -299,7 +299,9 @@ def predict(model: SurfaceModel, asked: Sequence[Asked]) -> list[Predicted]:
     for one in asked:
         logits: dict[str, float] = {}
         if one.query is not None and one.candidates:
-            gains = model.gains(evidence_of(one.query, one.candidates, nearness=one.nearness))
+            gains = model.gains(
+                evidence_of(one.query, one.candidates, domain_similarity=one.domain_similarity)
+            )
             totals = gains.sum(axis=1) + model.bias
             logits = {
                 candidate.memory.id: float(total)
@@ -393,7 +395,7 @@ def few_gain(
     threshold: float,
     alpha: float,
 ) -> float:
-    """How much a list of n gains over one of `MANY`: mean of (t(MANY) - t(n)) / ln(MANY / n) over `FEWS`, t in log odds.
+    """How much a list of n gains over one of `FULL_LIST`: mean of (t(MANY) - t(n)) / ln(MANY / n) over `FEWS`, t in log odds.
 
     t(MANY) is the threshold; t(n) the one that keeps the bound of wrongful injections on lists of n, cut from those of the
     prompts in the order of a hash. A store of a few memories is not asked for what strangers get of a large one.
@@ -408,7 +410,7 @@ def few_gain(
         return _log_odds(controlled_threshold(lists, slope=slope, offset=offset, alpha=alpha))
 
     whole = _log_odds(threshold)
-    found = [(whole - least(n)) / float(np.log(MANY / n)) for n in FEWS]
+    found = [(whole - least(n)) / float(np.log(FULL_LIST / n)) for n in FEWS]
     return round(max(float(np.mean(found)), 0.0), DECIMALS)
 
 

@@ -32,7 +32,7 @@ import numpy as np
 import tacit
 from tacit.config.settings import RecallSettings
 from tacit.ports.models import Embedder
-from tacit.recall.score.gate import UsualPrompt
+from tacit.recall.score.gate import MeanQueryVector
 from tacit.recall.spaces import SPACES
 from tacit_evals.data.judged import Project
 from tacit_evals.fit.fitted import SHIPPED, Fitted, judged_projects
@@ -50,7 +50,7 @@ Scores = dict[str, dict[bool, list[float]]]
 """By space and whether the pair is needed."""
 
 
-WHOLE_PROMPTS = UsualPrompt(embedder="", vector=np.zeros(0, np.float32), mean=0.0, deviation=1.0)
+WHOLE_PROMPTS = MeanQueryVector(embedder="", vector=np.zeros(0, np.float32), mean=0.0, deviation=1.0)
 """Speaks of no embedder: marks are those of cosines with whole prompts."""
 
 

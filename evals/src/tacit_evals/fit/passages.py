@@ -17,9 +17,9 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 
-from tacit.capture.extract.passages.cues import CUES, Reading
-from tacit.capture.extract.passages.cut import messages_of, passages_of
+from tacit.capture.extract.passages.features import CUES, SentenceFeatures
 from tacit.capture.extract.passages.model import SHIPPED_FILE, PassageModel
+from tacit.capture.extract.passages.segmentation import messages_of, passages_of
 from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.capture.turn import Role, Turn
 from tacit.config.settings import EmbedderSettings
@@ -109,7 +109,7 @@ def passages_of_session(session: LabelledSession, *, embedder: Embedder) -> list
     cut = [
         (passage, reading)
         for message in messages_of(turns)
-        for reading in [Reading(message)]
+        for reading in [SentenceFeatures(message)]
         for passage in passages_of(message)
     ]
     texts = [passage.text for passage, _ in cut]
@@ -159,7 +159,7 @@ def _of_prompt(row: Row) -> list[LabelledPassage]:
     turn = Turn(index=1, number=2 if before else 1, role="user", text=row.text("text"))
     found: list[LabelledPassage] = []
     for message in messages_of([turn], before=before):
-        reading = Reading(message)
+        reading = SentenceFeatures(message)
         for passage in passages_of(message):
             text = passage.text
             right = bool(learned and span) and (

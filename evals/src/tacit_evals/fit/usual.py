@@ -1,4 +1,4 @@
-"""Fit what all prompts have in common. In: labelled prompts, judged projects, an embedder. Out: a `UsualPrompt`.
+"""Fit what all prompts have in common. In: labelled prompts, judged projects, an embedder. Out: a `MeanQueryVector`.
 
 No label is looked at: the mean of the prompts' vectors, and the mean and the deviation of the cosines that prompts of a judged
 project have with its memories once that mean is taken off. Each project counts the same.
@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import VECTOR_CHARS
-from tacit.recall.score.gate.usual import DECIMALS, UsualPrompt
+from tacit.recall.score.gate.mean_query import DECIMALS, MeanQueryVector
 from tacit_evals.data.judged import Project
 from tacit_evals.fit.situation import LabelledPrompt
 
@@ -24,11 +24,11 @@ def fit_usual(
     embedder: Embedder,
     date: str = "",
     command: str = "",
-) -> UsualPrompt:
+) -> MeanQueryVector:
     """The usual prompt of `prompts`; `projects` tell the usual cosine with what is left."""
     texts = [one.text[:VECTOR_CHARS] for one in prompts]
     mean = embedder.embed(texts).astype(np.float64).mean(axis=0)
-    usual = UsualPrompt(
+    usual = MeanQueryVector(
         embedder=str(embedder.identity),
         vector=np.round(mean, DECIMALS).astype(np.float32),
         mean=0.0,
@@ -45,7 +45,7 @@ def fit_usual(
         cosines = np.array(own) @ memories.T
         means.append(float(cosines.mean()))
         deviations.append(float(cosines.std(axis=1).mean()))
-    return UsualPrompt(
+    return MeanQueryVector(
         embedder=usual.embedder,
         vector=usual.vector,
         mean=round(float(np.mean(means)), DECIMALS),

@@ -18,14 +18,14 @@ import anthropic
 import openai
 
 from tacit import Tacit
-from tacit.app.library.over_socket import OverSocket
-from tacit.app.library.ways import Statement, Way, open_in_process
+from tacit.app.library.engine_access import EngineAccess, Statement, open_in_process
+from tacit.app.library.over_socket import DaemonEngine
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.hosts.probe.stub_model import StubModel
 from tacit.middleware import exchange
-from tacit.middleware.carrier import carrying
-from tacit.middleware.talks import Talks
+from tacit.middleware.conversations import Conversations
+from tacit.middleware.http_wrapper import wrap_http_client
 
 TARGET_MS = 2.0
 THINK_S = 0.25
@@ -35,7 +35,7 @@ TOPICS = ("the billing module", "the database migration", "the login page", "the
 class TimedWay:
     """A way to an engine that counts the seconds it is waited for."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: EngineAccess) -> None:
         self.way = way
         self.waited_s = 0.0
 
@@ -59,7 +59,7 @@ class Timed(exchange.Exchange):
         self.way = way
         self.own_ms: list[float] = []
         self.asked_ms: list[float] = []
-        super().__init__(Talks(lambda name: memory.session(name, deadline_ms=10_000.0)), session="")
+        super().__init__(Conversations(lambda name: memory.session(name, deadline_ms=10_000.0)), session="")
 
     def outgoing(self, path: str, headers: Mapping[str, str], content: bytes) -> Any:
         self.way.waited_s, began = 0.0, time.perf_counter()
@@ -118,7 +118,7 @@ def middle(values: Sequence[float]) -> float:
 
 
 @contextmanager
-def opened(home: Path, *, daemon: bool) -> Iterator[Way]:
+def opened(home: Path, *, daemon: bool) -> Iterator[EngineAccess]:
     """A way to a memory of a few hundred statements."""
     way = open_in_process(home, None, print)
     for number in range(200):
@@ -131,14 +131,14 @@ def opened(home: Path, *, daemon: bool) -> Iterator[Way]:
     client = DaemonClient(home)
     client.ensure_running()
     try:
-        over = OverSocket(Home(home), start=False, on_failure=print)
+        over = DaemonEngine(Home(home), start=False, on_failure=print)
         over.recall("warm", cwd=str(home), budget_tokens=None)
         yield over
     finally:
         client.stop()
 
 
-def measure(way: Way, home: Path, *, turns: int, rounds: int, say: Callable[[str], None]) -> bool:
+def measure(way: EngineAccess, home: Path, *, turns: int, rounds: int, say: Callable[[str], None]) -> bool:
     """Print the numbers of all three APIs; whether each met its target."""
     met = True
     timed_way = TimedWay(way)
@@ -153,7 +153,7 @@ def measure(way: Way, home: Path, *, turns: int, rounds: int, say: Callable[[str
                 for number in range(rounds):
                     plain = client_of(api, model)
                     without_ms += conversation(api, plain, turns, f"plain {number}")
-                    ours = plain.copy(http_client=carrying(plain._client, timed))  # noqa: SLF001 - as `with_memory` does
+                    ours = plain.copy(http_client=wrap_http_client(plain._client, timed))  # noqa: SLF001 - as `with_memory` does
                     with_ms += conversation(api, ours, turns, f"{api} {number}")
                     plain.close()
             own = middle(timed.own_ms)

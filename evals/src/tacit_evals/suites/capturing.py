@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.discover import TranscriptInfo
-from tacit.capture.extract.passages.find import find_candidates
+from tacit.capture.extract.passages.candidates import find_candidates
 from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.transcript import TranscriptSource, read_transcript

@@ -46,7 +46,7 @@ from tacit.recall.outcome import Silence
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.signal import surface_for
-from tacit.session.transitions import advanced
+from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
 from tacit_evals.fit.fitted import SHIPPED, Fitted
 from tacit_evals.metrics.counts import Handed
@@ -197,7 +197,7 @@ class Pool:
         reader = self._reader(pool_of or self.project.name)
         state = self._state(prompt.previous, prompt.files, reader)
         signal = PromptSubmitted(session=_KEY, key=prompt.id, at_ms=prompt.at_ms, text=prompt.text)
-        state = advanced(state, signal)
+        state = apply_signal(state, signal)
         traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, reader=reader)
         return self._handed(prompt, traces, start, prefix=pool_of or self.project.name)
 
@@ -206,7 +206,7 @@ class Pool:
         reader = self._reader(self.project.name)
         state = self._state(call.previous, (), reader)
         asked = PromptSubmitted(session=_KEY, key="prompt", at_ms=at_ms, text=call.prompt)
-        state = advanced(state, asked)
+        state = apply_signal(state, asked)
         steps: list[tuple[Signal, SessionState, tuple[str, ...]]] = []
         for signal in call_signals(call, at_ms=at_ms):
             files = tuple(inside_project(path, self.project.name) for path in signal.call.paths)
@@ -215,7 +215,7 @@ class Pool:
                 if isinstance(signal, ToolFailed)
                 else ""
             )
-            state = advanced(state, signal, paths=files, signature=signature)
+            state = apply_signal(state, signal, paths=files, signature=signature)
             steps.append((signal, state, files))
         traces = self._asked(steps, start, at_ms=at_ms, reader=reader)
         return self._handed(call, traces, start, prefix=self.project.name)
@@ -247,7 +247,7 @@ class Pool:
         signal = MessageEnded(session=_KEY, key="message", at_ms=0, text=previous)
         reader.heard(previous)
         situation = reader("yes", previous_end=previous, recent_files=files)
-        return advanced(state, signal, situation=situation)
+        return apply_signal(state, signal, situation=situation)
 
     def _asked(
         self,

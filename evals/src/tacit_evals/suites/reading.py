@@ -19,7 +19,7 @@ from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import VECTOR_CHARS, prompt_words
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.reader import SituationReader
-from tacit.reading.classifier.situation import Asked, SituationModel
+from tacit.reading.classifier.situation import PromptInput, SituationModel
 from tacit.reading.classifier.trigger import STATEMENT_CHARS, said_by_rules, statement_words
 from tacit.reading.match import Matcher
 from tacit.reading.situation import read_situation
@@ -163,7 +163,9 @@ def read_all(
         model.heard(end)  # as `SituationReader.heard` did when the message arrived
         before = time.thread_time()
         ruled = read_situation(one.text, previous_end=end, recent_files=one.files)
-        found = Asked(text=one.text, previous_end=end, files=one.files, vector=vector, end_vector=end_vector)
+        found = PromptInput(
+            text=one.text, previous_end=end, files=one.files, vector=vector, end_vector=end_vector
+        )
         read.append(model.read(ruled, found))
         took.append(time.thread_time() - before)
         rules.append(ruled)

@@ -17,8 +17,8 @@ import numpy as np
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer
-from tacit.capture.reconcile.compare import overlap, take_apart
-from tacit.capture.write_up.session_writer import Model
+from tacit.capture.reconcile.compare import overlap, parse_statement
+from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.capture.write_up.statement_comparer import LIVE
 from tacit.config.home import Home
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
@@ -129,7 +129,7 @@ def _decide(case: UpdateCase, embedder: Embedder, *, today: int, writer: Writer 
     asked_ms = case.new.created_ms or today
     clock = MovedClock(now_ms=asked_ms)
     redactor, kinds, tokens = Redactor(PrivacySettings()), KindRegistry(), EstimateCounter()
-    model = writer and Model(
+    model = writer and WriterAccess(
         writer=writer, prepare=str, tokens=tokens, settings=WriterSettings(provider="fake"), vouches=lambda *_: False
     )  # fmt: skip
     names: dict[str, str] = {}
@@ -248,7 +248,7 @@ def by_overlap(cases: Sequence[UpdateCase]) -> list[Fates]:
     pairs = [(case, said) for case in cases for said in case.existing]
     common = np.array([_overlap(case.new.content, said.content) for case, said in pairs])
     same = np.array(
-        [take_apart(case.new.content).text == take_apart(said.content).text for case, said in pairs]
+        [parse_statement(case.new.content).text == parse_statement(said.content).text for case, said in pairs]
     )
     truth = [case.fates[said.id] for case, said in pairs]
 
@@ -269,7 +269,7 @@ def by_overlap(cases: Sequence[UpdateCase]) -> list[Fates]:
 
 
 def _overlap(one: str, other: str) -> float:
-    return overlap(frozenset(take_apart(one).order), frozenset(take_apart(other).order))
+    return overlap(frozenset(parse_statement(one).order), frozenset(parse_statement(other).order))
 
 
 # --- figures

@@ -26,13 +26,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.app.care.writing import REQUEST_MARGIN
-from tacit.app.vouching import said_by_user
+from tacit.app.maintenance.writing import REQUEST_MARGIN
+from tacit.app.quote_check import said_by_user
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.capture.backfill import Wanted
+from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.write_up.session_writer import Model, Prepared, SessionWriter
+from tacit.capture.write_up.session_writer import PreparedRequest, SessionWriter, WriterAccess
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import WriterSettings
@@ -73,7 +73,7 @@ class Bench:
     store: Store
 
     @property
-    def prepared(self) -> Prepared | None:
+    def prepared(self) -> PreparedRequest | None:
         """The request for the session; None = it is not worth one."""
         waiting = next(iter(self.writer.waiting(past=True)), None)
         return self.writer.prepare(waiting) if waiting is not None else None
@@ -94,7 +94,7 @@ def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) ->
         clock = FakeClock(now_ms=_NOW_MS)
         store = open_sqlite_store(home, clock=clock)
         root = f"/work/{session.project or 'project'}"
-        model = Model(
+        model = WriterAccess(
             writer=writer,
             prepare=lambda text: redactor.redact(text).text,
             tokens=EstimateCounter(margin=REQUEST_MARGIN),
@@ -111,7 +111,10 @@ def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) ->
             host=HOST, path=session.path, size_bytes=0, modified_ms=0, sessions=1, session_ids=(session.id,), cwd=root
         )  # fmt: skip
         try:
-            if pipeline.backfill([info], wanted=Wanted(write_up=True)).failed or not pipeline.session_writer:
+            if (
+                pipeline.backfill([info], wanted=BackfillOptions(write_up=True)).failed
+                or not pipeline.session_writer
+            ):
                 raise InvalidInput(f"{session.path} could not be captured.")
             yield Bench(writer=pipeline.session_writer, store=store)
         finally:
@@ -196,7 +199,7 @@ def _needed(session: LabelledSession) -> list[Learning]:
     return [one for one in session.gold if one.strength >= NEEDED]
 
 
-def _turns_kept(session: LabelledSession, prepared: Prepared | None) -> tuple[int, int]:
+def _turns_kept(session: LabelledSession, prepared: PreparedRequest | None) -> tuple[int, int]:
     """Evidence turns of learnings of strength 2 of which something is sent, and all of them."""
     sent = [_words(one.text) for one in prepared.sent] if prepared else []
     texts = {one.i: _words(one.text) for one in session.turns}
@@ -205,7 +208,7 @@ def _turns_kept(session: LabelledSession, prepared: Prepared | None) -> tuple[in
     return len(kept), len(turns)
 
 
-def _spans_kept(session: LabelledSession, prepared: Prepared | None) -> tuple[int, int]:
+def _spans_kept(session: LabelledSession, prepared: PreparedRequest | None) -> tuple[int, int]:
     """Learnings of strength 2 whose words are sent, of those whose words stand in the session."""
     sent = [_words(one.text) for one in prepared.sent] if prepared else []
     texts = [_words(one.text) for one in session.turns]

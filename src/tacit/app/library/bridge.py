@@ -7,13 +7,13 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from tacit.app.library.message_formats import ROLE_CONTENT, MessageFormat
 from tacit.app.library.session import Prepared, Session
-from tacit.app.library.shapes import ROLE_CONTENT, Shape
 from tacit.app.library.values import Recollection, Stored
 
 if TYPE_CHECKING:
-    from tacit.app.asking.injection import InjectionResult
     from tacit.app.library.tacit import Tacit
+    from tacit.app.queries.injection import InjectionResult
 
 M = TypeVar("M")
 
@@ -66,7 +66,7 @@ class AsyncTacit:
         )
 
     async def prepare(
-        self, session: Session, messages: Sequence[M], *, shape: Shape = ROLE_CONTENT
+        self, session: Session, messages: Sequence[M], *, shape: MessageFormat = ROLE_CONTENT
     ) -> Prepared[M]:
         """See `Session.prepare`."""
         return await asyncio.to_thread(session.prepare, messages, shape=shape)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from tacit.app.library.shapes import Said
+from tacit.app.library.message_formats import MessageFacts
 
 Ask = Callable[[Mapping[str, object]], Mapping[str, object] | None]
 """Sends one event; None = no answer came."""
-CALL = "call:"
+CALL_PREFIX = "call:"
 MAX_TEXTS = 4000
 MAX_REPLAY = 400
 PREVIOUS_CHARS = 4000
@@ -54,14 +54,14 @@ class Conversation:
     _epoch: int = 0
     _every_call: bool = False
 
-    def advance(self, said: Sequence[Said], *, whole: bool = True) -> Placement:
+    def advance(self, said: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
         """Ask for what is new in `said` and say what every message carries.
 
         Args:
             said: the messages of a request, oldest first.
             whole: whether they are the whole conversation; else what came before is kept by the API.
         """
-        slots = slots_of(said)
+        slots = block_slots(said)
         if whole:
             self._notice_compaction(slots)
         if self._start:
@@ -72,7 +72,7 @@ class Conversation:
         calls = {call.call_id: call for one in said for call in one.calls}
         for at in range(newest + 1, len(said)):
             for result in said[at].results:
-                slot = CALL + result.call_id
+                slot = CALL_PREFIX + result.call_id
                 if result.call_id and slot not in self._decided:
                     call = calls.get(result.call_id)
                     self._tool(slot, result.call_id, call.tool if call else "", call.args if call else {}, result.text, failed=result.failed)  # fmt: skip
@@ -102,7 +102,7 @@ class Conversation:
         self._prompts = set(other._prompts)
 
     def _notice_compaction(self, slots: Sequence[Sequence[str]]) -> None:
-        now = {slot for names in slots for slot in names if not slot.startswith(CALL)}
+        now = {slot for names in slots for slot in names if not slot.startswith(CALL_PREFIX)}
         if self._prompts and now and not (now & self._prompts):
             self.compacted()
 
@@ -126,7 +126,7 @@ class Conversation:
                 self._decide(slot, texts.get(slot))
         for slot in unknown:
             self._decided.setdefault(slot, "")
-        self._prompts.update(slot for slot in wanted if not slot.startswith(CALL))
+        self._prompts.update(slot for slot in wanted if not slot.startswith(CALL_PREFIX))
 
     def _prompt(self, slot: str, text: str, previous: str, *, newest: bool) -> None:
         self._prompts.add(slot)
@@ -180,7 +180,7 @@ def _texts(answer: Mapping[str, object] | None) -> Mapping[str, object]:
     return cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
 
 
-def slots_of(said: Sequence[Said]) -> list[tuple[str, ...]]:
+def block_slots(said: Sequence[MessageFacts]) -> list[tuple[str, ...]]:
     """The names under which blocks of each message are kept: tool results by their call, words by what they are.
 
     Words said twice are two messages: the second one's name ends in `#2`.
@@ -188,7 +188,7 @@ def slots_of(said: Sequence[Said]) -> list[tuple[str, ...]]:
     seen: Counter[str] = Counter()
     found: list[tuple[str, ...]] = []
     for one in said:
-        names = [CALL + result.call_id for result in one.results if result.call_id]
+        names = [CALL_PREFIX + result.call_id for result in one.results if result.call_id]
         if one.digest:
             seen[one.digest] += 1
             names.append(one.digest if seen[one.digest] == 1 else f"{one.digest}#{seen[one.digest]}")
@@ -196,7 +196,7 @@ def slots_of(said: Sequence[Said]) -> list[tuple[str, ...]]:
     return found
 
 
-def last_answer(said: Sequence[Said]) -> int:
+def last_answer(said: Sequence[MessageFacts]) -> int:
     """Position of the newest message of the agent that something follows; -1 = none. One at the end is a beginning put into its mouth."""
     end = len(said)
     while end and said[end - 1].role == "assistant":
@@ -204,6 +204,6 @@ def last_answer(said: Sequence[Said]) -> int:
     return max((at for at in range(end) if said[at].role == "assistant"), default=-1)
 
 
-def last_prompt(said: Sequence[Said]) -> int:
+def last_prompt(said: Sequence[MessageFacts]) -> int:
     """Position of the newest message with words of the user; -1 = none."""
     return max((at for at, one in enumerate(said) if one.digest), default=-1)

@@ -19,7 +19,7 @@ def no_answer(error: Exception) -> None:
     _LOG.warning("the memory gave no answer: %s: %s", type(error).__name__, error)
 
 
-class Absence:
+class DaemonFailureLog:
     """Hears of failures on the way to a daemon. Safe to use from several threads."""
 
     def __init__(self, home: Home, *, starts: bool) -> None:

@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from tacit.app.library.engine_access import HOST, Statement, recollection_from, stored_from
 from tacit.app.library.values import Recollection, Stored
-from tacit.app.library.ways import HOST, Statement, recollection_from, stored_from
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, StoreReadOnly, error_of
 
 if TYPE_CHECKING:
-    from tacit.app.asking.injection import InjectionFailed, InjectionResult
+    from tacit.app.queries.injection import InjectionFailed, InjectionResult
 
 REST_S, REST_LONG_S = 0.3, 3.0
 """Nothing is asked for so long after an event without an answer; the second, when it was not the first in a row."""
@@ -30,7 +30,7 @@ GRACE_S = 0.25
 """What an answer that was made in time may take longer, beyond a question's own deadline."""
 
 
-class OverSocket:
+class DaemonEngine:
     """The way to the daemon of one home. Safe to use from several threads."""
 
     def __init__(
@@ -104,7 +104,7 @@ class OverSocket:
         self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
     ) -> InjectionResult | InjectionFailed:
         """What to put before a prompt. Without a daemon it is nothing, and `InjectionFailed` says why: the prompt goes out all the same."""
-        from tacit.app.asking.injection import (  # noqa: PLC0415 - settings types come with it
+        from tacit.app.queries.injection import (  # noqa: PLC0415 - settings types come with it
             InjectionFailed,
             InjectionResult,
         )
@@ -146,7 +146,7 @@ class OverSocket:
 
 
 def _result_from(value: object) -> InjectionResult:
-    from tacit.app.asking.injection import InjectionResult  # noqa: PLC0415 - as above
+    from tacit.app.queries.injection import InjectionResult  # noqa: PLC0415 - as above
     from tacit.model.sections import DivergenceAlert  # noqa: PLC0415
 
     fields = dict(cast("dict[str, Any]", value))

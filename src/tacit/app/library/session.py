@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from tacit.app.library.conversation import Conversation, Placement
-from tacit.app.library.shapes import ROLE_CONTENT, Result, Said, Shape
+from tacit.app.library.message_formats import ROLE_CONTENT, MessageFacts, MessageFormat, ToolOutcome
 from tacit.errors import InvalidInput
 
 _LOG = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class Session:
         self._lock = Lock()
 
     def prepare(
-        self, messages: Sequence[M], *, shape: Shape = ROLE_CONTENT, whole: bool = True
+        self, messages: Sequence[M], *, shape: MessageFormat = ROLE_CONTENT, whole: bool = True
     ) -> Prepared[M]:
         """The messages of a request with what is known for them.
 
@@ -105,7 +105,7 @@ class Session:
         ]
         return Prepared(messages=listed, system=placed.system, blocks=sum(1 for text in texts if text))
 
-    def place(self, said: Sequence[Said], *, whole: bool = True) -> Placement:
+    def place(self, said: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
         """`prepare` for messages that were read already: what each of them carries; no texts at all where something broke."""
         if not self._lock.acquire(timeout=LOCK_S):
             return Placement(system=self._talk.system)
@@ -126,7 +126,9 @@ class Session:
         forked._talk.begin_as_fork(self._talk, parent=self.id)
         return forked
 
-    def finish(self, text: str = "", *, messages: Sequence[object] = (), shape: Shape = ROLE_CONTENT) -> None:
+    def finish(
+        self, text: str = "", *, messages: Sequence[object] = (), shape: MessageFormat = ROLE_CONTENT
+    ) -> None:
         """Say that the agent's turn is over, so that something may be learned from it. Returns at once.
 
         Args:
@@ -143,7 +145,7 @@ class Session:
 
     def heard(
         self,
-        said: Sequence[Said],
+        said: Sequence[MessageFacts],
         text: str = "",
         *,
         sent: Callable[[], Sequence[Mapping[str, object]]] = tuple,
@@ -152,7 +154,7 @@ class Session:
         about = {**self._about, "event": "message_end", "final": True}
 
         def tell() -> None:
-            closing = Said(role="assistant", text=text)
+            closing = MessageFacts(role="assistant", text=text)
             there = said and said[-1].role == "assistant" and said[-1].text == text
             every = [*said, closing] if text and not there else said
             end = text or next((one.text for one in reversed(said) if one.role == "assistant"), "")
@@ -172,7 +174,7 @@ class Session:
         self._later(lambda: self._hook(payload, 2_000.0))
 
     @staticmethod
-    def for_summary(messages: Iterable[M], *, shape: Shape = ROLE_CONTENT) -> list[M]:
+    def for_summary(messages: Iterable[M], *, shape: MessageFormat = ROLE_CONTENT) -> list[M]:
         """The messages without any block: what a compaction may summarise, so that no memory is said twice as news."""
         kept: list[M] = []
         for message in messages:
@@ -185,7 +187,7 @@ class Session:
         return self._hook(payload, self._deadline_ms)
 
 
-def transcript(said: Sequence[Said]) -> list[dict[str, object]]:
+def transcript(said: Sequence[MessageFacts]) -> list[dict[str, object]]:
     """The conversation as capture reads it: roles, words, tool calls and results, shortened; no pictures, no blocks."""
     listed: list[dict[str, object]] = []
     for one in said:
@@ -202,7 +204,7 @@ def transcript(said: Sequence[Said]) -> list[dict[str, object]]:
     return listed
 
 
-def _result(result: Result) -> dict[str, object]:
+def _result(result: ToolOutcome) -> dict[str, object]:
     told = {"role": "tool", "tool_call_id": result.call_id, "is_error": result.failed}
     return {**told, "content": result.text[:RESULT_CHARS]}
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self
 
-from tacit.app.library.failures import Absence, no_answer
+from tacit.app.library.engine_access import EngineAccess, LocalEngine, Statement, open_in_process
+from tacit.app.library.failures import DaemonFailureLog, no_answer
 from tacit.app.library.session import Session
 from tacit.app.library.values import Recollection, Stored
-from tacit.app.library.ways import InProcess, Statement, Way, open_in_process
 from tacit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tacit.app.asking.injection import Injection, InjectionFailed, InjectionResult
     from tacit.app.engine import Engine
     from tacit.app.library.bridge import AsyncTacit
+    from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
 
 _LOG = logging.getLogger(__name__)
 WAITING = 256
@@ -34,7 +34,7 @@ WAITING = 256
 class Tacit:
     """One open memory. Make it with `Tacit.open()` or `Tacit.connect()`, and close it, or use it in a `with` statement."""
 
-    def __init__(self, way: Way, *, cwd: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, way: EngineAccess, *, cwd: str | os.PathLike[str] | None = None) -> None:
         """Take a way to an engine; `open` and `connect` know two."""
         self._way = way
         self._cwd = _folder(cwd)
@@ -91,12 +91,12 @@ class Tacit:
             timeout_s: seconds that a call without a deadline of its own waits for an answer.
             token: the user's personal token (`tacit token create`); None = TACIT_TOKEN. Without one what is stated waits.
         """
-        from tacit.app.library.over_socket import OverSocket  # noqa: PLC0415 - only who asks for it pays for it
+        from tacit.app.library.over_socket import DaemonEngine  # noqa: PLC0415 - only who asks for it pays for it
         from tacit.config.home import Home, personal_token  # noqa: PLC0415
 
         place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
-        failed = Absence(place, starts=start)
-        way = OverSocket(
+        failed = DaemonFailureLog(place, starts=start)
+        way = DaemonEngine(
             place, start=start, on_failure=failed, timeout_s=timeout_s,
             token=personal_token() if token is None else token,
         )  # fmt: skip
@@ -185,7 +185,7 @@ class Tacit:
             cwd: folder whose project it is about.
             deadline_ms: longest time, also for a daemon that hangs (a quarter of a second on top); None = as the settings say.
         """
-        from tacit.app.asking.injection import InjectionFailed  # noqa: PLC0415 - the settings' types come with it
+        from tacit.app.queries.injection import InjectionFailed  # noqa: PLC0415 - the settings' types come with it
 
         found = self.inject(prompt, session=session, cwd=cwd, deadline_ms=deadline_ms)
         return found.result if isinstance(found, InjectionFailed) else found
@@ -306,8 +306,8 @@ class Tacit:
             with self._lock:
                 self._waiting -= 1
 
-    def _here(self) -> InProcess:
-        if not isinstance(self._way, InProcess):
+    def _here(self) -> LocalEngine:
+        if not isinstance(self._way, LocalEngine):
             raise InvalidInput(
                 "This memory is in the daemon.", hint="`Tacit.open()` opens one in this process."
             )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from tacit.capture.importing.items import Refused
+from tacit.capture.importing.items import RefusedHook
 from tacit.errors import TacitError
 from tacit.model.memory import Memory
 from tacit.model.scope import Scope
@@ -54,12 +54,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
+class EditedMarkdown:
     """What an edited file says."""
 
     entries: tuple[Entry, ...]
     removed: tuple[str, ...]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedHook, ...] = ()
 
 
 def mark_of(memory: Memory) -> str:
@@ -100,11 +100,11 @@ def is_markdown(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(HEAD.encode())
 
 
-def read_markdown(text: str) -> Edited:
+def read_markdown(text: str) -> EditedMarkdown:
     """What the file says; never raises: what cannot be read is refused by its line."""
     foot = _FOOT.search(text)
     entries: list[Entry] = []
-    refused: list[Refused] = []
+    refused: list[RefusedHook] = []
     scope = kind = ""
     open_lines: list[str] = []
     started = 0
@@ -127,7 +127,7 @@ def read_markdown(text: str) -> Edited:
         elif first:
             close()
             if len(entries) >= MAX_ENTRIES:
-                refused.append(Refused(where=f"line {number}", reason=f"more than {MAX_ENTRIES} entries"))
+                refused.append(RefusedHook(where=f"line {number}", reason=f"more than {MAX_ENTRIES} entries"))
                 break
             open_lines.append(first["text"])
             started = number
@@ -138,26 +138,26 @@ def read_markdown(text: str) -> Edited:
     close()
     named = foot["ids"].split() if foot else []
     kept = {entry.memory_id for entry in entries}
-    return Edited(
+    return EditedMarkdown(
         entries=tuple(entries),
         removed=tuple(name for name in dict.fromkeys(named) if name not in kept),
         refused=tuple(refused),
     )
 
 
-def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | Refused:
+def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | RefusedHook:
     while lines and not lines[-1].strip():
         lines.pop()
     whole = "\n".join(lines)
     mark = _MARK.search(whole)
     text = (whole[: mark.start()] if mark else whole).replace("<\\!--", "<!--").strip()
     if not text:
-        return Refused(where=where, reason="an entry without words; delete it, or give it some")
+        return RefusedHook(where=where, reason="an entry without words; delete it, or give it some")
     if scope:
         try:
             Scope.parse(scope)
         except TacitError as error:
-            return Refused(where=where, reason=str(error))
+            return RefusedHook(where=where, reason=str(error))
     return Entry(
         text=text, kind=kind, scope=scope, memory_id=mark["id"] if mark else "", hash=mark["hash"] if mark else "",
         where=where,

@@ -20,7 +20,7 @@ from typing import Any, cast
 import msgspec
 
 from tacit.app.transfer.signing import Signer
-from tacit.capture.importing.items import Refused
+from tacit.capture.importing.items import RefusedHook
 from tacit.errors import TacitError
 from tacit.model.memory import Memory, Relation
 from tacit.ports.store import ProjectRecord, Recorded
@@ -47,7 +47,7 @@ class History:
         return self.versions[-1].memory
 
 
-Line = History | Relation | ProjectRecord | Refused
+Line = History | Relation | ProjectRecord | RefusedHook
 
 _write = msgspec.json.Encoder().encode
 
@@ -100,17 +100,20 @@ def read_signed_lines(
     for number, line in enumerate(lines, start=1):
         where = f"line {number}"
         if number > MAX_LINES:
-            yield Refused(where=where, reason=f"more than {MAX_LINES} lines; the rest was not read"), False
+            yield (
+                RefusedHook(where=where, reason=f"more than {MAX_LINES} lines; the rest was not read"),
+                False,
+            )
             return
         if not line.strip():
             continue
         if len(line) > MAX_LINE_BYTES:
-            yield Refused(where=where, reason=f"longer than {MAX_LINE_BYTES} bytes"), False
+            yield RefusedHook(where=where, reason=f"longer than {MAX_LINE_BYTES} bytes"), False
             continue
         try:
             found = _read(line)
         except (msgspec.MsgspecError, TacitError, ValueError, TypeError, KeyError, RecursionError) as error:
-            yield Refused(where=where, reason=f"no record of an export: {_why(error)[:160]}"), False
+            yield RefusedHook(where=where, reason=f"no record of an export: {_why(error)[:160]}"), False
             continue
         if found is not None:
             yield found, verified(line)

@@ -16,7 +16,7 @@ MOST_LINES = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ImportOptions:
     """How to import.
 
     Attributes:
@@ -81,7 +81,7 @@ class ImportReport:
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportTally:
     """Lines as they come. `confirmed` = how many of those counted so far need no word of the user."""
 
     lines: list[ImportLine] = field(default_factory=list[ImportLine])

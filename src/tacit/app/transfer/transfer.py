@@ -16,9 +16,10 @@ from pathlib import Path
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.transfer.edited import LIVE, EditedImport
-from tacit.app.transfer.imported import Imported
+from tacit.app.transfer.imported_keys import ImportedKeys
+from tacit.app.transfer.lossless_import import PURGED_REASON, LosslessImport
 from tacit.app.transfer.markdown import is_markdown, read_markdown, write_markdown
+from tacit.app.transfer.markdown_import import LIVE, MarkdownImport
 from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import (
     MAX_LINE_BYTES,
@@ -30,15 +31,14 @@ from tacit.app.transfer.records import (
     stated_memories,
     write_line,
 )
-from tacit.app.transfer.report import Action, ImportLine, ImportReport, Tally, Wanted
-from tacit.app.transfer.restoring import PURGED_HERE, Restoring
+from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportReport, ImportTally
 from tacit.app.transfer.signing import Signer
 from tacit.app.transfer.versions import versions_of
 from tacit.app.visibility import Visibility
+from tacit.capture.importing.detection import find_readers
 from tacit.capture.importing.drafts import draft_of
-from tacit.capture.importing.items import Foreign, Refused
-from tacit.capture.importing.opening import head_of, lines_of, read_text
-from tacit.capture.importing.recognise import find_readers
+from tacit.capture.importing.items import ForeignStatement, RefusedHook
+from tacit.capture.importing.safe_files import head_of, lines_of, read_text
 from tacit.capture.pipeline import CapturePipeline
 from tacit.errors import InvalidInput, UnknownKind
 from tacit.model.ids import content_hash
@@ -52,24 +52,24 @@ from tacit.upkeep.rescan import note_copy
 BATCH = 16
 """Statements of one transaction: within one every pair is judged, across them only the nearest."""
 LISTED = 1_000_000
-OURS = "tacit"
+OWN_FORMAT = "tacit"
 """The tool of a line of our own export that nobody vouches for."""
 Progress = Callable[[str, int, int], None]
 """Told of a part of the work ("" = the import itself), how many statements are done, and of how many (0 = not known)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
+class _ImportRun:
     """One import: for whom, how, and what came of it so far; `known` = hashes of what each scope held before."""
 
     cwd: str
     project: ProjectRecord | None
     scope: Scope
-    wanted: Wanted
-    tally: Tally
+    wanted: ImportOptions
+    tally: ImportTally
     progress: Progress
     owners: Owners
-    imported: dict[str, Imported] = field(default_factory=dict[str, Imported])
+    imported: dict[str, ImportedKeys] = field(default_factory=dict[str, ImportedKeys])
     known: dict[Scope, frozenset[str]] = field(default_factory=dict[Scope, frozenset[str]])
 
 
@@ -146,7 +146,9 @@ class Transfer:
 
     # --- in
 
-    def take(self, path: Path, *, cwd: str, wanted: Wanted, progress: Progress | None = None) -> ImportReport:
+    def take(
+        self, path: Path, *, cwd: str, wanted: ImportOptions, progress: Progress | None = None
+    ) -> ImportReport:
         """Import what stands at `path`.
 
         Args:
@@ -163,13 +165,13 @@ class Transfer:
         onto = self._projects.of(wanted.project)
         project = onto or self._projects.of(cwd)
         cwd = wanted.project or cwd
-        run = _Run(
+        run = _ImportRun(
             cwd=cwd,
             project=project,
             scope=UNIVERSAL if wanted.universal or project is None else project_scope(project.id),
             wanted=wanted,
-            tally=Tally(),
-            progress=progress or _untold,
+            tally=ImportTally(),
+            progress=progress or _no_progress,
             owners=Owners(
                 self._store, onto=onto, dry_run=wanted.dry_run, now_ms=self._parts.clock.now_ms(),
             ),
@@ -212,7 +214,7 @@ class Transfer:
         head = head_of(path)
         return "export" if is_export(head) else "markdown" if is_markdown(head) else ""
 
-    def _take_ours(self, path: Path, ours: str, run: _Run) -> None:
+    def _take_ours(self, path: Path, ours: str, run: _ImportRun) -> None:
         wanted = run.wanted
         if ours == "markdown":
             if not wanted.vouched:
@@ -221,7 +223,7 @@ class Transfer:
                     hint="Say so with --mine.",
                 )
             edited = read_markdown(read_text(path))
-            work = EditedImport(
+            work = MarkdownImport(
                 store=self._store, memories=self._memories, cwd=run.cwd, wanted=wanted, tally=run.tally,
                 owners=run.owners,
             )  # fmt: skip
@@ -229,17 +231,17 @@ class Transfer:
             return
         whole = stated_memories(head_of(path))
         purged = frozenset[str]() if wanted.again else self._store.purged_memories()
-        stated: list[Foreign | Refused] = []
+        stated: list[ForeignStatement | RefusedHook] = []
 
         def believed() -> Iterator[Line]:
             lines = read_signed_lines(lines_of(path, MAX_LINE_BYTES), verified=self._signer.verified)
             for line, signed in lines:
-                if wanted.vouched or signed or isinstance(line, Refused):
+                if wanted.vouched or signed or isinstance(line, RefusedHook):
                     yield line
                 elif (found := self._statement(line, path.name, run, purged)) is not None:
                     stated.append(found)
 
-        restoring = Restoring(
+        restoring = LosslessImport(
             self._parts, dry_run=wanted.dry_run, again=wanted.again, tally=run.tally, name=path.name,
             owners=run.owners,
         )  # fmt: skip
@@ -253,7 +255,9 @@ class Transfer:
                 progress=lambda done, missing: run.progress("making vectors", done, missing),
             )
 
-    def _take_foreign(self, found: Iterable[Foreign | Refused], run: _Run, *, whole: int = 0) -> None:
+    def _take_foreign(
+        self, found: Iterable[ForeignStatement | RefusedHook], run: _ImportRun, *, whole: int = 0
+    ) -> None:
         if run.project is not None and not run.wanted.universal and not run.wanted.dry_run:
             self._projects.register(run.project)
         rows, looked_at = iter(found), 0
@@ -262,10 +266,10 @@ class Transfer:
             self._batch(batch, run)
             run.progress("", looked_at, whole)
 
-    def _batch(self, batch: Sequence[Foreign | Refused], run: _Run) -> None:
-        items: list[Foreign] = []
+    def _batch(self, batch: Sequence[ForeignStatement | RefusedHook], run: _ImportRun) -> None:
+        items: list[ForeignStatement] = []
         for one in batch:
-            if isinstance(one, Refused):
+            if isinstance(one, RefusedHook):
                 action: Action = "skip" if one.meant else "refused"
                 run.tally.add(ImportLine(action=action, where=one.where, reason=one.reason))
             elif one.project and not run.wanted.any_project and not _same_project(one.project, run.project):
@@ -277,14 +281,14 @@ class Transfer:
             mine = [item for item in items if (item.tool, item.scope) == (tool, own)]
             self._of_tool(mine, tool, run, run.scope if own is None or run.wanted.universal else own)
 
-    def _of_tool(self, items: Sequence[Foreign], tool: str, run: _Run, scope: Scope) -> None:
+    def _of_tool(self, items: Sequence[ForeignStatement], tool: str, run: _ImportRun, scope: Scope) -> None:
         wanted, tally = run.wanted, run.tally
         name = f"{tool}/{_short(str(scope))}"
         if name not in run.imported:
-            run.imported[name] = Imported(self._store, name)
+            run.imported[name] = ImportedKeys(self._store, name)
         known = run.imported[name]
-        ours = self._as_it_is(items, scope, run) if tool == OURS else set[str]()
-        fresh: dict[str, Foreign] = {}
+        ours = self._as_it_is(items, scope, run) if tool == OWN_FORMAT else set[str]()
+        fresh: dict[str, ForeignStatement] = {}
         for item in items:
             key = _key(item)
             if key in fresh or (key in known and not wanted.again) or item.original_id in ours:
@@ -316,19 +320,19 @@ class Transfer:
             tally.change(change, item.where)
 
     def _statement(
-        self, line: Line, name: str, run: _Run, purged: frozenset[str]
-    ) -> Foreign | Refused | None:
+        self, line: Line, name: str, run: _ImportRun, purged: frozenset[str]
+    ) -> ForeignStatement | RefusedHook | None:
         """A line of an export that nobody vouches for: what it says and where it holds, without its claims about who said it."""
         if not isinstance(line, History) or line.newest.status not in LIVE:
             return None
         memory = line.newest
         where = f"{name}, {memory.id}"
         if memory.id in purged:
-            return Refused(where=where, reason=PURGED_HERE, meant=True)
+            return RefusedHook(where=where, reason=PURGED_REASON, meant=True)
         if memory.kind not in self._parts.kinds:
-            return Refused(where=where, reason=f"the settings define no kind {memory.kind[:40]!r}")
-        return Foreign(
-            tool=OURS,
+            return RefusedHook(where=where, reason=f"the settings define no kind {memory.kind[:40]!r}")
+        return ForeignStatement(
+            tool=OWN_FORMAT,
             original_id=memory.id,
             content=memory.content,
             kind=memory.kind,
@@ -341,7 +345,7 @@ class Transfer:
             original=memory,
         )
 
-    def _as_it_is(self, items: Sequence[Foreign], scope: Scope, run: _Run) -> set[str]:
+    def _as_it_is(self, items: Sequence[ForeignStatement], scope: Scope, run: _ImportRun) -> set[str]:
         """Original ids of those that stand here in the same words: the memory itself, or another of the same scope."""
         said = {item.original_id: content_hash(item.content) for item in items}
         again = run.wanted.again
@@ -357,7 +361,7 @@ class Transfer:
         return same | {name for name, words in said.items() if words in run.known[scope]}
 
 
-def _untold(what: str, done: int, whole: int) -> None:
+def _no_progress(what: str, done: int, whole: int) -> None:
     """Progress that nobody looks at."""
 
 
@@ -368,7 +372,7 @@ def _same_project(name: str, project: ProjectRecord | None) -> bool:
     return wanted in (project.name.casefold(), Path(project.root).name.casefold(), project.id.casefold())
 
 
-def _key(item: Foreign) -> str:
+def _key(item: ForeignStatement) -> str:
     return _short(f"{item.original_id}\0{' '.join(item.content.split()).casefold()}")
 
 

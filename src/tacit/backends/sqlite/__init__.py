@@ -1,13 +1,13 @@
 """The default store: one SQLite file per user, its text index, and derived vectors beside it.
 
-`open_sqlite_store` opens or creates it; `salvage` and `restore` are for a file that is damaged, `suspicion`
+`open_sqlite_store` opens or creates it; `salvage` and `restore` are for a file that is damaged, `damage_marker`
 is the mark that one may be.
 """
 
 from __future__ import annotations
 
-from tacit.backends.sqlite.connection import suspicion
+from tacit.backends.sqlite.connection import damage_marker
 from tacit.backends.sqlite.rescue import restore, salvage
 from tacit.backends.sqlite.store import SqliteStore, open_sqlite_store
 
-__all__ = ["SqliteStore", "open_sqlite_store", "restore", "salvage", "suspicion"]
+__all__ = ["SqliteStore", "damage_marker", "open_sqlite_store", "restore", "salvage"]

@@ -22,7 +22,7 @@ _AHEAD = 4
 IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
 HOLDS = "status = 'active' AND valid_from_ms <= :now AND (valid_to_ms IS NULL OR valid_to_ms > :now)"
 
-Found = tuple[NDArray[np.bytes_], Scores]
+ScoredIds = tuple[NDArray[np.bytes_], Scores]
 """What the arrays of one scope found: ids and scores, shape (k,) each."""
 
 
@@ -46,7 +46,7 @@ def _holding(
     return dict(rows.fetchall())
 
 
-def best_hits(found: Sequence[Found], limit: int) -> list[Hit]:
+def best_hits(found: Sequence[ScoredIds], limit: int) -> list[Hit]:
     """The best `limit` of what the arrays of several scopes found, ties by id."""
     # A few dozen each: sorting them as plain values is quicker than setting up arrays for it.
     best = sorted(

@@ -53,7 +53,7 @@ _PRIMARY = 0xFF  # the low byte of an extended SQLite result code
 _SIGNS_OF_DAMAGE = ("decode to UTF-8", "no such table", "no such column", "malformed JSON")
 
 
-def suspicion(path: Path) -> Path:
+def damage_marker(path: Path) -> Path:
     """The mark beside a database that damage was met in it while it was open."""
     return path.with_name(f"{path.name}.suspect")
 
@@ -201,7 +201,7 @@ class _WriterLock:
         self._descriptor = os.open(self._path, flags, 0o600)
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """The read transaction that this thread is in, if any, and what it has read of scopes."""
 
     def __init__(self) -> None:
@@ -222,7 +222,7 @@ class Database:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._durable: bool | None = None
-        self._here = _Here()
+        self._here = _ThreadState()
         self._writer = self._open()
         self._inode = self._current_inode()
 
@@ -303,7 +303,7 @@ class Database:
 
     def _mark(self) -> None:
         with suppress(OSError):
-            suspicion(self.path).touch(mode=0o600)
+            damage_marker(self.path).touch(mode=0o600)
 
     def _current_inode(self) -> int:
         try:

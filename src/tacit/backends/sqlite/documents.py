@@ -93,12 +93,12 @@ def index_everything(connection: sqlite3.Connection) -> None:
         index_memory(connection, number, scope, decode_memory(body, uses))
 
 
-def pieces(connection: sqlite3.Connection, index: str) -> int:
+def count_segments(connection: sqlite3.Connection, index: str) -> int:
     """Of how many sorted pieces (FTS5's segments) a text index is made."""
     return int(connection.execute(f"SELECT count(DISTINCT segid) FROM {index}_idx").fetchone()[0])
 
 
-def merge(connection: sqlite3.Connection, index: str, *, begin: bool) -> bool:
+def merge_segments(connection: sqlite3.Connection, index: str, *, begin: bool) -> bool:
     """Merge some pages of the pieces of a text index into one; whether anything was left to merge."""
     before = connection.total_changes
     # Of FTS5: less than zero takes all pieces for one merge, more goes on with it; it says by its changes when it is done.

@@ -58,7 +58,7 @@ def _count(connection: sqlite3.Connection, source: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {source}").fetchone()[0])
 
 
-def unseen(done: int, whole: int) -> None:
+def no_progress(done: int, whole: int) -> None:
     """Progress that nobody looks at."""
 
 
@@ -172,15 +172,17 @@ class Interrupted(Exception):
     """The copy was given up because the caller has to leave."""
 
 
-Wanted = Callable[[], bool]
+InterruptCheck = Callable[[], bool]
 
 
-def never() -> bool:
+def never_interrupted() -> bool:
     """Nobody interrupts."""
     return False
 
 
-def write_backup(connection: sqlite3.Connection, target: Path, *, interrupted: Wanted = never) -> bool:
+def write_backup(
+    connection: sqlite3.Connection, target: Path, *, interrupted: InterruptCheck = never_interrupted
+) -> bool:
     """Write one consistent copy of the store, as a single file, or nothing; False = it was interrupted.
 
     Raises:
@@ -207,7 +209,7 @@ def write_backup(connection: sqlite3.Connection, target: Path, *, interrupted: W
     return True
 
 
-def _examine_copy(path: Path, interrupted: Wanted) -> None:
+def _examine_copy(path: Path, interrupted: InterruptCheck) -> None:
     """A backup of a damaged store would push out the sound one before it."""
     try:
         with closing(connect(path, read_only=True)) as copy:
@@ -224,7 +226,9 @@ def _examine_copy(path: Path, interrupted: Wanted) -> None:
         raise StoreCorrupt(problems[0], hint=DAMAGED_HINT)
 
 
-def copy_database(connection: sqlite3.Connection, target: Path, *, interrupted: Wanted = never) -> None:
+def copy_database(
+    connection: sqlite3.Connection, target: Path, *, interrupted: InterruptCheck = never_interrupted
+) -> None:
     """Copy what `connection` sees to `target`, one file without a log beside it, synced to the device.
 
     The connection stands in a read transaction, so that writers cannot make the copy begin again.

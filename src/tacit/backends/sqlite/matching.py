@@ -72,7 +72,9 @@ def read_postings(
     return Postings(index=index, words=chosen, numbers=tuple(numbers))
 
 
-def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> list[tuple[Positions, Scores]]:
+def score_bm25(
+    parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int
+) -> list[tuple[Positions, Scores]]:
     """Positions and scores of the memories that hold any of the words, for every part of the scope.
 
     Args:
@@ -97,7 +99,7 @@ def weigh(parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int) -> li
     return weighed
 
 
-def _summed(found: _Held, idf: NDArray[np.float64], size: int) -> tuple[Positions, NDArray[np.number]]:
+def _summed(found: _WordMatches, idf: NDArray[np.float64], size: int) -> tuple[Positions, NDArray[np.number]]:
     """Positions that hold any word, ascending, and the sum of their words' weights, all of them above 0."""
     # Added word by word, so that memories that hold the same words get the same sum.
     weights = idf.repeat(found.held)
@@ -109,7 +111,7 @@ def _summed(found: _Held, idf: NDArray[np.float64], size: int) -> tuple[Position
     return chosen, np.bincount(places, weights, len(chosen))
 
 
-def tabulate(
+def build_word_table(
     parts: Sequence[MemoryRows], postings: Postings, *, limit: int, also: Numbers, now_ms: int
 ) -> list[tuple[Positions, NDArray[np.float32]]]:
     """Positions and scores word by word, shape (positions, words read), for every part of the scope.
@@ -125,7 +127,7 @@ def tabulate(
     idf = _idf(parts, found)
     mean = _mean_length(parts, postings.index)
     tables: list[tuple[Positions, NDArray[np.float32]]] = []
-    summed = weigh(parts, postings, now_ms=now_ms)
+    summed = score_bm25(parts, postings, now_ms=now_ms)
     for part, one, (positions, sums) in zip(parts, found, summed, strict=True):
         best, _ = part.rows.best(positions, sums, limit)
         further = part.positions_of(also)
@@ -144,27 +146,29 @@ def tabulate(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _WordMatches:
     """Which memories of one part hold the words: positions word after word, shape (n,), and how many of each word."""
 
     positions: Positions
     held: NDArray[np.intp]
 
 
-def _found(parts: Sequence[MemoryRows], postings: Postings) -> list[_Held]:
+def _found(parts: Sequence[MemoryRows], postings: Postings) -> list[_WordMatches]:
     # All words are looked up at once; a memory that is not of a part is left out of it.
     words = len(postings.numbers)
     numbers = np.concatenate([np.empty(0, np.int64), *postings.numbers])
     word_of = np.arange(words).repeat([len(one) for one in postings.numbers])
-    found: list[_Held] = []
+    found: list[_WordMatches] = []
     for part in parts:
         positions = part.positions_of(numbers)
         known = positions >= 0
-        found.append(_Held(positions=positions[known], held=np.bincount(word_of[known], minlength=words)))
+        found.append(
+            _WordMatches(positions=positions[known], held=np.bincount(word_of[known], minlength=words))
+        )
     return found
 
 
-def _idf(parts: Sequence[MemoryRows], found: Sequence[_Held]) -> NDArray[np.float64]:
+def _idf(parts: Sequence[MemoryRows], found: Sequence[_WordMatches]) -> NDArray[np.float64]:
     """ln(1 + (N - n + 0.5) / (n + 0.5)) of every word in scope."""
     total = sum(part.rows.living for part in parts)
     held = sum((one.held for one in found), np.zeros(1, np.intp))

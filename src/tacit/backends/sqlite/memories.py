@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from tacit.backends.changes import LEAST_ENDING, not_resolved
+from tacit.backends.changes import LEAST_ENDING, resolution_error
 from tacit.backends.sqlite.codec import decode, decode_memory, json_list
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
@@ -258,7 +258,7 @@ def resolve(
             break
     if rows and (len(rows) == 1 or rows[0][0] == wanted):
         return decode_memory(rows[0][1], rows[0][2])
-    raise not_resolved(id_or_prefix, [str(row[0]) for row in rows])
+    raise resolution_error(id_or_prefix, [str(row[0]) for row in rows])
 
 
 def history(connection: sqlite3.Connection, memory_id: str, scope: ScopeFilter) -> tuple[Memory, ...]:

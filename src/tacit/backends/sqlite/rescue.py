@@ -11,12 +11,12 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.backends.sqlite.connection import connect, device_error, file_lock, suspicion, translate
+from tacit.backends.sqlite.connection import connect, damage_marker, device_error, file_lock, translate
 from tacit.backends.sqlite.health import remove_database, sync_folder, write_backup
 from tacit.backends.sqlite.purge.copies import copy_store, is_sound
 from tacit.backends.sqlite.purge.log import apply_purges, read_purges
 from tacit.backends.sqlite.salvage.pages import log_is_damaged, open_pages
-from tacit.backends.sqlite.salvage.rebuild import add_missing, held_memories, write_store
+from tacit.backends.sqlite.salvage.rebuild import add_missing, assemble_memories, write_store
 from tacit.backends.sqlite.salvage.rows import FoundRows, find_rows
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, is_possible_version, schema_version
 from tacit.config.home import Home
@@ -76,7 +76,7 @@ def _finish(home: Home) -> None:
             aside = Path(note.read_text(encoding="utf-8"))
             _move(home, aside)
             ready.replace(home.database)
-            suspicion(home.database).unlink(missing_ok=True)
+            damage_marker(home.database).unlink(missing_ok=True)
             sync_folder(home.root)
         note.unlink(missing_ok=True)
     except OSError as error:
@@ -148,7 +148,7 @@ def _report(
 ) -> Salvage:
     """Complete `found` by `backup` and say what came of it."""
     added = add_missing(found, backup) if backup is not None else 0
-    held = held_memories(found).keys() - purged
+    held = assemble_memories(found).keys() - purged
     lost = sorted(found.known.keys() - held - purged)
     return Salvage(
         aside=str(aside),
@@ -321,4 +321,4 @@ def examine(source: Path) -> int | None:
             f"{source} cannot be read as a backup: nothing of a Tacit store was found in it.",
             hint="Choose a file that `tacit backup` wrote.",
         )
-    return len(held_memories(found))
+    return len(assemble_memories(found))

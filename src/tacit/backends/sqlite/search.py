@@ -21,7 +21,7 @@ from tacit.backends.sqlite.codec import json_list
 from tacit.backends.sqlite.confirm import (
     HOLDS,
     IN_SCOPE,
-    Found,
+    ScoredIds,
     best_hits,
     confirm_scores,
     numbers_of,
@@ -32,7 +32,7 @@ from tacit.backends.sqlite.index.memories import MemoryPartitions, MemoryRows
 from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
 from tacit.backends.sqlite.index.rows import Scores
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
-from tacit.backends.sqlite.matching import Postings, documents_in, read_postings, tabulate, weigh
+from tacit.backends.sqlite.matching import Postings, build_word_table, documents_in, read_postings, score_bm25
 from tacit.backends.sqlite.scopes import StoredScope
 from tacit.backends.text import clean_text, clean_value, code_query_words, query_words
 from tacit.errors import EmbedderMismatch, InvalidInput
@@ -77,7 +77,7 @@ class SqliteSearch:
             if not scopes:
                 return ranking.empty()
             stored = _identity(connection, identity)
-            found: list[Found] = []
+            found: list[ScoredIds] = []
             now_ms = self._clock.now_ms()
             asked = np.ascontiguousarray(vector, np.float32)
             held = 0
@@ -121,7 +121,9 @@ class SqliteSearch:
             further = np.fromiter((row[0] for row in numbers), np.int64)
             with ExitStack() as held:
                 parts = self._parts(connection, scopes, held)
-                tables = tabulate(parts, postings, limit=limit, also=further, now_ms=self._clock.now_ms())
+                tables = build_word_table(
+                    parts, postings, limit=limit, also=further, now_ms=self._clock.now_ms()
+                )
                 ids = np.concatenate([part.rows.ids[at] for part, (at, _) in zip(parts, tables, strict=True)])
             found = np.concatenate([table for _, table in tables])
             scores = np.zeros((len(ids), len(words)), np.float32)
@@ -179,8 +181,8 @@ class SqliteSearch:
                 return ranking.empty(complete=False)
             with ExitStack() as held:
                 parts = self._parts(connection, scopes, held)
-                weighed = weigh(parts, postings, now_ms=self._clock.now_ms())
-                found: list[Found] = []
+                weighed = score_bm25(parts, postings, now_ms=self._clock.now_ms())
+                found: list[ScoredIds] = []
                 for part, one in zip(parts, weighed, strict=True):
                     positions, scores = part.rows.best(*one, limit)
                     found.append((part.rows.ids[positions], scores))
@@ -218,7 +220,7 @@ class SqliteSearch:
             probabilities = self._action_numbers(connection, actions, scopes)
             probabilities[ALWAYS] = 1.0
             now_ms = self._clock.now_ms()
-            found: list[Found] = []
+            found: list[ScoredIds] = []
             for one in scopes:
                 with self._memories.current(connection, one) as part:
                     positions, scores = part.fitting(probabilities, want=limit, now_ms=now_ms)
@@ -278,8 +280,8 @@ class SqliteSearch:
     @contextmanager
     def _ranking(
         self, space: str, scope: ScopeFilter, limit: int
-    ) -> Generator[tuple[sqlite3.Connection, tuple[StoredScope, ...], _Timed], None, None]:
-        timed = _Timed(space, self._clock)
+    ) -> Generator[tuple[sqlite3.Connection, tuple[StoredScope, ...], _RankingTimer], None, None]:
+        timed = _RankingTimer(space, self._clock)
         with self._database.read() as connection:
             found = self._database.scopes(connection, scope) if limit > 0 else ()
             # A search finds only active memories, so scopes that have none are skipped.
@@ -296,7 +298,7 @@ class SqliteSearch:
             terms.close()
 
 
-class _Timed:
+class _RankingTimer:
     """Makes the ranking of one call, with the time it took."""
 
     def __init__(self, space: str, clock: Clock) -> None:

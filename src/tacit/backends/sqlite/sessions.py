@@ -15,7 +15,7 @@ from tacit.errors import NotFound
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
-from tacit.ports.store import Shown, TraceFilter
+from tacit.ports.store import StoredExposure, TraceFilter
 
 _REMEMBERED_LEDGERS = 256
 
@@ -164,7 +164,7 @@ def exposures(
     memory_id: str | None,
     limit: int,
     offset: int,
-) -> tuple[Shown, ...]:
+) -> tuple[StoredExposure, ...]:
     """See the port."""
     tests: list[str] = ["1"]
     values: list[object] = []
@@ -181,7 +181,7 @@ def exposures(
         (*values, max(limit, 0), max(offset, 0)),
     )
     return tuple(
-        Shown(
+        StoredExposure(
             session=SessionKey(host=row[0], session_id=row[1]),
             exposure=Exposure(
                 memory_id=row[2], content_hash=row[3], epoch=row[4], turn=row[5], surface=Surface(row[6]),

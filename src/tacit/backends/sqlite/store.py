@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
-from tacit.backends.sqlite import documents, finding, health, journal, memories, scopes, sessions, writing
+from tacit.backends.sqlite import documents, health, journal, memories, scopes, sessions, word_search, writing
 from tacit.backends.sqlite.codec import encode
-from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, device_error, file_lock, suspicion
+from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, damage_marker, device_error, file_lock
 from tacit.backends.sqlite.memories import MemoryReader
 from tacit.backends.sqlite.purge import copies, rewrite
 from tacit.backends.sqlite.purge.log import note_purge, read_purges
@@ -26,7 +26,7 @@ from tacit.backends.sqlite.sessions import Ledgers
 from tacit.backends.text import clean_text
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
-from tacit.model.changes import Change, Gone, Skip
+from tacit.model.changes import Change, Removal, Skip
 from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.pack import Surface
@@ -42,7 +42,7 @@ from tacit.ports.store import (
     MemoryFilter,
     ProjectRecord,
     Recorded,
-    Shown,
+    StoredExposure,
     StoreStats,
     TraceFilter,
     ValueChanges,
@@ -63,7 +63,7 @@ def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> Sqli
     _refuse_emptied(home)
     _refuse_damaged_log(home)
     store = SqliteStore(home, clock=clock, step=step)
-    mark = suspicion(home.database)
+    mark = damage_marker(home.database)
     if mark.exists():
         try:
             if any(problem.startswith(health.DAMAGED) for problem in store.check()):
@@ -182,7 +182,7 @@ class SqliteStore:
         """See the port."""
         asked = replace(where, text=None, after=None)
         with self._database.read() as connection:
-            return finding.find_memories(connection, clean_text(text), asked, scope=scope, limit=limit)
+            return word_search.find_memories(connection, clean_text(text), asked, scope=scope, limit=limit)
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """See the port."""
@@ -328,7 +328,7 @@ class SqliteStore:
 
     def exposures(
         self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
-    ) -> tuple[Shown, ...]:
+    ) -> tuple[StoredExposure, ...]:
         """See the port."""
         with self._database.read() as connection:
             return sessions.exposures(
@@ -446,7 +446,7 @@ class SqliteStore:
             return memories.changed(connection, since, scope, limit=limit)
 
     def rewrite_texts(
-        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Gone | None = None
+        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Removal | None = None
     ) -> Mapping[str, int]:  # fmt: skip
         """See the port. The file is written anew afterwards, so that no free page keeps the old words.
 
@@ -468,7 +468,7 @@ class SqliteStore:
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
         """See the port. Reads the whole file; writers wait for no more than the check of one text index."""
-        told = progress or health.unseen
+        told = progress or health.no_progress
         problems: list[str] = []
         steps = health.examinations()
         for done, step in enumerate(steps):
@@ -485,18 +485,20 @@ class SqliteStore:
     def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
         """See the port."""
         with self._database.read() as connection:
-            return health.write_backup(connection, target, interrupted=interrupted or health.never)
+            return health.write_backup(
+                connection, target, interrupted=interrupted or health.never_interrupted
+            )
 
     def tidy(self) -> None:
         """See the port. A step is a transaction of some milliseconds, so that no writer waits long."""
         for index in documents.TEXT_INDEXES:
             with self._database.read() as connection:
-                if documents.pieces(connection, index) < documents.WORTH_MERGING:
+                if documents.count_segments(connection, index) < documents.WORTH_MERGING:
                     continue
             begin = more = True
             while more:
                 with self._database.write(durable=False) as connection:
-                    more = documents.merge(connection, index, begin=begin)
+                    more = documents.merge_segments(connection, index, begin=begin)
                 begin = False
 
     def settle(self) -> None:

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tacit.backends.changes import Put, check_expected, check_vectors, dated_change_id, older, plan_changes
+from tacit.backends.changes import (
+    MemoryWrite,
+    check_expected,
+    check_vectors,
+    dated_change_id,
+    plan_changes,
+    stale_version_error,
+)
 from tacit.backends.sqlite.codec import decode_memory, encode, json_list
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.scopes import scope_number
@@ -85,7 +92,9 @@ def _find(connection: sqlite3.Connection, memory_id: str) -> Memory | None:
     return None if row is None else decode_memory(row[0], row[1])
 
 
-def _put_memory(connection: sqlite3.Connection, put: Put, *, change: int, now_ms: int, change_id: str) -> int:
+def _put_memory(
+    connection: sqlite3.Connection, put: MemoryWrite, *, change: int, now_ms: int, change_id: str
+) -> int:
     memory = put.memory
     scope = scope_number(connection, memory.scope)
     before = connection.execute(
@@ -218,9 +227,9 @@ def restore(connection: sqlite3.Connection, versions: Sequence[Recorded], uses: 
             (one.memory.id,),
         ).fetchone()[0]
         if newest is not None and newest > one.at_ms:
-            raise older(one.memory.id)
+            raise stale_version_error(one.memory.id)
         before = _find(connection, one.memory.id)
-        put = Put(memory=one.memory, reason=one.reason, vector="kept")
+        put = MemoryWrite(memory=one.memory, reason=one.reason, vector="kept")
         change_id = one.change_id or dated_change_id(one.at_ms)
         number = _put_memory(connection, put, change=change, now_ms=one.at_ms, change_id=change_id)
         if before is None or before.content_hash != one.memory.content_hash:

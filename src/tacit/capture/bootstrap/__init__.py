@@ -1,6 +1,6 @@
 """What a project says of itself before the first session: rule files, decisions, manifests, its README and its history."""
 
-from tacit.capture.bootstrap.following import RuleFile, RulesImport, import_rule_files
+from tacit.capture.bootstrap.project_import import RuleFile, RulesImport, import_rule_files
 from tacit.capture.bootstrap.sources import MAX_FILES, find_rule_files, read_drafts
 
 __all__ = ["MAX_FILES", "RuleFile", "RulesImport", "find_rule_files", "import_rule_files", "read_drafts"]

@@ -21,22 +21,22 @@ from tacit.capture.bootstrap.git_objects import (
     head_of,
     parents_of,
 )
-from tacit.late_pattern import late_pattern
 from tacit.session.projects import find_checkout
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMITS = 200
 """Newest commits of the user's that are looked at."""
 MAX_LOG_BYTES = 400_000
-_MADE_HERE = late_pattern(
+_MADE_HERE = lazy_regex(
     r"(?:commit\b|cherry-pick\b|revert\b|(?:rebase|pull)\b[^:]*\((?:pick|continue|reword|squash|fixup|edit)\))"
 )
-_ENTRY = late_pattern(
+_ENTRY = lazy_regex(
     r"[0-9a-f]{40,64} (?P<commit>[0-9a-f]{40,64}) .*<(?P<email>[^<>]*)> \d+ [+-]\d{4}\t(?P<action>.*)"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class AuthoredLines:
     """What the user wrote into a file, and took out of it; lines as `line_key` gives them."""
 
     added: frozenset[str] = frozenset()
@@ -70,13 +70,13 @@ class Authorship:
         """Answer for the work tree at `root`; its git files are read at the first question."""
         self._root = root
 
-    def of(self, path: str, text: str) -> Changed:
+    def of(self, path: str, text: str) -> AuthoredLines:
         """What the user changed in the file at `path`, which now holds `text`."""
         if find_checkout(self._root) is None:
-            return Changed(whole=True)
+            return AuthoredLines(whole=True)
         head = head_of(self._root)
         if head is None:
-            return Changed() if has_commits(self._root) else Changed(whole=True)
+            return AuthoredLines() if has_commits(self._root) else AuthoredLines(whole=True)
         now = lines_of(text)
         try:
             held = lines_of(file_at(head.objects, head.commit, path))
@@ -90,8 +90,8 @@ class Authorship:
                 added |= after.difference(*before)
                 removed |= frozenset().union(*before) - after if len(before) == 1 else set()
         except Unreadable:
-            return Changed()
-        return Changed(added=frozenset(added), removed=frozenset(removed))
+            return AuthoredLines()
+        return AuthoredLines(added=frozenset(added), removed=frozenset(removed))
 
     @cached_property
     def _own(self) -> tuple[str, ...]:

@@ -9,25 +9,25 @@ from __future__ import annotations
 import re
 
 from tacit.capture.bootstrap.markdown import RuleLine
-from tacit.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_WORDS = 50
-_TITLE = late_pattern(
+_TITLE = lazy_regex(
     r"^#\s+(?:ADR[\s-]*)?(?:\d+\s*[.:\u2013\u2014-]\s*)?(?P<title>\S.*?)\s*$", re.IGNORECASE | re.MULTILINE
 )
-_HEADING = late_pattern(r"^#{2,4}\s+(?P<name>.+?)\s*#*\s*$", re.MULTILINE)
-_RUN_IN = late_pattern(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)", re.MULTILINE)
+_HEADING = lazy_regex(r"^#{2,4}\s+(?P<name>.+?)\s*#*\s*$", re.MULTILINE)
+_RUN_IN = lazy_regex(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)", re.MULTILINE)
 """A heading that opens its paragraph: "**Decision.** We use ..."."""
-_STATUS = late_pattern(r"^\W*status\W*[:|]\W*(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
-_OVER = late_pattern(
+_STATUS = lazy_regex(r"^\W*status\W*[:|]\W*(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
+_OVER = lazy_regex(
     r"\b(?:superseded|supersedes? by|rejected|deprecated|proposed|draft|withdrawn|obsolete)\b", re.IGNORECASE
 )
-_CHOSEN = late_pattern(r"^chosen option:\s*(?P<rest>.+)$", re.IGNORECASE | re.DOTALL)
+_CHOSEN = lazy_regex(r"^chosen option:\s*(?P<rest>.+)$", re.IGNORECASE | re.DOTALL)
 _DECIDED = ("decision outcome", "decision", "choice", "what we decided", "resolution")
-_MARKS = late_pattern(r"\*\*|__|`{3,}.*?`{3,}|!\[[^\]]*\]\([^)]*\)", re.DOTALL)
-_CODE = late_pattern(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_LINK = late_pattern(r"\[([^\]]+)\]\([^)]*\)")
+_MARKS = lazy_regex(r"\*\*|__|`{3,}.*?`{3,}|!\[[^\]]*\]\([^)]*\)", re.DOTALL)
+_CODE = lazy_regex(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_LINK = lazy_regex(r"\[([^\]]+)\]\([^)]*\)")
 
 
 def read_decision(text: str) -> tuple[RuleLine, ...]:

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tacit.late_pattern import late_pattern
 from tacit.session.projects import find_checkout
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMITS = 300
 MAX_OBJECT_BYTES = 200_000
 """A larger commit says more than anybody wrote by hand."""
 MAX_DELTAS = 60
 MAX_PACKS = 200
-_ID = late_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ID = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _COMMIT, _TREE, _BLOB, _OFS_DELTA, _REF_DELTA = 1, 2, 3, 6, 7
 _KINDS = {b"commit": _COMMIT, b"tree": _TREE, b"blob": _BLOB}
 

@@ -12,27 +12,27 @@ from collections.abc import Iterable, Sequence
 
 from tacit.capture.bootstrap.git_objects import Commit, Head, walk
 from tacit.capture.bootstrap.markdown import RuleLine
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
-LEAST = 20
+MIN_COMMITS = 20
 """Fewer commits show no habit."""
 _MOST_TOLD = 8
-_CONVENTIONAL = late_pattern(r"^(?P<type>[a-z]{2,12})(?:\((?P<scope>[\w./ -]{1,30})\))?!?: \S")
+_CONVENTIONAL = lazy_regex(r"^(?P<type>[a-z]{2,12})(?:\((?P<scope>[\w./ -]{1,30})\))?!?: \S")
 _TYPES = frozenset(
     {"feat", "fix", "docs", "chore", "refactor", "test", "tests", "ci", "build", "perf", "style", "revert"}
 )
-_KEY = late_pattern(r"^\[?(?P<key>[A-Z][A-Z0-9]+)-\d+\]?\b")
-_NUMBER = late_pattern(r"\(#\d+\)$")
-_REVERT = late_pattern(r'^Revert "(?P<what>.+)"$')
-_REASON = late_pattern(
+_KEY = lazy_regex(r"^\[?(?P<key>[A-Z][A-Z0-9]+)-\d+\]?\b")
+_NUMBER = lazy_regex(r"\(#\d+\)$")
+_REVERT = lazy_regex(r'^Revert "(?P<what>.+)"$')
+_REASON = lazy_regex(
     r"\b(?:because|since|as it|due to|broke|breaks|caused|causes|fails?|failed|regress\w*|too )\b",
     re.IGNORECASE,
 )
-_BREAKING = late_pattern(r"^BREAKING[ -]CHANGE: (?P<what>\S.*(?:\n(?!\n)[^\n:]+)*)", re.MULTILINE)
-_MACHINE = late_pattern(
+_BREAKING = lazy_regex(r"^BREAKING[ -]CHANGE: (?P<what>\S.*(?:\n(?!\n)[^\n:]+)*)", re.MULTILINE)
+_MACHINE = lazy_regex(
     r"^(?:Merge (?:branch|pull request|remote|tag)\b|(?:chore|build|ci)\(deps|Bump \S+ from |Update dependency |\[bot\])"
 )
-_ORDER = late_pattern(
+_ORDER = lazy_regex(
     r"\b(?:curl|wget)\b|https?://|\b(?:ignore|disregard) (?:all|any|the|previous)\b|\byou (?:must|should)\b|\bassistants?\b|\bagents?\b",
     re.IGNORECASE,
 )
@@ -42,10 +42,10 @@ _HABIT = 0.6
 
 def read_history(head: Head) -> tuple[RuleLine, ...]:
     """Statements of the last commits from `head` on."""
-    return tell(list(walk(head)))
+    return describe_commits(list(walk(head)))
 
 
-def tell(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
+def describe_commits(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
     """Statements of `commits`, newest first."""
     people = [commit for commit in commits if not _MACHINE.match(_subject(commit))]
     found = [*_habits(people), *_reverts(people), *_breaking(people)]
@@ -54,7 +54,7 @@ def tell(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
 
 def _habits(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
     subjects = [_subject(commit) for commit in commits if not _REVERT.match(_subject(commit))]
-    if len(subjects) < LEAST:
+    if len(subjects) < MIN_COMMITS:
         return
     bare = [_NUMBER.sub("", subject).rstrip() for subject in subjects]
     typed = [found for subject in bare if (found := _CONVENTIONAL.match(subject)) and found["type"] in _TYPES]

@@ -22,7 +22,7 @@ from tacit.capture.bootstrap.recipes import (
     read_tasks,
 )
 from tacit.errors import InvalidPayload
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMANDS = 20
 _MAX_SPAN = 200
@@ -40,7 +40,7 @@ _TASK_RUNNERS = (
 )
 """Tool, key of its tasks, and how they are called."""
 _SAY_NOTHING = ("default", "help")
-_GO = late_pattern(r"^(?P<word>module|go|toolchain)\s+(?P<value>\S+)", re.MULTILINE)
+_GO = lazy_regex(r"^(?P<word>module|go|toolchain)\s+(?P<value>\S+)", re.MULTILINE)
 _Table = Mapping[str, object]
 
 

@@ -10,31 +10,31 @@ import re
 from dataclasses import dataclass, field
 
 from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.wording import imperative, leading_reference, rule_like, word_count
-from tacit.late_pattern import late_pattern
+from tacit.capture.wording import has_leading_reference, imperative, rule_like, word_count
 from tacit.reading.sentences import split_sentences
+from tacit.text.lazy_regex import lazy_regex
 
 MIN_WORDS, MAX_WORDS = 3, 60
-_FRONT = late_pattern(r"\A---[ \t]*\n(?P<body>.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_COMMENT = late_pattern(r"<!--.*?-->", re.DOTALL)
-_HEADING = late_pattern(r"^(?P<marks>#{1,6})\s+(?P<text>.+?)\s*#*\s*$")
-_FENCE = late_pattern(r"^(?P<indent>\s*)(?P<marks>```+|~~~+)\s*(?P<language>[\w+-]*)")
-_ITEM = late_pattern(r"^(?P<indent>\s*)(?P<mark>[-*+\u2022]|\d{1,2}[.)])\s+(?P<text>.*)$")
-_RULER = late_pattern(r"^\s*(?:[-*_=]\s*){3,}$")
-_TABLE = late_pattern(r"^\s*\|")
-_IMAGE = late_pattern(r"!\[[^\]]*\]\([^)]*\)")
-_BADGE = late_pattern(r"\[\s*\]\([^)]*\)")
-_LINK = late_pattern(r"\[([^\]]+)\]\([^)]*\)|\[([^\]]+)\]\[[^\]]*\]")
-_EMPHASIS = late_pattern(r"(?<![\w*`])(\*\*\*|\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?![\w*`])")
-_TAG = late_pattern(
+_FRONT = lazy_regex(r"\A---[ \t]*\n(?P<body>.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_COMMENT = lazy_regex(r"<!--.*?-->", re.DOTALL)
+_HEADING = lazy_regex(r"^(?P<marks>#{1,6})\s+(?P<text>.+?)\s*#*\s*$")
+_FENCE = lazy_regex(r"^(?P<indent>\s*)(?P<marks>```+|~~~+)\s*(?P<language>[\w+-]*)")
+_ITEM = lazy_regex(r"^(?P<indent>\s*)(?P<mark>[-*+\u2022]|\d{1,2}[.)])\s+(?P<text>.*)$")
+_RULER = lazy_regex(r"^\s*(?:[-*_=]\s*){3,}$")
+_TABLE = lazy_regex(r"^\s*\|")
+_IMAGE = lazy_regex(r"!\[[^\]]*\]\([^)]*\)")
+_BADGE = lazy_regex(r"\[\s*\]\([^)]*\)")
+_LINK = lazy_regex(r"\[([^\]]+)\]\([^)]*\)|\[([^\]]+)\]\[[^\]]*\]")
+_EMPHASIS = lazy_regex(r"(?<![\w*`])(\*\*\*|\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?![\w*`])")
+_TAG = lazy_regex(
     r"</?(?![\w.:-]{0,60}(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credential|pin)s?\s*/?>)[a-zA-Z][^>\n]*>", re.IGNORECASE
 )  # fmt: skip
 """Elements, but not those that name a secret: by their names redaction, which comes later, knows what stands in them."""
-_IMPORT = late_pattern(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
+_IMPORT = lazy_regex(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
 """A line that has another file read in its place; a host does that, we do not."""
-_SYMBOLS = late_pattern(r"[\U0001F000-\U0001FAFF\u2190-\u21FF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
+_SYMBOLS = lazy_regex(r"[\U0001F000-\U0001FAFF\u2190-\u21FF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
 _SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-session"})
-_DULL = late_pattern(
+_DULL = lazy_regex(
     r"^(?:\W*)(?:overview|introduction|general|guidelines?|rules?|notes?|important(?: notes?)?|conventions?|best practices"
     r"|development|miscellaneous|misc|other|principles|core principles|key principles|instructions?|requirements|details"
     r"|description|context|purpose|summary|background|about|usage|quick (?:start|reference)|claude(?:\.md| code)?"
@@ -43,24 +43,24 @@ _DULL = late_pattern(
     r"|critical|key (?:points|rules)|common (?:commands|tasks)|commands|[\w .-]+ guidelines for .*)(?:\W*)$",
     re.IGNORECASE,
 )
-_LISTING = late_pattern(
+_LISTING = lazy_regex(
     r"^(?:\W*)(?:table of contents|contents|toc|license|acknowledge?ments?|credits|changelog|links)\W*$",
     re.IGNORECASE,
 )
-_EXAMPLES = late_pattern(r"\b(?:examples?|sample|bad|wrong|incorrect|output|template)\b", re.IGNORECASE)
-_SEE_ONLY = late_pattern(
+_EXAMPLES = lazy_regex(r"\b(?:examples?|sample|bad|wrong|incorrect|output|template)\b", re.IGNORECASE)
+_SEE_ONLY = lazy_regex(
     r"^(?:for (?:more|full|further|details?|additional)\b.*|see (?:also )?(?:the )?[`\w./ @-]+?(?: for .*)?|read more.*|more (?:info|details).*"
     r"|refer to .*|check out .*|this (?:file|document|guide|page|section) (?:provides|contains|describes|explains|covers|is|defines|outlines)\b.*"
     r"|welcome .*|thank(?:s| you).*|we(?:'re| are) (?:glad|happy|excited).*|licensed under.*|last updated.*|version:.*|status:.*|date:.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_FACT = late_pattern(
+_FACT = lazy_regex(
     r"`[^`]+`|\b(?:is|are|uses?|lives?|contains?|holds?|handles?|runs?|requires?|supports?|defaults?|provides?|stores?|built"
     r"|written|based|means|returns?|located|follows?|depends?)\b",
     re.IGNORECASE,
 )
-_NAMED_PATH = late_pattern(r"^`[\w.@*~/-]*[./][\w.@*~/-]*`\s*(?::|[\u2013\u2014-])\s")
-_VERB = late_pattern(
+_NAMED_PATH = lazy_regex(r"^`[\w.@*~/-]*[./][\w.@*~/-]*`\s*(?::|[\u2013\u2014-])\s")
+_VERB = lazy_regex(
     r"\b(?:is|are|be|uses?|has|have|must|should|can|will|do|does|lives?|contains?|runs?|needs?)\b",
     re.IGNORECASE,
 )
@@ -272,7 +272,7 @@ def _self_contained(reader: _Reader, block: _Block, text: str) -> str:
     context = block.lead
     needs = (
         word_count(content) < 6
-        or leading_reference(content)
+        or has_leading_reference(content)
         or not (_VERB.search(content) or imperative(content))
     )
     if _NAMED_PATH.match(content):
@@ -281,7 +281,7 @@ def _self_contained(reader: _Reader, block: _Block, text: str) -> str:
         context = _heading(reader)
     if context and context.casefold() not in content.casefold():
         content = f"{context}: {content}"
-    elif leading_reference(content):
+    elif has_leading_reference(content):
         return ""
     return content
 
@@ -308,7 +308,7 @@ def _worth(content: str, part: str, *, rules_only: bool, item: bool) -> bool:
         return True
     if rules_only:
         return False
-    return bool(_FACT.search(part)) if item else bool(_FACT.search(part)) and not leading_reference(part)
+    return bool(_FACT.search(part)) if item else bool(_FACT.search(part)) and not has_leading_reference(part)
 
 
 def _take_code(reader: _Reader, lines: list[str], first: int, language: str) -> None:

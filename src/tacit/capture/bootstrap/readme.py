@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 
 from tacit.capture.bootstrap.markdown import RuleLine, read_rules
-from tacit.late_pattern import late_pattern
 from tacit.reading.sentences import split_sentences
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMANDS = 20
 _MAX_WORDS = 40
-_TITLE = late_pattern(r"^#\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
-_MARKS = late_pattern(r"!\[[^\]]*\]\([^)]*\)|<[^>]+>|\*\*|__|\[\s*\]\([^)]*\)")
-_LINK = late_pattern(r"\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\])")
-_NO_LABEL = late_pattern(r"^(?:or\b|then\b|optional|alternatively|and\b|also\b|example)", re.IGNORECASE)
-_ELSEWHERE = late_pattern(r"`[^`]*\b(?:curl|wget|sudo|git clone|brew install|apt(?:-get)? install)\b")
+_TITLE = lazy_regex(r"^#\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
+_MARKS = lazy_regex(r"!\[[^\]]*\]\([^)]*\)|<[^>]+>|\*\*|__|\[\s*\]\([^)]*\)")
+_LINK = lazy_regex(r"\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\])")
+_NO_LABEL = lazy_regex(r"^(?:or\b|then\b|optional|alternatively|and\b|also\b|example)", re.IGNORECASE)
+_ELSEWHERE = lazy_regex(r"`[^`]*\b(?:curl|wget|sudo|git clone|brew install|apt(?:-get)? install)\b")
 """How the project gets onto a machine that has it already."""
 
 

@@ -10,22 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMAND_CHARS = 240
 MAX_CHARS = 900
 """Of one sentence; the commands behind that are counted."""
-_MAKE_TARGETS = late_pattern(
+_MAKE_TARGETS = lazy_regex(
     r"^(?P<names>[A-Za-z][\w./-]*(?:[ \t]+[A-Za-z][\w./-]*)*)[ \t]*::?(?![=:])(?P<rest>[^#]*)(?:##?[ \t]*(?P<about>.+?)[ \t]*)?$"
 )
-_ASSIGNED = late_pattern(r"^[ \t]*(?:export[ \t]+|override[ \t]+)?[\w.-]+[ \t]*(?:::?=|[?+!]?=)")
-_CONDITION = late_pattern(r"^[ \t]*(?:ifn?eq|ifn?def|else|endif)\b")
-_JUST_RECIPE = late_pattern(
+_ASSIGNED = lazy_regex(r"^[ \t]*(?:export[ \t]+|override[ \t]+)?[\w.-]+[ \t]*(?:::?=|[?+!]?=)")
+_CONDITION = lazy_regex(r"^[ \t]*(?:ifn?eq|ifn?def|else|endif)\b")
+_JUST_RECIPE = lazy_regex(
     r"^@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>(?:\s+[^:]*)?):(?!=)(?P<rest>[^#\n]*)(?:#.*)?$"
 )
-_JUST_PRIVATE = late_pattern(r"^\[[^\]]*\bprivate\b[^\]]*\]")
-_JUST_CALL = late_pattern(r"\(\s*(?P<called>[A-Za-z_][\w-]*)[^)]*\)|(?P<bare>[A-Za-z_][\w-]*)")
-_QUIET = late_pattern(r"^[@+-]+[ \t]*")
+_JUST_PRIVATE = lazy_regex(r"^\[[^\]]*\bprivate\b[^\]]*\]")
+_JUST_CALL = lazy_regex(r"\(\s*(?P<called>[A-Za-z_][\w-]*)[^)]*\)|(?P<bare>[A-Za-z_][\w-]*)")
+_QUIET = lazy_regex(r"^[@+-]+[ \t]*")
 _LEAST_ABOUT = 2
 
 

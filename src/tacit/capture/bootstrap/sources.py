@@ -19,14 +19,14 @@ from tacit.capture.bootstrap.history import read_history
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.markdown import RuleLine, read_rules
 from tacit.capture.bootstrap.readme import read_readme
-from tacit.capture.extract.explicit import find_explicit, tidy
+from tacit.capture.extract.explicit import find_explicit, normalize_statement
 from tacit.capture.wording import kind_of
-from tacit.late_pattern import late_pattern
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.trigger import GREATEST_BREADTH
 from tacit.reading.trigger import make_trigger
+from tacit.text.lazy_regex import lazy_regex
 
 RULE_FILES = (
     "CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules",
@@ -47,7 +47,7 @@ _PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
 LEAST_BREADTH = 1.0
 _FORM = b"2"
 """Changes when what is read off a file is told otherwise, so that every file is read anew once."""
-_RECURRING_ORDER = late_pattern(
+_RECURRING_ORDER = lazy_regex(
     r"^(?!(?:the|an?|this|our|all|every|each|any|no|it|there|here)\b)(?:[a-z-]+(?<!s)(?<!ed)(?<!ing)) (?!(?:is|are|was|has|have|can|will|runs?)\b).*\b(?:before|after|on|for|with|in)"
     r" (?:every|each|any|all)\b|^(?:lint|type-?check|type check|typecheck|debounce|memoi[sz]e|paginate|batch|benchmark|profile)\b",
     re.IGNORECASE,
@@ -151,7 +151,7 @@ def kind_of_rule(content: str) -> str:
     kind = kind_of(content, rule=True)
     if kind != "fact":
         return kind
-    forms = [form for form in find_explicit(f"{content}.") if form.content == tidy(content)]
+    forms = [form for form in find_explicit(f"{content}.") if form.content == normalize_statement(content)]
     if forms:
         # A correction corrects somebody in a conversation; a file states.
         return "fact" if forms[0].kind == "correction" else forms[0].kind

@@ -11,39 +11,39 @@ import re
 
 from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import Turn
-from tacit.capture.wording import imperative, loose_reference
-from tacit.late_pattern import late_pattern
+from tacit.capture.wording import has_loose_reference, imperative
 from tacit.reading.sentences import split_sentences
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths
+from tacit.text.lazy_regex import lazy_regex
 
 _MAX_WORDS, _MAX_PROBLEM_WORDS, _MAX_SAID_WORDS = 12, 40, 45
 _THANKS = r"(?:(?:yes|yep|yeah|yup|ok|okay|great|perfect|nice|awesome|excellent|cool|good|ah+|oh|wow|thanks?|thank you|brilliant|super|finally)\b[\s,!.:-]*)*"
-_CONFIRMS = late_pattern(
+_CONFIRMS = lazy_regex(
     rf"^\W*{_THANKS}(?:that(?:'s| is| was)? (?:it|the (?:problem|issue|bug|cause|fix|culprit)|(?:did|fixed|solved) (?:it|the \w+(?: \w+)?)|did the trick|worked|works|helped)\b"
     r"|(?:it|this|everything|all(?: of it)?|the \w+(?: \w+)?)(?:'s|'re| is| are)? (?:(?:all )?(?:works?|worked|working|fixed|solved|passes|passing|gone|green))\b(?:\s+(?:fine|great|well|perfectly|now|again|for me))*"
     r"|(?:works|working|worked|fixed|solved|passes|confirmed)\b(?:\s+(?:fine|great|well|perfectly|now|again|for me))*(?=\W*$|[,.;!]|\s+(?:keep|thanks|thank|leave|and)\b)"
     r"|(?:problem|issue|bug) (?:is )?(?:solved|fixed|gone)\b)",
     re.IGNORECASE,
 )
-_TAKES_BACK = late_pattern(
+_TAKES_BACK = lazy_regex(
     r"\b(?:but|except|however|although|though|almost|nearly|partly|half|still|not|n't|unless|if|only|until|when|should|hope|once|whether|before|so that)\b"
     r"|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
-_PROBLEM = late_pattern(
+_PROBLEM = lazy_regex(
     r"\b(?:errors?|exceptions?|fail(?:s|ed|ing|ure)?|crash\w*|broken|breaks|bugs?|hangs?|hanging|stuck|slow|blank|missing|wrong|timed? ?out|times out|refused"
     r"|denied|(?:does|is|are|do|was|can|could|will|wo)(?:n['\u2019]?t| not)|cannot|no longer|nothing|keeps? \w+ing|leaks?|duplicated?|lost|traceback|panics?)\b",
     re.IGNORECASE,
 )
-_STILL = late_pattern(
+_STILL = lazy_regex(
     r"^\W*(?:no\b|nope|still|same|hm+|again|it still|that did(?:n'?t| not)|not yet)", re.IGNORECASE
 )
-_OPENING = late_pattern(
+_OPENING = lazy_regex(
     r"^(?:\W*(?:hey|hi|hello|hm+|ok|okay|so|and|but|also|now|please|well|(?:can|could) you (?:please )?fix|fix(?: this| that)?)\b[\s,:.!]*)+",
     re.IGNORECASE,
 )
-_ORDER = late_pattern(r"^(?:don['\u2019]?t|do not|never|always|make sure|use)\b", re.IGNORECASE)
-_CAUSE = late_pattern(
+_ORDER = lazy_regex(r"^(?:don['\u2019]?t|do not|never|always|make sure|use)\b", re.IGNORECASE)
+_CAUSE = lazy_regex(
     r"\b(?:because|(?:the|root) (?:actual |real |root )?(?:issue|problem|cause|reason|bug|culprit) (?:is|was)|caused by|due to|root cause)\b",
     re.IGNORECASE,
 )
@@ -51,14 +51,12 @@ _DONE = (
     "add|chang|set|mov|replac|remov|switch|updat|pin|renam|rais|lower|increas|decreas|wrapp|us|configur|enabl|disabl|call|pass|await|clear|reset|delet"
     "|upgrad|downgrad|restart|reinstall|regenerat|export|escap|quot|convert|initiali[sz]|install"
 )
-_FIX = late_pattern(
+_FIX = lazy_regex(
     rf"^\W*(?:(?:so|now|then|also|and)\s+)?(?:i(?:['\u2019]ve| have)?\s+(?:now\s+|just\s+)?(?=(?:{_DONE})\w*|fixed|made|put|ran)|(?:the )?fix(?: is| was)?:?\s+(?:to\s+)?|fixed (?:it )?by\s+|(?=(?:{_DONE})(?:ed|d)\b))(?P<done>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_BY_USER = late_pattern(
-    r"\b(?:i|we)\s+(?:just\s+)?(?:had|needed) to\s+(?P<done>[^.;!?]{6,160})", re.IGNORECASE
-)
-_DOUBT = late_pattern(
+_BY_USER = lazy_regex(r"\b(?:i|we)\s+(?:just\s+)?(?:had|needed) to\s+(?P<done>[^.;!?]{6,160})", re.IGNORECASE)
+_DOUBT = lazy_regex(
     r"\b(?:might|may|maybe|perhaps|probably|possibly|could be|should (?:fix|help|work)|try|if that|not sure|i think|likely|suspect|guess)\b|\?",
     re.IGNORECASE,
 )
@@ -83,7 +81,7 @@ def problem_in(text: str, before: str = "") -> str:
             one.own
             and 4 <= len(said.split()) <= _MAX_PROBLEM_WORDS
             and _PROBLEM.search(said)
-            and not loose_reference(said)
+            and not has_loose_reference(said)
             and not (imperative(said) or _ORDER.match(said))
         ):
             return said

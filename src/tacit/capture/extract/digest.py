@@ -12,16 +12,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tacit.capture.extract.listed import read_lead
+from tacit.capture.extract.habit_lists import read_lead
 from tacit.capture.extract.tasks import done_tasks, follow_tasks, named_steps, open_tasks
 from tacit.capture.prose import spoken_sentences
 from tacit.capture.turn import ToolUse, Turn
-from tacit.late_pattern import late_pattern
 from tacit.reading.commands import split_commands
 from tacit.reading.digest_lines import finished
 from tacit.reading.prompts.proposals import read_reply
 from tacit.safety.forgotten_words import PURGED
 from tacit.state.captured import SessionWork
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_CHARS = 1200
 _MAX_LINE = 160
@@ -30,7 +30,7 @@ _MAX_FILES = 6
 _MAX_COMMITS = 20
 CONVERSATION = 2
 """Prompts from which talk alone is worth a digest: it says what was asked."""
-_ABOUT_BEFORE = late_pattern(
+_ABOUT_BEFORE = lazy_regex(
     r"\b(?:where (?:did|were|are) (?:we|you|i)|(?:we|you|i) left off|pick(?:ing)? up where|what (?:did|were|have) (?:we|you|i)|last (?:time|session)|yesterday"
     r"|what(?:'?s| is) (?:still )?(?:open|left|next|missing|pending)|do you (?:remember|recall)|can you (?:hear|see) me|are you there"
     r"|continue (?:where|from|with (?:that|it)))\b",

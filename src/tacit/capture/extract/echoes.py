@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 SHINGLE = 3
-MOST = 0.5
+MAX_ECHO_SHARE = 0.5
 """From this share of its runs of three words on, an agent's passage is an echo."""
-QUOTED = 0.6
+MAX_QUOTE_ECHO_SHARE = 0.6
 """The same for a passage of the user that quotes; one that does not is an echo only word by word."""
-_QUOTE = late_pattern(r"[\"“”«»]|^\s*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
-_WORD = late_pattern(r"\w+")
+_QUOTE = lazy_regex(r"[\"“”«»]|^\s*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
+_WORD = lazy_regex(r"\w+")
 
 
-class Echoes:
+class EchoDetector:
     """What a session was given, as runs of three words. Falsy when it was given nothing."""
 
     __slots__ = ("_runs", "_texts")
@@ -35,12 +35,12 @@ class Echoes:
 
     def of_agent(self, *passages: str) -> bool:
         """Whether any of the agent's `passages` is mostly made of what was given."""
-        return bool(self) and any(self._share(_words(passage)) >= MOST for passage in passages)
+        return bool(self) and any(self._share(_words(passage)) >= MAX_ECHO_SHARE for passage in passages)
 
     def of_user(self, passage: str) -> bool:
         """Whether the user's `passage` is what was given, word by word, or quotes it."""
         share = self._share(_words(passage)) if self else 0.0
-        return share == 1.0 or (share >= QUOTED and bool(_QUOTE.search(passage)))
+        return share == 1.0 or (share >= MAX_QUOTE_ECHO_SHARE and bool(_QUOTE.search(passage)))
 
     def _share(self, words: list[str]) -> float:
         """Share of the runs of three words that were given; of a shorter passage 1 or 0."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tacit.capture.extract.listed import HabitList, ends_row, find_lists, has_enough_peers, inherit
+from tacit.capture.extract.habit_lists import HabitList, ends_row, find_lists, has_enough_peers, inherit
 from tacit.capture.extract.standing import rule_to_write, standing_form
 from tacit.capture.prose import (
     Sentence,
@@ -23,14 +23,14 @@ from tacit.capture.prose import (
 )
 from tacit.capture.wording import (
     IMPERATIVES,
+    has_leading_reference,
+    has_loose_reference,
     has_path,
     kind_of,
-    leading_reference,
-    loose_reference,
     opens_with_verb,
     word_count,
 )
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 MIN_WORDS, MAX_WORDS = 3, 60
 _LEAST_WORDS = 5
@@ -74,31 +74,31 @@ _BEFORE_NOUNS = frozenset(
         "any",
     }
 )
-_PAST = late_pattern(
+_PAST = lazy_regex(
     r"got|had|went|was|were|did|saw|made|ran|kept|lost|found|came|broke|tried|\w+ed|have|need|want|should|can|could|will|would|may|might"
 )
-_LEAD = late_pattern(
+_LEAD = lazy_regex(
     r"^(?:(?:ok(?:ay)?|so|and|also|but|well|hey|hi|btw|by the way|fyi|please|pls|plz|just|now|then|plus|again|sorry|thanks"
     r"|great|good|cool|perfect|nice|yes|yeah|yep|yup|sure|right|important|note(?=\s*[:,])|one more thing|another thing"
     r"|oh|hmm+|uh+|ah|m+k+|k+|dude|man|unfortunately|however|if so|assuming so|in that case)\b[\s,.:;!\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
-_SUPPOSED = late_pattern(
+_SUPPOSED = lazy_regex(
     r"\b(?:what if|suppose|imagine|let'?s say|hypothetical|would it|could it|should (?:i|we|it)\b|maybe|perhaps"
     r"|i wonder|not sure|i guess|i think you|might|for example|e\.g\.)",
     re.IGNORECASE,
 )
-_ONE_OFF = late_pattern(
+_ONE_OFF = lazy_regex(
     r"\b(?:for now|right now|this time|just this once|today|tonight|at the moment|temporar(?:y|ily)|in this (?:pr|commit"
     r"|branch|session|case|chat|conversation|turn|task)|for this (?:pr|commit|branch|session|case|task|one|change)"
     r"|until (?:i|we|you)|before you (?:start|finish|begin)|first,|when you'?re done|again)\b",
     re.IGNORECASE,
 )
-_LASTING = late_pattern(
+_LASTING = lazy_regex(
     r"\b(?:always|never|every|each|whenever|from now on|going forward|in (?:the )?future|any ?time|all)\b",
     re.IGNORECASE,
 )
-_EVERYWHERE = late_pattern(
+_EVERYWHERE = lazy_regex(
     r",?\s*\b(?:in (?:all|every|any)(?: of)?(?: my| our)? (?:projects?|repos?|repositor(?:y|ies)|code ?bases?)"
     r"|across (?:all )?(?:my |our )?(?:projects|repos)|everywhere|globally|for all (?:my )?projects)\b,?\s*",
     re.IGNORECASE,
@@ -106,20 +106,20 @@ _EVERYWHERE = late_pattern(
 _NO_VERB = frozenset(
     {"mind", "again", "ever", "once", "that", "been", "had", "was", "were", "did", "got", "said", "seen"}
 )
-_STATES = late_pattern(
+_STATES = lazy_regex(
     r"\b(?:is|are|uses?|must|should|never|always|can'?t|cannot|don'?t|doesn'?t|needs?|lives?|runs?|expires?)\b",
     re.IGNORECASE,
 )
-_BASE_FORM = late_pattern(r"[a-z-]{2,}(?<!ed)(?<!ing)(?<![^s]s)")
-_OF_US = late_pattern(r"(?:we|our|use|stop|always|never|no,|please use)\b", re.IGNORECASE)
-_TRAILING_HERE = late_pattern(r",?\s+(?:around |in )?here(?=\s*[.!]*$|,\s+(?:not|never)\b)", re.IGNORECASE)
-_REPORTED = late_pattern(
+_BASE_FORM = lazy_regex(r"[a-z-]{2,}(?<!ed)(?<!ing)(?<![^s]s)")
+_OF_US = lazy_regex(r"(?:we|our|use|stop|always|never|no,|please use)\b", re.IGNORECASE)
+_TRAILING_HERE = lazy_regex(r",?\s+(?:around |in )?here(?=\s*[.!]*$|,\s+(?:not|never)\b)", re.IGNORECASE)
+_REPORTED = lazy_regex(
     r"^(?:the|a|an|this|that|their|its|it|he|she|they|someone|somebody|@\w+|according to|readme|docs)\b(?:\W+[\w'./@-]+){0,8}?"
     r"\W+(?:says?|said|claims?|claimed|reads|writes|wrote|states?|suggests?|recommends?|told (?:me|us))\b",
     re.IGNORECASE,
 )
 """Somebody else's words in one sentence: "the README says that you must always ..."."""
-_REMEMBER = late_pattern(
+_REMEMBER = lazy_regex(
     r"^(?:please\s+|you (?:should|must|need to)\s+|i (?:want|need) you to\s+)*"
     r"(?:remember(?:\s+(?:that|this))?(?P<gap>\s*[:,\u2013\u2014-]\s*|\s+(?=\S))"
     r"|(?:keep|bear) in mind(?: that)?\s*[:,]?\s+|do(?:n'?t| not) (?:ever )?forget(?: that|\s*:|(?= to\b))\s*"
@@ -129,49 +129,49 @@ _REMEMBER = late_pattern(
     r"|add (?:this |the following )?to (?:your )?memory\s*[:,\u2013\u2014-]\s*)(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_ASKED_FORM = late_pattern(
+_ASKED_FORM = lazy_regex(
     r"^(?:can|could|would|will) you (?:please )?(?P<rest>(?:always|never)\b.+?)\??$",
     re.IGNORECASE | re.DOTALL,
 )
-_FROM_NOW = late_pattern(
+_FROM_NOW = lazy_regex(
     r"^(?:from (?:now|here) on(?:wards?)?|going forward|in (?:the )?future|henceforth|as a (?:general )?rule)\b\s*[,:]?\s*(?P<rest>.+)$"
     r"|^(?P<front>.+?)\s*,?\s+(?:from (?:now|here) on(?:wards?)?|going forward)[.!]*$",
     re.IGNORECASE | re.DOTALL,
 )
-_SETS_A_DAY = late_pattern(r"from|forward|future|henceforth|rule", re.IGNORECASE)
+_SETS_A_DAY = lazy_regex(r"from|forward|future|henceforth|rule", re.IGNORECASE)
 """Without one of these `_FROM_NOW` finds nothing: far cheaper to look for."""
 _CONDITION = r"(?:(?:in|for|on|when|whenever|if|before|after|with|during|once|at)\b[^,.]{2,80},\s*)?"
-_ALWAYS = late_pattern(
+_ALWAYS = lazy_regex(
     rf"^(?P<when>{_CONDITION})(?:(?P<bare>you|we|i|one)\s+(?:should|must|need to|have to|want (?:you )?to)?\s*"
     r"|(?:please\s+)?(?:make sure|be sure|ensure)(?: that)?(?: you| we| to)*\s+)?"
     r"(?P<rest>(?:always|never|do not ever|don'?t ever)\s+(?P<verb>[a-z'-]+\b|`[^`]+`).*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_ALWAYS_LAST = late_pattern(
+_ALWAYS_LAST = lazy_regex(
     r"^(?:please )?(?P<rest>[a-z]+ [^?]{8,120}?),? (?:always|every time|each time|every single time)[\s.!]*$",
     re.IGNORECASE | re.DOTALL,
 )
-_SUBJECT_ALWAYS = late_pattern(
+_SUBJECT_ALWAYS = lazy_regex(
     r"^(?P<rest>(?:the |our |all |every |each )?[\w`./-]+(?: [\w`./-]+){0,5}? (?:must|should) (?:always|never) .+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_OURS = late_pattern(
+_OURS = lazy_regex(
     r"^(?:(?:in|for|on) (?:[^,]{2,60},|(?:this|our|the) [\w-]+|[\w-]+(?: [\w-]+)?(?= we\b))\s*)?(?:here\s+)?(?:we|our \w+) (?:always |only |now )?(?:uses?|go with|stick (?:to|with)|run|deploy|write|target|ship|build"
     r"|test|log|name|prefer)\b.+?(?:,\s*(?:and )?(?:not|never)\b|\binstead of\b|\brather than\b|\bnot with\b).+$",
     re.IGNORECASE | re.DOTALL,
 )
-_USE_INSTEAD = late_pattern(
+_USE_INSTEAD = lazy_regex(
     r"^(?:please\s+)?(?:only )?use\s+(?P<new>.+?)(?:,?\s+(?:instead of|rather than|in place of|over)\s+|,\s*(?:and )?(?:not|never)\s+)(?P<old>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_ASKED_USE = late_pattern(
+_ASKED_USE = lazy_regex(
     r"^(?:can|could|would|will) you (?:please )?(?P<rest>(?:always |only )?use .+?)\??$",
     re.IGNORECASE | re.DOTALL,
 )
 """An order in the form of a question; "can we use X instead of Y" is a question."""
 _PLURAL = r"(?!(?:the|this|that|these|those|it|its|them|my|your|his|her|their|our|a|an|all|me|us|him|any|more|too|so|such|one|two|three|four|five|\d+)\b)(?:[\w-]+ ){0,2}[\w-]{2,}(?<![su])s\b"
 """A plural without an article, which means such things in general: "wildcard imports"."""
-_PREFER = late_pattern(
+_PREFER = lazy_regex(
     r"^(?:(?:in|for|on|when) [^,]{2,60},\s*)?(?:i|we)(?:'d| would)?(?: strongly| really| generally| usually| always| much)* prefer\b.+$"
     r"|^my preference is\b.+$|^prefer\b[^.?!]{2,80}? (?:to|over|instead of|rather than) .+$"
     r"|^i(?: really)? (?:hate|dislike|can'?t stand|don'?t like|do not like) (?:when|it when|seeing|having|using)\b.+$"
@@ -181,12 +181,12 @@ _PREFER = late_pattern(
 _OWN_PLACE = (
     r"(?:this|our|the) (?:whole |entire )?(?:project|repo|repository|code ?base|monorepo|package|team|app)"
 )
-_WANT = late_pattern(
+_WANT = lazy_regex(
     r"^(?:i|we)(?:'d| would)?(?: really| generally| also)* (?:always want\b|want (?:every|each|all|any|no)\b|want (?:you|us) to (?:always|never)\b"
     r"|(?:do not|don'?t|dont|never) want (?!(?:an? )?@|to\b|me\b|the\b|this\b|that\b|these\b|those\b|it\b|you to (?!ever\b|use\b))|rather (?=.+\bthan\b)).+$",
     re.IGNORECASE | re.DOTALL,
 )
-_MUST = late_pattern(
+_MUST = lazy_regex(
     r"^(?:(?:every|all|each|any|no)\b(?! (?:one|of (?:them|these|those))\b) [^.?!,;]{2,70}? (?:must|may not|has to|have to|needs? to|should|shall|can only|ought to)\b"
     r"|(?!(?:the|this|that|these|those|it|its|they|we|you|i|he|she|there|some|most|your|my|his|her|as|is|does|was)\b)(?:[\w-]+ ){0,3}[\w-]+s"
     r" (?:must|have to|may never|may only|should always|should never|must only)\b"
@@ -195,77 +195,75 @@ _MUST = late_pattern(
     r" are (?:not )?(?:allowed|permitted|required|expected|forbidden) (?:to|in|on|outside)\b) .+$",
     re.IGNORECASE | re.DOTALL,
 )
-_RULE_IS = late_pattern(
+_RULE_IS = lazy_regex(
     rf"^(?:(?:our|the|my|one|another)\s+)?(?:(?:team|house|project|code|coding|naming|commit|branch|review|style|import|test|testing|logging|error)\s+)?(?:convention|rule|policy|guideline)s?"
     rf"(?:\s+(?:here|in {_OWN_PLACE}|for [^:,.]{{2,40}}))?(?:\s*:|\s+(?:is|are)(?:\s+(?:that|to))?(?!\s+(?:not|too|very|so|wrong|broken|missing|old|failing|unclear|set|on|off|in|being|\w+ed)\b))\s+\S.+$",
     re.IGNORECASE | re.DOTALL,
 )
 """What the speaker calls a convention: "our convention is one component per file"."""
-_NO_SUCH = late_pattern(
+_NO_SUCH = lazy_regex(
     r"^no (?!more\b|need|problem|idea|worr|one\b|way\b|thanks?|longer|changes?\b|errors?\b|warnings?\b|luck|rush|hurry|such\b|results?\b|matter|doubt|reason|clue)"
     r"(?P<rest>\S.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_FOR_GOOD = late_pattern(
-    r"\bever\b|\bplease\W*$|\bin (?:new|generated|public) \w+|\banywhere\b", re.IGNORECASE
-)
-_NEED_YOU = late_pattern(
+_FOR_GOOD = lazy_regex(r"\bever\b|\bplease\W*$|\bin (?:new|generated|public) \w+|\banywhere\b", re.IGNORECASE)
+_NEED_YOU = lazy_regex(
     r"^i need you to\b.+\b(?:before|after|when(?:ever)?|each time|every time)\b.+\b(?:any\w*|every\w*|each|all)\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
-_MOVED = late_pattern(
+_MOVED = lazy_regex(
     r"^we(?:'ve| have)? (?:just |recently |now )?(?:moved|switched|migrated|dropped|replaced|retired) [^,]{3,80},\s*(?:so |and )?"
     r"(?:all|new|every\w*|nothing|only|please|use)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
 """A change of tools and the rule that results from it: "we moved from A to B, new code uses B only"."""
-_REASON = late_pattern(
+_REASON = lazy_regex(
     r"^(?:(?:since|because|as) [^,.?!]{4,90},\s+(?:so\s+)?|[^,.?!]{8,90},\s+so\s+(?:please\s+)?)(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_EACH_TIME = late_pattern(
+_EACH_TIME = lazy_regex(
     r"^(?:please\s+)?(?:whenever|every time|each time|any ?time|(?:before|after|on|with|for|in) (?:every|each|any))\b\s+(?P<when>[^.?!]{3,80}?)(?P<comma>,\s*|\s+)"
     r"(?:(?:please|also|always|then|you|we|must|should|have to|need to)\s+)*(?P<verb>[a-z]+)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
-_DO_NOT = late_pattern(
+_DO_NOT = lazy_regex(
     r"^(?:please\s+)?(?:do not|don'?t|dont)(?P<ever> ever)? (?P<verb>[a-z]+) (?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_WITHOUT_END = late_pattern(
+_WITHOUT_END = lazy_regex(
     rf"\bwithout (?:asking|my|first|telling|a|\w+ing)\b|\bunless\b|\bin {_OWN_PLACE}\b|\banywhere\b|\bdirectly\b|\bby hand\b|\bin (?:tests|docs|comments|commit messages"
     r"|production|prod|public|library|new|generated) ?\w*|\bever\b",
     re.IGNORECASE,
 )
-_BARE_PLURAL = late_pattern(_PLURAL, re.IGNORECASE)
-_HERE = late_pattern(
+_BARE_PLURAL = lazy_regex(_PLURAL, re.IGNORECASE)
+_HERE = lazy_regex(
     rf"^(?:in|for) {_OWN_PLACE},? (?:we|always|never|use|only)\b.+$"
     rf"|^(?:we|our \w+) (?:always |only |all |now |never )*(?P<verb>[a-z]+)\b.+ in {_OWN_PLACE}\b.*$|^we (?:always|never) (?P<habit>[a-z]+)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
-_DECIDED = late_pattern(
+_DECIDED = lazy_regex(
     r"^(?:(?:in|for|on) (?!\d)[^,]{2,60},\s*)?(?:(?:as|like) (?:i said|mentioned),?\s+)?(?:(?:the )?team(?: has)?|we(?:'ve| have)?|[\w-]+ and i(?: have)?)(?: just| now| all| also| finally)?\s+"
     r"(?:decided|agreed|settled|chosen|chose|voted|standardi[sz]ed|committed)\s+(?:that|to|on|upon|against|not to)\s+.+$",
     re.IGNORECASE | re.DOTALL,
 )
-_STOP_DOING = late_pattern(
+_STOP_DOING = lazy_regex(
     r"^(?:please\s+)?(?:(?:stop|quit|no more)\s+(?P<verb>[a-z-]{2,}ing)\b.+"
     r"|(?:do not|do ?n['\u2019]?t)\s+(?!(?:worry|bother|wait|mind|care|need|think|know|see|have)\b)[a-z]{2,}\s+\S.*?\s(?:any ?more|any longer)"
     r"(?=\s*(?:[.,;:!]|$|[-\u2013\u2014]\s|(?:because|since)\b)).*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_SAID_BEFORE = late_pattern(
+_SAID_BEFORE = lazy_regex(
     r"^(?:(?:like|as) i(?:'ve)? (?:said|told you|mentioned)(?: before| already)?[,:]?|i(?:'ve| have)?(?: already)? (?:told you|said)(?: before| already)?"
     r"(?: to\b| that\b)?[,:]?)\s+(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 """A correction of an agent that was told before: "I told you: use spaces"."""
-_WRONG = late_pattern(
+_WRONG = lazy_regex(
     r"^(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is|you'?re) (?:wrong|incorrect|not (?:right|correct|true))"
     r"|not quite|actually)\b[\s,.:;!\u2013\u2014-]+(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_IS_VALUE = late_pattern(
+_IS_VALUE = lazy_regex(
     r"^(?!\S+\.[a-z]{1,5}`? should be \S+\.[a-z]{1,5}\b)(?!(?i:i|you|he|she|they|what|why|how|let|(?:the |my |your )?(?:fix|problem|issue|bug|error|point|idea|question|reason|answer|solution))\b)(?:(?i:the|our) )?[\w`./ -]{2,50}? (?:is|are|should be|must be|lives? in|runs? (?:on|with)"
     r"|listens? (?:on|at)|go(?:es)? through|uses?|deploys? to|points? (?:to|at)|expires? (?:in|after)|starts? (?:on|at))\s+"
     r"(?:called |named |in |at |on )?(?:(?:port|version|branch|host|region|queue|table|folder) )?(?:`[^`]+`|\S*[\d/._-]\S*|[A-Z]\w+)",
@@ -367,9 +365,15 @@ def _inherited(item: str, habits: HabitList) -> Statement | None:
     everywhere = bool(_EVERYWHERE.search(said))
     body = _EVERYWHERE.sub(" ", said) if everywhere else said
     heir = inherit(body, habits)
-    if heir is None or _question(body) or loose_reference(body) or _for_once(body) or _SUPPOSED.search(body):
+    if (
+        heir is None
+        or _question(body)
+        or has_loose_reference(body)
+        or _for_once(body)
+        or _SUPPOSED.search(body)
+    ):
         return None
-    content = show_quotes(tidy(heir[0]), quotes)
+    content = show_quotes(normalize_statement(heir[0]), quotes)
     if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
         return None
     return Statement(
@@ -377,19 +381,19 @@ def _inherited(item: str, habits: HabitList) -> Statement | None:
     )
 
 
-_DENIAL = late_pattern(
+_DENIAL = lazy_regex(
     r"(?:no+|nope|wrong|incorrect|(?:that'?s|that is|this is) (?:wrong|incorrect|out ?dated|out of date|no longer (?:true|right|correct)|not (?:right|correct|true)))[\s.!,]*",
     re.IGNORECASE,
 )
 
 
-_OUTDATED = late_pattern(
+_OUTDATED = lazy_regex(
     r",\s+(?:so |but |and )?[^,;]{2,60} (?:(?:is|are) (?:now |just |still )?(?:out[- ]of[- ]date|outdated|stale|obsolete|wrong|old|behind)"
     r"|still (?:says?|has|have|mentions?|names?|lists?|tells?|claims?)\b[^,;]{0,60}|needs? (?:an )?updat\w+|(?:has not|hasn'?t|was not|wasn'?t) (?:been )?updated(?: yet)?)[\s.!]*$",
     re.IGNORECASE,
 )
 """Says besides that something written has not followed the change."""
-_NOTE_THAT = late_pattern(r"^(?:please )?note that,?\s+", re.IGNORECASE)
+_NOTE_THAT = lazy_regex(r"^(?:please )?note that,?\s+", re.IGNORECASE)
 
 
 def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
@@ -414,7 +418,9 @@ def _stated(
         if candidate is None:
             continue
         content, kind, confidence, name = candidate
-        content = show_quotes(tidy(_EVERYWHERE.sub(" ", content) if everywhere else content), quotes)
+        content = show_quotes(
+            normalize_statement(_EVERYWHERE.sub(" ", content) if everywhere else content), quotes
+        )
         if _UNFINISHED.search(body):
             return None
         if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
@@ -430,14 +436,14 @@ def _stated(
     return None
 
 
-_UNFINISHED = late_pattern(
+_UNFINISHED = lazy_regex(
     r"\b(?:are|is|be|to|the|an?|of|with|for|by|as|and|or|in|on|following|includ\w+|says?|like|use|via|follows):\W*$",
     re.IGNORECASE,
 )
 """Its rest stands in what follows it."""
 
 
-def tidy(content: str) -> str:
+def normalize_statement(content: str) -> str:
     """One line, a capital first letter (unless it opens with code or a name of a file), no final full stop."""
     text = " ".join(content.split()).strip(" ,;:-\u2013\u2014")
     text = re.sub(r"(?<![.])[.!]+$", "", text).strip()
@@ -468,7 +474,7 @@ def _remember(body: str) -> _Found | None:
     rest = match["rest"].strip()
     order = re.match(r"to\s+(?P<verb>[a-z]+)\b", rest, re.IGNORECASE)
     if order:
-        if not _LASTING.search(rest) or _for_once(rest) or loose_reference(rest):
+        if not _LASTING.search(rest) or _for_once(rest) or has_loose_reference(rest):
             return None
         rest = rest[3:]
     if (
@@ -483,7 +489,7 @@ def _remember(body: str) -> _Found | None:
     named = re.match(r"(?:this|here) is (?P<what>the [^:]{3,60}:\s.+)", rest, re.IGNORECASE | re.DOTALL)
     if named:
         return named["what"], "fact", 0.95, "remember"
-    if leading_reference(rest):
+    if has_leading_reference(rest):
         return None
     return rest, kind_of(rest), 0.95, "remember"
 
@@ -493,7 +499,7 @@ def _from_now_on(body: str) -> _Found | None:
     if match is None or _question(body):
         return None
     rest = match["rest"] or match["front"]
-    if rest.rstrip().endswith(":") or loose_reference(rest) or _SUPPOSED.search(rest):
+    if rest.rstrip().endswith(":") or has_loose_reference(rest) or _SUPPOSED.search(rest):
         return None
     kind = kind_of(rest)
     return rest, "preference" if kind == "fact" else kind, 0.9, "from now on"
@@ -525,14 +531,14 @@ def _always(body: str) -> _Found | None:
         content = re.sub(
             r"^(?:mention|say|note|state|add|write) that ", "", subject["rest"], flags=re.IGNORECASE
         )
-    if loose_reference(content) or _for_once(content) or _SUPPOSED.search(content):
+    if has_loose_reference(content) or _for_once(content) or _SUPPOSED.search(content):
         return None
     kind = "preference" if re.search(r"\balways\b", content, re.IGNORECASE) else "anti_pattern"
     return content, kind, 0.9, "always or never"
 
 
 def _ours(body: str) -> _Found | None:
-    if _question(body) or not _OURS.match(body) or loose_reference(body) or _SUPPOSED.search(body):
+    if _question(body) or not _OURS.match(body) or has_loose_reference(body) or _SUPPOSED.search(body):
         return None
     return body, "decision", 0.85, "we use X, not Y"
 
@@ -542,7 +548,13 @@ def _instead(body: str) -> _Found | None:
     if asked:
         body = asked["rest"]
     match = _USE_INSTEAD.match(body)
-    if match is None or _question(body) or loose_reference(body) or _for_once(body) or _SUPPOSED.search(body):
+    if (
+        match is None
+        or _question(body)
+        or has_loose_reference(body)
+        or _for_once(body)
+        or _SUPPOSED.search(body)
+    ):
         return None
     if word_count(match["new"]) > 8 or word_count(match["old"]) > 12:
         return None
@@ -550,13 +562,13 @@ def _instead(body: str) -> _Found | None:
 
 
 def _prefer(body: str) -> _Found | None:
-    if _question(body) or not _PREFER.match(body) or loose_reference(body) or _for_once(body):
+    if _question(body) or not _PREFER.match(body) or has_loose_reference(body) or _for_once(body):
         return None
     return body, "preference", 0.85, "prefer"
 
 
 def _decided(body: str) -> _Found | None:
-    if _question(body) or not _DECIDED.match(body) or loose_reference(body) or _SUPPOSED.search(body):
+    if _question(body) or not _DECIDED.match(body) or has_loose_reference(body) or _SUPPOSED.search(body):
         return None
     return None if _for_once(body) else (body, "decision", 0.85, "we decided")
 
@@ -565,7 +577,7 @@ def _standing(body: str) -> _Found | None:
     """What holds each time: a wish, a duty of all of a kind, what to do on every occasion, what never to do, our way."""
     if (
         _question(body)
-        or loose_reference(body)
+        or has_loose_reference(body)
         or _SUPPOSED.search(body)
         or _for_once(body)
         or word_count(body) < _LEAST_WORDS
@@ -598,7 +610,13 @@ def _standing(body: str) -> _Found | None:
 def _with_reason(body: str) -> _Found | None:
     """A standing statement behind its reason, which stays with it: "X has one worker, so jobs must be queued"."""
     match = _REASON.match(body)
-    if match is None or _question(body) or loose_reference(body) or _SUPPOSED.search(body) or _for_once(body):
+    if (
+        match is None
+        or _question(body)
+        or has_loose_reference(body)
+        or _SUPPOSED.search(body)
+        or _for_once(body)
+    ):
         return None
     for cue in (_from_now_on, _always, _ours, _instead, _prefer, _stop_doing, _standing):
         found = cue(match["rest"])
@@ -620,7 +638,7 @@ def _orders(body: str, each: re.Match[str]) -> bool:
 
 
 def _stop_doing(body: str) -> _Found | None:
-    if _question(body) or not _STOP_DOING.match(body) or loose_reference(body) or _for_once(body):
+    if _question(body) or not _STOP_DOING.match(body) or has_loose_reference(body) or _for_once(body):
         return None
     return body, "anti_pattern", 0.8, "stop doing"
 
@@ -638,7 +656,7 @@ def _correction(body: str) -> _Found | None:
 
 
 def _stated_value(body: str) -> _Found | None:
-    if _question(body) or loose_reference(body) or _SUPPOSED.search(body) or word_count(body) > 25:
+    if _question(body) or has_loose_reference(body) or _SUPPOSED.search(body) or word_count(body) > 25:
         return None
     if _IS_VALUE.match(body) or (re.match(r"we use [\w`]", body, re.IGNORECASE) and word_count(body) <= 12):
         return body, "correction", 0.8, "correction: stated value"
@@ -657,30 +675,30 @@ def _after_denial(sentence: Sentence) -> Statement | None:
     found = _correction(f"no, {_LEAD.sub('', said, count=1)}")
     if found is None:
         return None
-    content = show_quotes(tidy(found[0]), quotes)
+    content = show_quotes(normalize_statement(found[0]), quotes)
     if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
         return None
     return Statement(content=content, span=sentence.text, kind=found[1], confidence=found[2], cue=found[3])
 
 
-_LOOSE_END = late_pattern(
+_LOOSE_END = lazy_regex(
     r"(?:,\s+(?=(?:it|it'?s|that|that'?s|this|they|they'?re|which|would|you|can|could)\b)|\s*(?:\.{2,}|\u2026)(?=\s|$)|\s+[-\u2013\u2014]+\s+|;\s+|,\s+(?:and|but|so)\s+).*$",
     re.IGNORECASE | re.DOTALL,
 )
-_REASON_BEHIND = late_pattern(
+_REASON_BEHIND = lazy_regex(
     r"^\s*(?:\.{2,}|\u2026|[-\u2013\u2014]|;|,)\s*(?:since|because|as)?\s*(?:the|this|these|our|we) (?!(?:is|was|are|were|one)\b)[\w-]+ (?:\w+ )?(?:is|are|has|have|will|uses?|needs?|owns?|depends?|does|do|breaks?|comes?)\b",
     re.IGNORECASE,
 )
 """Says why, of a thing that it names: it stays with the rule."""
-_OTHER_CLAUSE = late_pattern(
+_OTHER_CLAUSE = lazy_regex(
     r"^[^,;]*(?:,\s+(?:and |but |so )?|;\s+)(?P<rest>[^,;]+)$", re.IGNORECASE | re.DOTALL
 )
-_CONDITION_FIRST = late_pattern(
+_CONDITION_FIRST = lazy_regex(
     r"^(?:if|when\w*|unless|while|once|after|before|until|although|though|for|in|on|with|as|since|because)\b",
     re.IGNORECASE,
 )
-_PRONOUN = late_pattern(r"\b(?:it|its|it'?s|they|them|their|then|too|also|instead)\b", re.IGNORECASE)
-_THIS_PROJECT = late_pattern(
+_PRONOUN = lazy_regex(r"\b(?:it|its|it'?s|they|them|their|then|too|also|instead)\b", re.IGNORECASE)
+_THIS_PROJECT = lazy_regex(
     r"^(?:(?:please )?note(?: that)?,? )?this is (?=(?:not )?(?:only )?an? )", re.IGNORECASE
 )
 
@@ -688,7 +706,7 @@ _THIS_PROJECT = late_pattern(
 def _form(body: str) -> _Found | None:
     """A standing form: of the whole sentence, else of a clause of it that stands by itself."""
     rule = rule_to_write(body)
-    if rule and not _question(body) and not loose_reference(rule):
+    if rule and not _question(body) and not has_loose_reference(rule):
         return rule, kind_of(rule), 0.8, "a rule to write down"
     clauses = [body]
     if not _CONDITION_FIRST.match(body):
@@ -699,7 +717,7 @@ def _form(body: str) -> _Found | None:
     if _SUPPOSED.search(body) or _for_once(body):
         return None
     for clause in clauses:
-        if word_count(clause) < _LEAST_FORM or loose_reference(_THIS_PROJECT.sub("", clause)):
+        if word_count(clause) < _LEAST_FORM or has_loose_reference(_THIS_PROJECT.sub("", clause)):
             continue
         found = standing_form(clause)
         if found and _REASON_BEHIND.match(body[len(clause) :]) and body.startswith(clause):
@@ -710,23 +728,23 @@ def _form(body: str) -> _Found | None:
 
 
 _TWO_SENTENCES = "two sentences"
-_REPLACED_BY = late_pattern(
+_REPLACED_BY = lazy_regex(
     r"^(?:(?:so|please|just|then)\s+)*use \S.* instead\b(?! of\b).*$", re.IGNORECASE | re.DOTALL
 )
-_RULED_OUT = late_pattern(
+_RULED_OUT = lazy_regex(
     r"\b(?:is|are|was) (?:\w+ )?(?:insecure|unsafe|deprecated|obsolete|outdated|discouraged|not (?:allowed|supported|recommended|thread[- ]safe|secure|safe)"
     r"|unmaintained|abandoned|banned|forbidden)\b",
     re.IGNORECASE,
 )
-_SET_RIGHT = late_pattern(
+_SET_RIGHT = lazy_regex(
     r"^(?:this|that|which) is (?:wrong|incorrect|not (?:right|correct|true)),?\s+(?:and |because |since )?(?:it|they)(?:'s| is| are| should be| must be)\s+\S.+$",
     re.IGNORECASE | re.DOTALL,
 )
-_IS_OUR_WAY = late_pattern(
+_IS_OUR_WAY = lazy_regex(
     r"^(?:it|that)(?:'s| is) (?:our|the) (?:[\w-]+ ){0,3}(?:pattern|convention|standard|way|rule|policy)\b.+$",
     re.IGNORECASE | re.DOTALL,
 )
-_WHY_NOT = late_pattern(r"^why (?:are ?n'?t|do ?n'?t|is ?n'?t|not)\b.+\?$", re.IGNORECASE | re.DOTALL)
+_WHY_NOT = lazy_regex(r"^why (?:are ?n'?t|do ?n'?t|is ?n'?t|not)\b.+\?$", re.IGNORECASE | re.DOTALL)
 
 
 def _with_previous(before: Sentence, sentence: Sentence) -> Statement | None:
@@ -737,9 +755,9 @@ def _with_previous(before: Sentence, sentence: Sentence) -> Statement | None:
     instead = _REPLACED_BY.match(second) and _RULED_OUT.search(first)
     if not (instead or _SET_RIGHT.match(second) or (_IS_OUR_WAY.match(second) and _WHY_NOT.match(first))):
         return None
-    if loose_reference(_LEAD.sub("", first, count=1)) or _for_once(second):
+    if has_loose_reference(_LEAD.sub("", first, count=1)) or _for_once(second):
         return None
-    content = tidy(f"{first} {second}")
+    content = normalize_statement(f"{first} {second}")
     if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
         return None
     kind = "preference" if instead or _IS_OUR_WAY.match(second) else "correction"

@@ -21,11 +21,11 @@ from tacit.capture.extract.error_lines import (
 )
 from tacit.capture.extract.invocations import Correction, find_correction, names_missing
 from tacit.capture.turn import ToolUse, Turn
-from tacit.late_pattern import late_pattern
 from tacit.reading.commands import main_command, split_commands
 from tacit.reading.digest_lines import stems
 from tacit.reading.errors import error_signature
 from tacit.state.captured import Failure
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_OPEN = 12
 MAX_COMMAND = 300
@@ -38,33 +38,33 @@ _LOOKING = (
 _NOT_WORTH = frozenset(_LOOKING.split("|"))
 _READERS = frozenset({"sed", "awk", "cat", "git show", "git diff", "git log"})
 """Programs that only look, whose misuse is worth knowing all the same."""
-_STEP = late_pattern(
+_STEP = lazy_regex(
     r"(?<![\w-])(?:(?P<prepares>install|add|up|start|init|migrate|generate|mkdir|touch|chmod|login|sync|restore|pull|codegen|reset"
     r"|download|fetch|export|source|setup|tidy|update|prune|clean)|(?P<builds>build|compile)|(?P<tells>test|lint|check|help))(?=[\s:]|$)"
     r"|(?P<asks>--help|--version)(?=\s|$)"
 )
 """What a simple command does, by its first word that says so."""
 _EDITS = frozenset({"edit", "write"})
-_CAUSE = late_pattern(
+_CAUSE = lazy_regex(
     r"\b(?:because|the (?:issue|problem|cause|reason|error) (?:is|was)|caused by|due to|needs? to|requires?|missing"
     r"|expects?|should be|isn'?t|wasn'?t|doesn'?t|must)\b",
     re.IGNORECASE,
 )
-_INTENTION = late_pattern(
+_INTENTION = lazy_regex(
     r"^(?:(?:ok(?:ay)?|so|now|then|first|right)\b[,.]?\s+)*(?:i(?:'ll| will| need| should| must| have to|'m going)|let(?:'s| me)|we need to|this should)\b",
     re.IGNORECASE,
 )
 """How a sentence begins that says what the agent does next, and no cause."""
-_MISSING = late_pattern(
+_MISSING = lazy_regex(
     r"not found|no such|(?:cannot|can't|could not) find (?:the )?(?:module|package|file|library)|missing|does not exist|not built|cannot open",
     re.IGNORECASE,
 )
-_ONCE = late_pattern(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b")
+_ONCE = lazy_regex(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b")
 """A name that no later call has: a commit, a digest."""
-_LOOKS_UP = late_pattern(
+_LOOKS_UP = lazy_regex(
     r"\b(?:brew|apt|apt-get|npm|pnpm|yarn|pip|uv|cargo|gem|dnf|pacman)\s+(?:pip\s+)?(?:info|search|show|list|ls|view|index)\b"
 )
-_CHANGES_FOLDER = late_pattern(r"^cd\s+[^\s;&|]+$")
+_CHANGES_FOLDER = lazy_regex(r"^cd\s+[^\s;&|]+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ def same_command(left: str, right: str) -> bool:
     return _bare(left) == _bare(right)
 
 
-def does_again(failed: str, succeeded: str) -> bool:
+def repeats_command(failed: str, succeeded: str) -> bool:
     """Whether `succeeded` does all that `failed` did: every simple command again, on the same things or on more.
 
     `lint run ./pkg/a` is done again by `lint run` and by `lint run ./pkg/a && test`, not by `lint run ./pkg/b`.
@@ -208,7 +208,7 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
                 continue  # nobody calls it so again
             fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms, correction=correction))
             continue
-        if does_again(failure.command, use.command):
+        if repeats_command(failure.command, use.command):
             # Failing otherwise now: what failed before is gone, but nothing proves by what.
             if not red and _proves(failure) and _teaches(failure):
                 fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms))
@@ -271,7 +271,7 @@ def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
         return waiting
     signature = error_signature(use.error, command=use.command)
     if " | " not in signature:
-        return [failure for failure in waiting if not does_again(failure.command, use.command)]
+        return [failure for failure in waiting if not repeats_command(failure.command, use.command)]
     return _wait(waiting, Failure(command=use.command, error=use.error[:1500], signature=signature, turn=turn.number,
                                   at_ms=turn.at_ms))  # fmt: skip
 
@@ -281,7 +281,7 @@ def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
     same = [
         one
         for one in waiting
-        if one.signature == failure.signature or does_again(one.command, failure.command)
+        if one.signature == failure.signature or repeats_command(one.command, failure.command)
     ]
     again = next((one for one in same if one.signature == failure.signature), None)
     kept = [one for one in waiting if one not in same]

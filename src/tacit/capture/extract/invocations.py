@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from tacit.capture.extract.error_lines import is_environment, is_misuse
-from tacit.late_pattern import late_pattern
 from tacit.reading.commands import command_actions, main_command
+from tacit.text.lazy_regex import lazy_regex
 
 Difference = Literal["program", "variable", "folder", "step", "option", "word"]
 
@@ -23,23 +23,23 @@ _MAX_SHOWN = 160
 _LIKE = 0.6
 """Least likeness (`difflib` ratio) of two words of which one may be the other mistyped."""
 _MISSING = (
-    late_pattern(r"command not found: (?P<name>[\w.+-]+)"),
-    late_pattern(r"(?<![\w./+-])(?P<name>[A-Za-z_][\w.+-]*): (?:command )?not found\b"),
-    late_pattern(r"executable file not found in \$PATH: \"?(?P<name>[\w.+-]+)"),
-    late_pattern(r"exec: \"(?P<name>[\w.+-]+)\": executable file not found"),
-    late_pattern(r"(?:spawn|env: [\u2018']?)\s*(?P<name>[\w.+-]+)(?: ENOENT|[\u2019']?: No such file)"),
-    late_pattern(r"[Nn]o module named '?(?P<name>[\w.]+)"),
-    late_pattern(r"'(?P<name>[\w.+-]+)' is not recognized as"),
-    late_pattern(r"Unable to locate (?:executable|the command) '?(?P<name>[\w.+-]+)"),
+    lazy_regex(r"command not found: (?P<name>[\w.+-]+)"),
+    lazy_regex(r"(?<![\w./+-])(?P<name>[A-Za-z_][\w.+-]*): (?:command )?not found\b"),
+    lazy_regex(r"executable file not found in \$PATH: \"?(?P<name>[\w.+-]+)"),
+    lazy_regex(r"exec: \"(?P<name>[\w.+-]+)\": executable file not found"),
+    lazy_regex(r"(?:spawn|env: [\u2018']?)\s*(?P<name>[\w.+-]+)(?: ENOENT|[\u2019']?: No such file)"),
+    lazy_regex(r"[Nn]o module named '?(?P<name>[\w.]+)"),
+    lazy_regex(r"'(?P<name>[\w.+-]+)' is not recognized as"),
+    lazy_regex(r"Unable to locate (?:executable|the command) '?(?P<name>[\w.+-]+)"),
 )
-_OTHER_FOLDER = late_pattern(
+_OTHER_FOLDER = lazy_regex(
     r"no such file|not found|cannot find|can't (?:find|open)|could not (?:find|read|open)|couldn't find|missing|no rule to make target"
     r"|no (?:makefile|configuration|package\.json|targets)|ENOENT|not a \w+ (?:project|workspace|repository)|does not (?:exist|contain)|outside",
     re.IGNORECASE,
 )
-_TOKEN = late_pattern(r"&&|\|\||[;&|]|(?:\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\s;&|])+")
-_REDIRECTION = late_pattern(r"\s*(?:\d?>&\d|&>>?\s*\S+|\d?>>?\s*[^\s&|;]+|(?<!<)<(?!<)\s*[^\s&|;(]+)")
-_ASSIGNMENT = late_pattern(r"^(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
+_TOKEN = lazy_regex(r"&&|\|\||[;&|]|(?:\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\s;&|])+")
+_REDIRECTION = lazy_regex(r"\s*(?:\d?>&\d|&>>?\s*\S+|\d?>>?\s*[^\s&|;]+|(?<!<)<(?!<)\s*[^\s&|;(]+)")
+_ASSIGNMENT = lazy_regex(r"^(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
 _ONLY_LOOKS = frozenset({"--help", "-h", "help", "--version", "-V", "version", "--dry-run", "--collect-only"})
 _CHOOSES_TEXT = """
 -k -x -v -vv -q -t -n -l -s -i -a --verbose --quiet --run -run --filter --grep --only --ignore --deselect --skip --exclude

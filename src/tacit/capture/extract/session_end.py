@@ -9,19 +9,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tacit.capture.extract.explicit import Statement, find_explicit, tidy
-from tacit.capture.extract.passages.find import find_candidates
+from tacit.capture.extract.explicit import Statement, find_explicit, normalize_statement
+from tacit.capture.extract.passages.candidates import find_candidates
 from tacit.capture.prose import pasted_document, spoken_sentences
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.turn import Turn
 from tacit.capture.wording import word_count
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
-_LEAD = late_pattern(
+_LEAD = lazy_regex(
     r"^(?:(?:ok(?:ay)?|so|and|also|but|well|please|yes|yeah|yep|no|then|actually|alright|great|thanks|now)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
-_OPEN = late_pattern(
+_OPEN = lazy_regex(
     r"^(?:todo\s*:?\s+|next steps?\s*:\s*|(?:the )?next (?:time|session)[,:]?\s+|we still (?:need|have) to\s+"
     r"|later,? we(?:'ll| will| should| need to| have to)\s+|remind me (?:later )?to\s+"
     r"|later,? (?:let'?s)\s+)(?P<rest>(?!that\b).+)$",
@@ -30,20 +30,20 @@ _OPEN = late_pattern(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class TurnStatement:
     """A statement and the turn it was said in."""
 
     statement: Statement
     turn: Turn
 
 
-def find_statements(turns: Iterable[Turn]) -> tuple[Found, ...]:
+def find_statements(turns: Iterable[Turn]) -> tuple[TurnStatement, ...]:
     """Everything that the user stated as a standing matter, in order; a repeated content counts once."""
-    found: dict[str, Found] = {}
+    found: dict[str, TurnStatement] = {}
     for turn in turns:
         if turn.role == "user":
             for statement in find_explicit(turn.text):
-                found.setdefault(statement.content.lower(), Found(statement=statement, turn=turn))
+                found.setdefault(statement.content.lower(), TurnStatement(statement=statement, turn=turn))
     return tuple(found.values())
 
 
@@ -76,5 +76,5 @@ def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
                     and not sentence.text.rstrip().endswith("?")
                     and word_count(match["rest"]) >= 2
                 ):
-                    found.setdefault(tidy(match["rest"]))
+                    found.setdefault(normalize_statement(match["rest"]))
     return tuple(found)

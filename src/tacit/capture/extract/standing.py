@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from tacit.capture.wording import kind_of, opens_with_verb
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 _NOT_NAMED = (
     r"(?!(?:this|that|these|those|it|its|it'?s|they|we|you|i|he|she|there|here|what|which|who|why|how|when|where|if|but|so|then|both|one|some|most"
@@ -29,22 +29,22 @@ _MAKING = (
     r"(?:have|put|show|use|add|include|display|render|print|log|write|mention|call|name|mock|hard-?code|nest|expose|wrap|import|require|rely|store"
     r"|commit|mix|duplicate|allow|create|introduce|touch|rename|send|return|cache|copy|override|depend)"
 )
-_TROUBLE = late_pattern(
+_TROUBLE = lazy_regex(
     r"\b(?:errors?(?! (?:messages?|handling|handlers?|codes?|types?|pages?|classes|responses?|boundar\w+|reports?|formats?)\b)|fail(?:s|ed|ing|ures?)?|broken|broke|bugs?(?! ?(?:fix\w*|reports?|tracker)\b)|crash\w*|wrong(?:ly)?|missing|undefined|stuck|weird|strange|issues?(?! (?:tracker|templates?|numbers?|labels?)\b)|problems?"
     r"|does ?n'?t work|not working|did ?n'?t|was ?n'?t|were ?n'?t|exceptions?|traceback|happen(?:s|ed|ing)?|anymore|still|seems?|looks like)\b",
     re.IGNORECASE,
 )
 """Words of a complaint or a report, which tell of a moment."""
-_NOW = late_pattern(
+_NOW = lazy_regex(
     r"\b(?:now|right away|again|next(?! (?:release|version|major|minor|year|quarter)\b)|first|today|yet|later|then|rerun|once you|currently)\b",
     re.IGNORECASE,
 )
-_HEDGED = late_pattern(
+_HEDGED = lazy_regex(
     r"\b(?:maybe|perhaps|might|not sure|i (?:think|guess|wonder|assume|suppose|believe)|probably|could|would be (?:nice|good|great)|temporar\w*|what about"
     r"|should (?:i|we|it)\b|let me know|apparently|presumably|supposedly|sometimes)\b",
     re.IGNORECASE,
 )
-_CHOICE = late_pattern(
+_CHOICE = lazy_regex(
     r"\b(?:option|improvement|approach|variant|number|step|phase|plan|finding|point|item|part|task|chunk|comment|suggestion|issue|question) ?#?(?:\d+|[a-d])\b"
     r"|\(\d+\)|#\d|\bmode:|\bboth\W*$|\bas (?:discussed|suggested|proposed)\b",
     re.IGNORECASE,
@@ -67,7 +67,7 @@ class _Form:
 
 
 def _late(form: _Form) -> tuple[_Form, re.Pattern[str]]:
-    return form, late_pattern(f"^(?:please,? )?{form.pattern}", re.IGNORECASE | re.DOTALL)
+    return form, lazy_regex(f"^(?:please,? )?{form.pattern}", re.IGNORECASE | re.DOTALL)
 
 
 _FORMS = tuple(
@@ -210,31 +210,31 @@ _FORMS = tuple(
         _Form("our way", r"our (?:\w+ ){1,3}(?:always|never|only|must|require|prefer|expect|support|do not|don'?t|does not|doesn'?t)\b.+$|(?:it'?s|it is) our (?:convention|policy|standard|practice) (?:to|that)\b.+$|we (?:do not|don'?t|dont) (?:even |ever )?(?!(?:have|know|see|need|think|understand|want|care|get)\b)[a-z]+ [^?]{3,80}, we [a-z]+ .+$|we (?:only |also )?(?:do not|don'?t|dont|never) (?:use|allow|support|test|mock|write|commit|ship|deploy|merge|accept|add)\b \S+ ?.*$"),
     )
 )  # fmt: skip
-_MADE_RULE = late_pattern(
+_MADE_RULE = lazy_regex(
     r"^(?:please )?(?:create|make|add|write) (?:an?|another|one more) (?:new )?(?:[\w.-]+ )?rule (?:that |which )?(?:says?|saying|specif(?:y|ies|ying)|states?|stating|requires?|requiring|to (?:say|specify|state))"
     r" (?:that |to )?(?P<rest>.{15,})$",
     re.IGNORECASE | re.DOTALL,
 )
-_REST = late_pattern(
+_REST = lazy_regex(
     r"^(?:please )?(?:update|change|add|edit|extend|modify|put|adjust|improve)\b.{0,60}?\b(?:rules?|instructions|guidelines?|conventions|claude\.md|agents\.md|[\w-]+\.mdc?)\b"
     r".{0,40}?\b(?:to|that|so)\s+(?P<rest>(?:always|never) [a-z]+ .+)$",
     re.IGNORECASE | re.DOTALL,
 )
 """A rule that is to be written down is one: "update the rule to say to always ..."."""
-_POLITE = late_pattern(
+_POLITE = lazy_regex(
     r"^(?:can|could|would|will) (?:we|you) (?:please )?(?:not|never) (?P<rest>[a-z]+ (?!(?:the|this|that|these|those|it|them)\b).*?\b(?:[\w-]+(?<![isu])s|any \w+)\b.*?)\??$",
     re.IGNORECASE | re.DOTALL,
 )
-_NOTE = late_pattern(
+_NOTE = lazy_regex(
     r"^(?:please )?(?:note|be aware|fyi|heads[- ]up|for context|just so you know)(?:(?: that\b|[:,]|\s+[-\u2013\u2014])\s+|\s+(?=(?:the|this|our|all|every|each)\b))"
     r"(?P<rest>(?!(?:how|the way|i|we|you|it|that)\b).+)$",
     re.IGNORECASE | re.DOTALL,
 )
-_STATES = late_pattern(
+_STATES = lazy_regex(
     r"\b(?:is|are|uses?|must|should|never|always|cannot|needs?|requires?|lives?|runs?|expires?|supports?|comes?|goes?|has|have|contains?|returns?|accepts?|expects?|belongs?)\b",
     re.IGNORECASE,
 )
-_GIT = late_pattern(r"^(?:please )?git ", re.IGNORECASE)
+_GIT = lazy_regex(r"^(?:please )?git ", re.IGNORECASE)
 _Found = tuple[str, str, str]
 """Content, kind and cue."""
 

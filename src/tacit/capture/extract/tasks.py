@@ -10,32 +10,32 @@ import re
 from collections.abc import Iterable
 
 from tacit.capture.turn import ToolUse, Turn
-from tacit.late_pattern import late_pattern
 from tacit.state.captured import Task
+from tacit.text.lazy_regex import lazy_regex
 
 MAX_TASKS = 40
 MAX_CHARS = 120
 _OVER = frozenset({"completed", "done", "cancelled", "canceled", "deleted", "removed"})
 _DONE = frozenset({"completed", "done"})
-_ORDER = late_pattern(
+_ORDER = lazy_regex(
     r"\b(?:curl|wget)\b|\bhttps?://|\|\s*(?:ba|z|da)?sh\b|\b(?:ignore|disregard|forget) (?:all|any|the|your|previous)\b"
     r"|\byou (?:must|should|are)\b|\b(?:system prompt|instructions?)\b",
     re.IGNORECASE,
 )
 
 
-_NEXT = late_pattern(
+_NEXT = lazy_regex(
     r"^[ \t]*(?:#{1,6}[ \t]*|[-*][ \t]+)?(?:\*\*|__)?(?:(?:the |my |suggested |recommended |possible |remaining )?next(?: steps?| up)?|remaining(?: work| steps| items| tasks)?"
     r"|(?:still )?(?:to do|todo|left to do|open(?: points| items| questions| tasks)?|outstanding))(?:\*\*|__)?[ \t]*(?::|(?=\n)|\Z)(?:\*\*|__)?[ \t]*(?P<rest>.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_NEXT_INLINE = late_pattern(
+_NEXT_INLINE = lazy_regex(
     r"(?<=[.!])[ \t]+(?:next(?: steps?| up)?|remaining|still (?:open|to do)|left to do)[ \t]*:[ \t]*(?P<rest>\S.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 """The same behind a sentence: "Committed. Next: ..."."""
-_STEP = late_pattern(r"^[ \t]*(?:[-*\u2022][ \t]+(?:\[ \][ \t]+)?|\d{1,2}[.)][ \t]+)(?P<text>\S.*)$")
-_MARKS = late_pattern(r"\*\*|__")
+_STEP = lazy_regex(r"^[ \t]*(?:[-*\u2022][ \t]+(?:\[ \][ \t]+)?|\d{1,2}[.)][ \t]+)(?P<text>\S.*)$")
+_MARKS = lazy_regex(r"\*\*|__")
 MAX_STEPS = 5
 _LEAST_WORDS = 3
 

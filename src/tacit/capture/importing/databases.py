@@ -9,8 +9,8 @@ from typing import Any
 
 from tacit.capture.importing import statements
 from tacit.capture.importing.fields import text_of
-from tacit.capture.importing.items import Foreign, Reader, Refused
-from tacit.capture.importing.opening import columns_of, database, is_database
+from tacit.capture.importing.items import ForeignStatement, FormatReader, RefusedHook
+from tacit.capture.importing.safe_files import columns_of, database, is_database
 from tacit.errors import InvalidInput
 
 Row = Mapping[str, Any]
@@ -59,63 +59,63 @@ def _rows(path: Path, table: str, order: str) -> Iterator[tuple[Row | None, str]
 
 
 def _read(
-    table: str, order: str, one: Callable[[Row, str], Foreign | Refused]
-) -> Callable[[Path], Iterator[Foreign | Refused]]:
-    def read(path: Path) -> Iterator[Foreign | Refused]:
+    table: str, order: str, one: Callable[[Row, str], ForeignStatement | RefusedHook]
+) -> Callable[[Path], Iterator[ForeignStatement | RefusedHook]]:
+    def read(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
         for row, where in _rows(path, table, order):
-            yield Refused(where=path.name, reason=where) if row is None else one(row, where)
+            yield RefusedHook(where=path.name, reason=where) if row is None else one(row, where)
 
     return read
 
 
-def _claude_mem(path: Path) -> Iterator[Foreign | Refused]:
-    yield from _read("observations", "created_at_epoch", statements.claude_mem)(path)
+def _claude_mem(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+    yield from _read("observations", "created_at_epoch", statements.read_claude_mem)(path)
     for row, where in _rows(path, "session_summaries", "created_at_epoch"):
         if row is None:
-            yield Refused(where=path.name, reason=where)
+            yield RefusedHook(where=path.name, reason=where)
         else:
-            yield from statements.claude_mem_summary(row, where)
+            yield from statements.read_claude_mem_summary(row, where)
 
 
-def _mem0(path: Path) -> Iterator[Foreign | Refused]:
+def _mem0(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
     """The history of mem0: what each memory says last, unless it was deleted."""
     seen: set[str] = set()
     for row, where in _rows(path, "history", "rowid"):
         if row is None:
-            yield Refused(where=path.name, reason=where)
+            yield RefusedHook(where=path.name, reason=where)
             continue
         name = text_of(row.get("memory_id"))
         if name in seen:
             continue
         seen.add(name)
         if row.get("is_deleted") or str(row.get("event")).upper() == "DELETE":
-            yield Refused(where=where, reason="deleted there", meant=True)
+            yield RefusedHook(where=where, reason="deleted there", meant=True)
         else:
-            yield statements.mem0({"id": name, "memory": row.get("new_memory"), **_times(row)}, where)
+            yield statements.read_mem0({"id": name, "memory": row.get("new_memory"), **_times(row)}, where)
 
 
 def _times(row: Row) -> dict[str, object]:
     return {"created_at": row.get("created_at") or row.get("updated_at")}
 
 
-DATABASES: tuple[Reader, ...] = (
-    Reader(
+DATABASES: tuple[FormatReader, ...] = (
+    FormatReader(
         tool="sugar",
         about="Sugar's `.sugar/memory.db`",
         knows=_knows("sugar"),
-        read=_read("memory_entries", "created_at", statements.sugar),
+        read=_read("memory_entries", "created_at", statements.read_sugar),
     ),
-    Reader(
+    FormatReader(
         tool="mcp-memory-service",
         about="mcp-memory-service's `sqlite_vec.db`",
         knows=_knows("mcp-memory-service"),
-        read=_read("memories", "created_at", statements.memory_service),
+        read=_read("memories", "created_at", statements.read_memory_service),
     ),
-    Reader(
+    FormatReader(
         tool="claude-mem",
         about="claude-mem's `claude-mem.db`",
         knows=_knows("claude-mem"),
         read=_claude_mem,
     ),
-    Reader(tool="mem0", about="mem0's `history.db`", knows=_knows("mem0"), read=_mem0),
+    FormatReader(tool="mem0", about="mem0's `history.db`", knows=_knows("mem0"), read=_mem0),
 )

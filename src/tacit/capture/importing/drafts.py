@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.capture.importing.items import Foreign
+from tacit.capture.importing.items import ForeignStatement
 from tacit.capture.wording import kind_of
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
@@ -19,7 +19,7 @@ SOURCE = "import"
 MAX_SPAN = 500
 
 
-def draft_of(item: Foreign, *, scope: Scope, vouched: bool, now_ms: int) -> Draft:
+def draft_of(item: ForeignStatement, *, scope: Scope, vouched: bool, now_ms: int) -> Draft:
     """One draft; `vouched` = the user said that these are as good as their own words."""
     kind = item.kind or kind_of(item.content, rule=item.tool == "rules")
     original = item.original

@@ -9,15 +9,22 @@ from typing import Any, cast
 
 from tacit.capture.importing import statements
 from tacit.capture.importing.fields import fields_of
-from tacit.capture.importing.items import Foreign, Reader, Refused
-from tacit.capture.importing.opening import head_of, read_text
+from tacit.capture.importing.items import ForeignStatement, FormatReader, RefusedHook
+from tacit.capture.importing.safe_files import head_of, read_text
 from tacit.errors import InvalidInput
 
 Row = Mapping[str, Any]
 MAX_ENTRIES = 50_000
 MAX_JSON_BYTES = 64 << 20
 MAX_ENTRY_BYTES = 1 << 20
-SUGAR_PARTS = ("recent_decisions", "preferences", "file_context", "error_patterns", "decisions", "research")
+SUGAR_SECTIONS = (
+    "recent_decisions",
+    "preferences",
+    "file_context",
+    "error_patterns",
+    "decisions",
+    "research",
+)
 
 _SIGNS: dict[str, frozenset[str]] = {
     "sugar": frozenset({"memory_type", "content", "importance"}),
@@ -59,7 +66,7 @@ def _tool_of(value: object) -> str:
         return "mcp-memory-service"
     if isinstance(whole.get("observations"), list) and ("summaries" in whole or "prompts" in whole):
         return "claude-mem"
-    if any(isinstance(whole.get(part), list) for part in SUGAR_PARTS):
+    if any(isinstance(whole.get(part), list) for part in SUGAR_SECTIONS):
         return "sugar"
     entries = _listed(value)
     samples = [one for one in map(fields_of, entries[:20]) if one]
@@ -94,67 +101,69 @@ def _knows(tool: str) -> Callable[[Path], bool]:
     return knows
 
 
-def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] | Refused]:
+def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] | RefusedHook]:
     """The objects of a list of the export, each with where it stands."""
     found = _as_list(fields_of(value).get(name)) if name else _listed(value)
     for number, one in enumerate(found, start=1):
         where = f"{path.name}, {name or 'entry'} {number}"
         if number > MAX_ENTRIES:
-            yield Refused(where=f"{where} to {len(found)}", reason=f"more than {MAX_ENTRIES} are not read")
+            yield RefusedHook(
+                where=f"{where} to {len(found)}", reason=f"more than {MAX_ENTRIES} are not read"
+            )
             return
         if isinstance(one, dict):
             yield cast(Row, one), where
         else:
             said = one if isinstance(one, str) and one.startswith(("no JSON", "longer")) else "no object"
-            yield Refused(where=where, reason=said)
+            yield RefusedHook(where=where, reason=said)
 
 
 def _reading(
-    one: Callable[[Row, str], Foreign | Refused], *, lists: tuple[str, ...] = ()
-) -> Callable[[Path], Iterator[Foreign | Refused]]:
-    def read(path: Path) -> Iterator[Foreign | Refused]:
+    one: Callable[[Row, str], ForeignStatement | RefusedHook], *, lists: tuple[str, ...] = ()
+) -> Callable[[Path], Iterator[ForeignStatement | RefusedHook]]:
+    def read(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
         try:
             value = _load(path)
         except (InvalidInput, OSError) as error:
-            yield Refused(where=path.name, reason=str(error))
+            yield RefusedHook(where=path.name, reason=str(error))
             return
         whole = fields_of(value)
         for name in [name for name in lists if isinstance(whole.get(name), list)] or [""]:
             for found in _entries(path, value, name):
-                if isinstance(found, Refused):
+                if isinstance(found, RefusedHook):
                     yield found
                 elif name == "summaries":
-                    yield from statements.claude_mem_summary(*found)
+                    yield from statements.read_claude_mem_summary(*found)
                 else:
                     yield one(*found)
 
     return read
 
 
-EXPORTS: tuple[Reader, ...] = (
-    Reader(
+EXPORTS: tuple[FormatReader, ...] = (
+    FormatReader(
         tool="mcp-memory-service",
         about="its `export_to_json`",
         knows=_knows("mcp-memory-service"),
-        read=_reading(statements.memory_service),
+        read=_reading(statements.read_memory_service),
     ),
-    Reader(
+    FormatReader(
         tool="claude-mem",
         about="its export script's JSON",
         knows=_knows("claude-mem"),
-        read=_reading(statements.claude_mem, lists=("observations", "summaries")),
+        read=_reading(statements.read_claude_mem, lists=("observations", "summaries")),
     ),
-    Reader(
+    FormatReader(
         tool="sugar",
         about="`sugar export-context --format json`",
         knows=_knows("sugar"),
-        read=_reading(statements.sugar, lists=SUGAR_PARTS),
+        read=_reading(statements.read_sugar, lists=SUGAR_SECTIONS),
     ),
-    Reader(
+    FormatReader(
         tool="mem0",
         about="`get_all()` as JSON, or the platform's export",
         knows=_knows("mem0"),
-        read=_reading(statements.mem0),
+        read=_reading(statements.read_mem0),
     ),
 )
 """Tried in this order: the last one is known by one field alone."""

@@ -11,7 +11,7 @@ from tacit.model.scope import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreign:
+class ForeignStatement:
     """One statement of another tool.
 
     Attributes:
@@ -46,7 +46,7 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedHook:
     """What was not read, and why; `meant` = the other tool itself holds it no more."""
 
     where: str
@@ -55,7 +55,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class FormatReader:
     """One format.
 
     Attributes:
@@ -68,4 +68,4 @@ class Reader:
     tool: str
     about: str
     knows: Callable[[Path], bool]
-    read: Callable[[Path], Iterator[Foreign | Refused]]
+    read: Callable[[Path], Iterator[ForeignStatement | RefusedHook]]

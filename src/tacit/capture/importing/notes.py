@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.importing.fields import kind_named, moment_ms, words_of
-from tacit.capture.importing.items import Foreign, Reader, Refused
-from tacit.capture.importing.opening import markdown_files, read_text
+from tacit.capture.importing.items import ForeignStatement, FormatReader, RefusedHook
+from tacit.capture.importing.safe_files import markdown_files, read_text
 from tacit.errors import InvalidInput
 
 MAX_BYTES = 400_000
@@ -62,17 +62,19 @@ def _is_memory(path: Path) -> bool:
     return path.is_file() and path.name.lower() == MEMORY_NAME
 
 
-def _lines(path: Path, *, tool: str, kind: str = "", root: Path | None = None) -> Iterator[Foreign | Refused]:
+def _lines(
+    path: Path, *, tool: str, kind: str = "", root: Path | None = None
+) -> Iterator[ForeignStatement | RefusedHook]:
     name = path.relative_to(root).as_posix() if root else path.name
     try:
         text = _text(path)
         changed_ms = int(path.stat().st_mtime * 1000)
     except (InvalidInput, OSError) as error:
-        yield Refused(where=name, reason=str(error))
+        yield RefusedHook(where=name, reason=str(error))
         return
     front = _front(text)
     for line in read_rules(text).lines:
-        yield Foreign(
+        yield ForeignStatement(
             tool=tool,
             original_id=f"{name}#{_short(line.content)}",
             content=line.content,
@@ -82,11 +84,11 @@ def _lines(path: Path, *, tool: str, kind: str = "", root: Path | None = None) -
         )
 
 
-def _rules(path: Path) -> Iterator[Foreign | Refused]:
+def _rules(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
     yield from _lines(path, tool="rules")
 
 
-def _memory(path: Path) -> Iterator[Foreign | Refused]:
+def _memory(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
     root = path if path.is_dir() else path.parent
     for file in _files(path):
         yield from _lines(file, tool="memory-md", root=root)
@@ -102,7 +104,7 @@ def _is_bank(path: Path) -> bool:
     return len(names & BANK_FILES.keys()) >= 2
 
 
-def _bank(path: Path) -> Iterator[Foreign | Refused]:
+def _bank(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
     for file in _files(path):
         yield from _lines(file, tool="memory-bank", kind=BANK_FILES.get(file.name.lower(), ""), root=path)
 
@@ -123,7 +125,7 @@ def _is_basic(path: Path) -> bool:
     return False
 
 
-def _basic(path: Path) -> Iterator[Foreign | Refused]:
+def _basic(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
     root = path if path.is_dir() else path.parent
     for file in _files(path):
         name = file.relative_to(root).as_posix()
@@ -131,20 +133,20 @@ def _basic(path: Path) -> Iterator[Foreign | Refused]:
             text = _text(file)
             changed_ms = int(file.stat().st_mtime * 1000)
         except (InvalidInput, OSError) as error:
-            yield Refused(where=name, reason=str(error))
+            yield RefusedHook(where=name, reason=str(error))
             continue
         front = _front(text)
         at_ms = moment_ms(front.get("created") or front.get("date")) or changed_ms
         found = list(_OBSERVATION.finditer(text))
         if not found:
-            yield Refused(where=name, reason="no observation in it")
+            yield RefusedHook(where=name, reason="no observation in it")
         for one in found:
             yield _observation(
                 one, front, at_ms, where=f"{name}, line {text[: one.start()].count(chr(10)) + 1}"
             )
 
 
-def _observation(one: re.Match[str], front: dict[str, str], at_ms: int, *, where: str) -> Foreign:
+def _observation(one: re.Match[str], front: dict[str, str], at_ms: int, *, where: str) -> ForeignStatement:
     words = one["text"].strip()
     context = _CONTEXT.search(words)
     words = _CONTEXT.sub("", words) if context else words
@@ -152,7 +154,7 @@ def _observation(one: re.Match[str], front: dict[str, str], at_ms: int, *, where
     content = _TAG.sub("", words).strip()
     title = front.get("title", "")
     said = content if not title or title.lower() in content.lower() else f"{title}: {content}"
-    return Foreign(
+    return ForeignStatement(
         tool="basic-memory",
         original_id=f"{front.get('permalink', '') or title or where.split(',', maxsplit=1)[0]}#{_short(one['text'])}",
         content=f"{said} ({context['context']})" if context else said,
@@ -167,12 +169,14 @@ def _short(text: str) -> str:
     return sha256(" ".join(text.split()).casefold().encode("utf-8", "replace")).hexdigest()[:12]
 
 
-NOTES: tuple[Reader, ...] = (
-    Reader(tool="memory-bank", about="a memory-bank folder", knows=_is_bank, read=_bank),
-    Reader(
+NOTES: tuple[FormatReader, ...] = (
+    FormatReader(tool="memory-bank", about="a memory-bank folder", knows=_is_bank, read=_bank),
+    FormatReader(
         tool="rules", about="CLAUDE.md, AGENTS.md, .cursorrules and their like", knows=_is_rules, read=_rules
     ),
-    Reader(tool="memory-md", about="MEMORY.md, or its folder", knows=_is_memory, read=_memory),
-    Reader(tool="basic-memory", about="a folder of basic-memory, or a note", knows=_is_basic, read=_basic),
+    FormatReader(tool="memory-md", about="MEMORY.md, or its folder", knows=_is_memory, read=_memory),
+    FormatReader(
+        tool="basic-memory", about="a folder of basic-memory, or a note", knows=_is_basic, read=_basic
+    ),
 )
 """Tried in this order, after databases and exports."""

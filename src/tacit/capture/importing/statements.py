@@ -1,4 +1,4 @@
-"""Rows of other tools as statements, whichever file they stand in. In: one row. Out: a `Foreign`, or why not.
+"""Rows of other tools as statements, whichever file they stand in. In: one row. Out: a `ForeignStatement`, or why not.
 
 One function a tool: its database and its export hold the same fields.
 """
@@ -18,7 +18,7 @@ from tacit.capture.importing.fields import (
     text_of,
     words_of,
 )
-from tacit.capture.importing.items import Foreign, Refused
+from tacit.capture.importing.items import ForeignStatement, RefusedHook
 
 Row = Mapping[str, Any]
 MAX_CONTENT_CHARS = 20_000
@@ -26,12 +26,12 @@ MAX_SAID_CHARS = 600
 """Of a story only so much is a statement."""
 
 
-def sugar(row: Row, where: str) -> Foreign | Refused:
+def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedHook:
     """Sugar (sugarai 3): importance is 0 to 2 there."""
     meta = fields_of(row.get("metadata"))
     files = paths_of(meta.get("file_paths") or meta.get("files") or meta.get("file_path") or ())
     return _made(
-        Foreign(
+        ForeignStatement(
             tool="sugar",
             original_id=text_of(row.get("id")),
             content=text_of(row.get("content")),
@@ -46,13 +46,13 @@ def sugar(row: Row, where: str) -> Foreign | Refused:
     )
 
 
-def memory_service(row: Row, where: str) -> Foreign | Refused:
+def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedHook:
     """mcp-memory-service 12."""
     if row.get("deleted_at") is not None:
-        return Refused(where=where, reason="deleted there", meant=True)
+        return RefusedHook(where=where, reason="deleted there", meant=True)
     tags = words_of(row.get("tags") or ())
     return _made(
-        Foreign(
+        ForeignStatement(
             tool="mcp-memory-service",
             original_id=text_of(row.get("content_hash")),
             content=text_of(row.get("content")),
@@ -65,7 +65,7 @@ def memory_service(row: Row, where: str) -> Foreign | Refused:
     )
 
 
-def claude_mem(row: Row, where: str) -> Foreign | Refused:
+def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedHook:
     """claude-mem 13, an observation: its title says what, the narrative or the first facts say it."""
     title = text_of(row.get("title"))
     facts = words_of(row.get("facts"), most=20, longest=1000)
@@ -73,7 +73,7 @@ def claude_mem(row: Row, where: str) -> Foreign | Refused:
     said = f"{title.rstrip('.')}: {story}" if title and story else title or story
     files = paths_of(row.get("files_modified") or row.get("files_read") or ())
     return _made(
-        Foreign(
+        ForeignStatement(
             tool="claude-mem",
             original_id=f"observation-{row.get('id', '')}",
             content=_first_sentences(said),
@@ -87,15 +87,15 @@ def claude_mem(row: Row, where: str) -> Foreign | Refused:
     )
 
 
-def claude_mem_summary(row: Row, where: str) -> list[Foreign | Refused]:
+def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | RefusedHook]:
     """claude-mem 13, the summary of a session: what was learned, and what comes next."""
-    made: list[Foreign | Refused] = []
+    made: list[ForeignStatement | RefusedHook] = []
     for field, kind in (("learned", "fact"), ("next_steps", "todo")):
         said = text_of(row.get(field))
         if said and said.lower() not in ("none", "n/a", "null"):
             made.append(
                 _made(
-                    Foreign(
+                    ForeignStatement(
                         tool="claude-mem",
                         original_id=f"summary-{row.get('id', '')}-{field}",
                         content=_first_sentences(said),
@@ -109,12 +109,12 @@ def claude_mem_summary(row: Row, where: str) -> list[Foreign | Refused]:
     return made
 
 
-def mem0(row: Row, where: str) -> Foreign | Refused:
+def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedHook:
     """mem0, one entry of `get_all()` or of the platform's export."""
     meta = fields_of(row.get("metadata"))
     tags = words_of(row.get("categories") or meta.get("categories") or meta.get("tags") or ())
     return _made(
-        Foreign(
+        ForeignStatement(
             tool="mem0",
             original_id=text_of(row.get("id")) or text_of(row.get("hash")),
             content=text_of(row.get("memory")) or text_of(row.get("text")) or text_of(row.get("data")),
@@ -127,15 +127,15 @@ def mem0(row: Row, where: str) -> Foreign | Refused:
     )
 
 
-def _made(found: Foreign) -> Foreign | Refused:
+def _made(found: ForeignStatement) -> ForeignStatement | RefusedHook:
     if not found.content:
-        return Refused(where=found.where, reason="no words in it")
+        return RefusedHook(where=found.where, reason="no words in it")
     if len(found.content) > MAX_CONTENT_CHARS:
-        return Refused(
+        return RefusedHook(
             where=found.where, reason=f"{len(found.content)} characters; at most {MAX_CONTENT_CHARS}"
         )
     if len(found.original_id) > 200:
-        return Refused(where=found.where, reason="an id of more than 200 characters")
+        return RefusedHook(where=found.where, reason="an id of more than 200 characters")
     return found
 
 

@@ -13,23 +13,23 @@ from typing import Literal
 
 from tacit.capture.reconcile.reversals import ended_thing, ends_order
 from tacit.capture.wording import denials, strip_negation
-from tacit.late_pattern import late_pattern, worded_pattern
-from tacit.model.ids import normalise_text
+from tacit.model.ids import normalize_text
+from tacit.text.lazy_regex import keyword_regex, lazy_regex
 
-Verdict = Literal["value_changed", "reversed", "replaced", "slot_changed", "different"]
+WordVerdict = Literal["value_changed", "reversed", "replaced", "slot_changed", "different"]
 
-SAME_WORDS = 0.8
+SAME_WORD_OVERLAP = 0.8
 """Least share of the longer statement's content words that a near duplicate has."""
 SUBJECT_OVERLAP = 0.6
 """Least Jaccard overlap of the words around values, negations or a slot for two statements to share a subject."""
 
-PARSED = 128
+CACHED_STATEMENTS = 128
 """Parsed statements that are kept, about 5 KB each: more than one new statement is compared with."""
-_WORD = late_pattern(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
-_NUMBER = late_pattern(
+_WORD = lazy_regex(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
+_NUMBER = lazy_regex(
     r"^[v~<>=]*\d[\d.,:xX%_-]*(?:ms|s|m|h|d|px|kb|mb|gb|k|am|pm|st|nd|rd|th)?$", re.IGNORECASE
 )
-_IDENTIFIER = late_pattern(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
+_IDENTIFIER = lazy_regex(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
 _STOP_WORDS = (
     "a an the and or but of to in on at for with by from as is are was were be been being it its this that these"
     " those we i you our your my they them their he she his her us me do does did so if then than when while also"
@@ -37,13 +37,13 @@ _STOP_WORDS = (
     " now ever any all each every into about"
 )
 _STOP = frozenset(_STOP_WORDS.split())
-_CHANGE = worded_pattern(
+_CHANGE = keyword_regex(
     r"\b(?:no longer|instead|rather than|from now on|anymore|switch(?:ed|ing)? to|moved? to|migrated? to|replaced?"
     r"|changed? to|now|not|dropped|deprecated)\b",
     "longer instead rather now anymore switch switched switching move moved migrate migrated replace replaced change changed not"
     " dropped deprecated",
 )
-_REJECTED = worded_pattern(
+_REJECTED = keyword_regex(
     r"(?:\binstead of|\brather than|\bin place of|\bno longer (?:use[ds]?|using|support(?:s|ed)?|need(?:s|ed)?|run|on|in)?"
     r"|\b(?:switch|mov|migrat|chang)\w* (?:away )?from|\breplac\w+|\bdrop(?:ped)?|,\s*(?:and )?not|,\s*never)\s+"
     r"(?P<old>(?:[^,.;()]|\.(?=\w)){2,60}?)(?=\s+(?:to|with|by|for|in|on|as|because|anymore|any more|when|since)\b|[,;()]|\.(?!\w)|$)",
@@ -52,7 +52,7 @@ _REJECTED = worded_pattern(
 )
 
 
-_ORDINAL = worded_pattern(
+_ORDINAL = keyword_regex(
     r"(?:\b(?:issue|adr|rfc|pr|mr|ticket|task|sprint|milestone|step|phase|stage|section|chapter|page|line|number|no|nr|case"
     r"|rule|item|row|test|example|figure|table|team|group|shard|node|replica|worker)s?[ .#:-]*|#)(?P<number>\d[\w.]*)",
     "issue issues adr adrs rfc rfcs pr prs mr mrs ticket tickets task tasks sprint sprints milestone milestones step steps phase"
@@ -68,7 +68,7 @@ _ADDITIVE = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class ParsedStatement:
     """A statement taken apart.
 
     Attributes:
@@ -91,8 +91,8 @@ class Statement:
     rejected: frozenset[str]
 
 
-@lru_cache(maxsize=PARSED)
-def take_apart(text: str) -> Statement:
+@lru_cache(maxsize=CACHED_STATEMENTS)
+def parse_statement(text: str) -> ParsedStatement:
     """Read a statement."""
     rejected: set[str] = set()
     for match in _REJECTED.finditer(text):
@@ -103,8 +103,8 @@ def take_apart(text: str) -> Statement:
     order = tuple(_stems(_WORD.findall(strip_negation(kept)) if negations else raw))
     numbers = frozenset(word.lower().rstrip(".,:") for word in raw if _is_number(word))
     names = frozenset(word.lower() for word in raw if is_identifier(word))
-    return Statement(
-        text=normalise_text(text).rstrip(".!"),
+    return ParsedStatement(
+        text=normalize_text(text).rstrip(".!"),
         words=frozenset(word for word in order if not _is_number(word)),
         order=order,
         numbers=numbers,
@@ -145,12 +145,12 @@ def adds_little(new: str, old: str) -> bool:
 
     Values, names in code, and denials are equal.
     """
-    a, b = take_apart(new), take_apart(old)
+    a, b = parse_statement(new), parse_statement(old)
     if (a.negative, a.numbers, a.names, a.rejected) != (b.negative, b.numbers, b.names, b.rejected):
         return False
     fewer, more = sorted((a.order, b.order), key=len)
     rest = iter(more)
-    return len(fewer) >= SAME_WORDS * len(more) and all(word in rest for word in fewer)
+    return len(fewer) >= SAME_WORD_OVERLAP * len(more) and all(word in rest for word in fewer)
 
 
 def marks_change(text: str) -> bool:
@@ -189,7 +189,7 @@ def overlap(left: frozenset[str], right: frozenset[str]) -> float:
     return len(left & right) / len(left | right) if left or right else 0.0
 
 
-def compare(new: str, old: str, *, cosine: float) -> Verdict:
+def compare(new: str, old: str, *, cosine: float) -> WordVerdict:
     """Judge how `new` relates to `old`.
 
     Args:
@@ -202,10 +202,10 @@ def compare(new: str, old: str, *, cosine: float) -> Verdict:
         one denies what the other says. `replaced`: `new` says that what `old` asks for is no longer used.
         `slot_changed`: one word differs, and nothing says which way it is meant. Else `different`.
     """
-    a = take_apart(new)
+    a = parse_statement(new)
     if not _may_relate(a, new, old):
         return "different"
-    b = take_apart(old)
+    b = parse_statement(old)
     if a.text == b.text or (a.content.isdisjoint(b.content) and not ends_order(new, old)):
         return "different"  # every other verdict needs a word or value that both have
     common = overlap(a.words, b.words)
@@ -216,7 +216,7 @@ def compare(new: str, old: str, *, cosine: float) -> Verdict:
     return _changed(new, old) if a.negative == b.negative else "different"
 
 
-def _may_relate(a: Statement, new: str, old: str) -> bool:
+def _may_relate(a: ParsedStatement, new: str, old: str) -> bool:
     """Whether a verdict other than `different` is possible. Most stored statements share too few words, and need not be parsed.
 
     Every stem is the beginning of its word. A stem that does not occur in the text `old` therefore belongs to none of its words.
@@ -242,7 +242,7 @@ def _share_left(words: frozenset[str], missing: set[str]) -> float:
     return len(words - missing) / len(words) if words else 0.0
 
 
-def _replaces(new: Statement, old: Statement, cosine: float) -> bool:
+def _replaces(new: ParsedStatement, old: ParsedStatement, cosine: float) -> bool:
     """`new` rejects what `old` asks for: every rejected word stands in `old`, which does not reject it itself."""
     if not new.rejected or not new.rejected <= set(old.order) or old.rejected & new.rejected:
         return False
@@ -251,8 +251,8 @@ def _replaces(new: Statement, old: Statement, cosine: float) -> bool:
     return not rest or bool(rest & mine) or cosine >= 0.5
 
 
-def _changed(new_text: str, old_text: str) -> Verdict:
-    new, old = take_apart(new_text), take_apart(old_text)
+def _changed(new_text: str, old_text: str) -> WordVerdict:
+    new, old = parse_statement(new_text), parse_statement(old_text)
     values_new, values_old = new.numbers | new.names, old.numbers | old.names
     if len(values_new - values_old) == 1 == len(values_old - values_new):
         frame_new, frame_old = new.words - new.names, old.words - old.names

@@ -22,16 +22,16 @@ MAX_FILES = 200
 """As many files as one statement may come with; repetitions add no more."""
 MERGE_IMPORTANCE = 0.1
 """A repeated statement gains importance; source: the typed seed, section 4.3 (+0.1 on the scale 0-1)."""
-A_MOMENT_MS = 60_000
+REPEAT_WINDOW_MS = 60_000
 """The same words by the same hand within this are one saying: the answer to the first did not arrive, or the key was hit twice."""
-PROMOTED = "confirmed by the user's words:"
+PROMOTED_PREFIX = "confirmed by the user's words:"
 """How the reason of a change begins that made the user's word of what waited."""
 _HEARD = "session"
 """Source of what capture finds in sessions: the files it names are those of the moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class Neighbor:
     """A stored memory near the statement; `cosine` of their vectors, 0 where unknown."""
 
     memory: Memory
@@ -40,7 +40,7 @@ class Neighbour:
 
 def reconcile(
     memory: Memory,
-    neighbours: Sequence[Neighbour],
+    neighbours: Sequence[Neighbor],
     *,
     near_duplicate_cosine: float,
     judge: Judge = judge_by_words,
@@ -131,7 +131,7 @@ def _session_of(memory: Memory) -> str:
 
 
 def _judged(
-    memory: Memory, neighbours: Sequence[Neighbour], near: float, judge: Judge
+    memory: Memory, neighbours: Sequence[Neighbor], near: float, judge: Judge
 ) -> list[tuple[Memory, Judgment]]:
     """Every neighbour with its judgment; of two statements the later one is judged beside the earlier one."""
     later = [one for one in neighbours if _age(memory, one.memory) >= 0]
@@ -158,8 +158,8 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     """Count the repetition; one that is no new statement changes nothing but what it adds to the words."""
     given = _with_what_is_given(memory, stored)
     if _promotes(memory, stored):
-        return Merge(memory=_promoted(memory, given), reason=f"{PROMOTED} {stored.id}")
-    known = _heard_before(memory, stored)
+        return Merge(memory=_promoted(memory, given), reason=f"{PROMOTED_PREFIX} {stored.id}")
+    known = _is_repeated(memory, stored)
     proofs = max(stored.proofs, memory.proofs) if known else stored.proofs + memory.proofs
     given = replace(given, proofs=proofs)
     if known and given == stored:
@@ -181,7 +181,7 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
         provenance=replace(theirs, tier=max(theirs.tier, mine.tier)),
         status="active" if "active" in (stored.status, memory.status) else stored.status,
     )
-    return Merge(memory=merged, reason=_told(stored, judgment))
+    return Merge(memory=merged, reason=_conflict_reason(stored, judgment))
 
 
 def _merged_level(memory: Memory, stored: Memory) -> Sensitivity:
@@ -220,7 +220,7 @@ def _promoted(memory: Memory, stored: Memory) -> Memory:
     )
 
 
-def _heard_before(memory: Memory, stored: Memory) -> str:
+def _is_repeated(memory: Memory, stored: Memory) -> str:
     """Why these words are no further statement: they are the same ones read again, or a session's second time; "" = they are."""
     mine, theirs = memory.provenance, stored.provenance
     spans = {theirs.span, *stored.evidence}
@@ -231,7 +231,7 @@ def _heard_before(memory: Memory, stored: Memory) -> str:
         return f"said before in this session: {stored.id}" if same else ""
     # A person who says it once more means it; a file and an agent say the same words again whenever they are asked.
     by_hand = mine.tier is TrustTier.USER and not mine.host
-    later = memory.updated_at_ms - stored.updated_at_ms >= A_MOMENT_MS
+    later = memory.updated_at_ms - stored.updated_at_ms >= REPEAT_WINDOW_MS
     same = mine.source == theirs.source and mine.span == theirs.span
     return f"stored already as {stored.id}" if same and not (by_hand and later) else ""
 
@@ -286,7 +286,7 @@ def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRe
     return True
 
 
-def _told(stored: Memory, judgment: Judgment) -> str:
+def _conflict_reason(stored: Memory, judgment: Judgment) -> str:
     """Why, for people and for the history: which memory, how sure, what differs."""
     detail = f": {judgment.detail}" if judgment.detail else ""
     return f"{judgment.why} {stored.id}{detail}"
@@ -298,7 +298,7 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
     contested: list[tuple[str, str]] = []
     asked = False
     for stored, judgment in conflicts:
-        told = _told(stored, judgment)
+        told = _conflict_reason(stored, judgment)
         against = _forbidden(memory, stored)
         if judgment.relation == "unsure":
             if asked:

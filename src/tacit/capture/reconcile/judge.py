@@ -1,6 +1,6 @@
 """How a new statement relates to stored ones, with the words for it. In: texts and cosines. Out: one judgment each.
 
-What is said in so many words is certain (`find_certain`). What else looks like a conflict by its words is only a question to a
+What is said in so many words is certain (`find_explicit_relation`). What else looks like a conflict by its words is only a question to a
 person. Pure.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from tacit.capture.reconcile.certain import Finding, find_certain, is_hedged
-from tacit.capture.reconcile.compare import Verdict, adds_little, compare, differing_words, marks_change
-from tacit.capture.wording import negated
+from tacit.capture.reconcile.compare import WordVerdict, adds_little, compare, differing_words, marks_change
+from tacit.capture.reconcile.explicit_relations import Finding, find_explicit_relation, is_hedged
+from tacit.capture.wording import is_negated
 
 Relation = Literal["same", "conflict", "unsure", "apart"]
 _SHOWN = 4
@@ -23,7 +23,7 @@ _WHY: dict[Finding, str] = {
     "replaced": "replaces what is said in",
     "value_changed": "gives another value than",
 }
-_MAY: dict[Verdict, str] = {
+_MAY: dict[WordVerdict, str] = {
     "reversed": "may say the opposite of",
     "replaced": "may replace what is said in",
     "value_changed": "may give another value than",
@@ -43,7 +43,7 @@ class Judgment:
     """
 
     relation: Relation
-    verdict: Verdict | Finding
+    verdict: WordVerdict | Finding
     why: str = ""
     detail: str = ""
 
@@ -65,10 +65,10 @@ def judge_by_words(
     return tuple(_judge_pair(new, old, cosine, near=near, correction=correction) for old, cosine in others)
 
 
-def says_again(new: str, others: Sequence[tuple[str, float]], *, near: float) -> int | None:
+def find_repetition(new: str, others: Sequence[tuple[str, float]], *, near: float) -> int | None:
     """The place of the first (text, cosine) that `new` repeats; None = it repeats none."""
     for place, (old, cosine) in enumerate(others):
-        if find_certain(new, old) == "same" or _adds_nothing(new, old, cosine, near=near):
+        if find_explicit_relation(new, old) == "same" or _adds_nothing(new, old, cosine, near=near):
             return place
     return None
 
@@ -78,7 +78,7 @@ def _adds_nothing(new: str, old: str, cosine: float, *, near: float) -> bool:
 
 
 def _judge_pair(new: str, old: str, cosine: float, *, near: float, correction: bool) -> Judgment:
-    found = find_certain(new, old, correction=correction)
+    found = find_explicit_relation(new, old, correction=correction)
     if found == "same" or _adds_nothing(new, old, cosine, near=near):
         return Judgment(relation="same", verdict="same", why=_WHY["same"])
     if found:
@@ -96,6 +96,6 @@ def _difference(new: str, old: str) -> str:
     """What one says and the other does not: `8080 -> 9090`; about what both speak."""
     come, gone, both = (" ".join(words[:_SHOWN]) for words in differing_words(new, old))
     told = f"{gone or '-'} -> {come or '-'}" if gone or come else ""
-    if negated(new) != negated(old):
+    if is_negated(new) != is_negated(old):
         told = f"{told}, denied" if told else "denied"
     return f"{told}; both on {both}" if told and both else told

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.capture.reconcile.compare import overlap, take_apart
-from tacit.capture.reconcile.judge import says_again
+from tacit.capture.reconcile.compare import overlap, parse_statement
+from tacit.capture.reconcile.judge import find_repetition
 from tacit.errors import ProviderError
 from tacit.model.memory import Memory
 from tacit.model.scope import Scope
@@ -17,7 +17,7 @@ from tacit.ports.models import Embedder
 from tacit.ports.store import Store, ValueChanges, ValueName
 from tacit.state.registry import REJECTED
 
-ALIKE = 0.25
+MIN_SHARED_WORDS = 0.25
 """Least overlap of content words at which it is worth asking whether two statements say the same."""
 
 
@@ -51,12 +51,16 @@ class Rejected:
         """
         if not known:
             return ""
-        mine = take_apart(content)
+        mine = parse_statement(content)
         for text in known:
-            if take_apart(text).text == mine.text:
+            if parse_statement(text).text == mine.text:
                 return text
         words = frozenset(mine.order)
-        alike = [text for text in known if overlap(words, frozenset(take_apart(text).order)) >= ALIKE]
+        alike = [
+            text
+            for text in known
+            if overlap(words, frozenset(parse_statement(text).order)) >= MIN_SHARED_WORDS
+        ]
         return self._said_again(content, alike, near) if alike else ""
 
     def _said_again(self, content: str, alike: Sequence[str], near: float) -> str:
@@ -65,5 +69,5 @@ class Rejected:
         except ProviderError:
             return ""
         others = [(text, float(first @ vector)) for text, vector in zip(alike, rest, strict=True)]
-        place = says_again(content, others, near=near)
+        place = find_repetition(content, others, near=near)
         return alike[place] if place is not None else ""

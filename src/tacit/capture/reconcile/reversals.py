@@ -11,28 +11,28 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 _SUBJECT = r"(?:(?:please|ok(?:ay)?|so|and|now|from now on|we|i|let's|lets)[, ]+)*"
-_STOPPED = late_pattern(
+_STOPPED = lazy_regex(
     rf"^{_SUBJECT}(?:(?:should|must|have to|need to|will|can)\s+)?(?:have\s+)?(?:stop(?:ped)?|quit|cease)\s+(?P<verb>[a-z]+ing)\s+(?P<what>.+)$",
     re.IGNORECASE,
 )
-_NO_LONGER = late_pattern(
+_NO_LONGER = lazy_regex(
     rf"^{_SUBJECT}(?:(?:should|must|will|can|do|are)\s+)?no longer\s+(?P<verb>[a-z]+)\s+(?P<what>.+)$",
     re.IGNORECASE,
 )
-_ANY_MORE = late_pattern(
+_ANY_MORE = lazy_regex(
     rf"^{_SUBJECT}(?:do not|don'?t|do n[o']t|never|should not|shouldn'?t|must not|mustn'?t|won'?t|will not)\s+(?P<verb>[a-z]+)\s+"
     r"(?P<what>.+?)\s+(?:any ?more|any longer)\b(?P<rest>.*)$",
     re.IGNORECASE,
 )
-_CLAUSE_END = late_pattern(
+_CLAUSE_END = lazy_regex(
     r"(?P<mark>[.,;:!?()])(?=\s|$)|\s(?:because|since|instead|-|--|–|—)(?=\s|$)"
     r"|\sand(?=\s(?:please\s)?(?:use|switch to|move to|go with|start using|try|adopt)\s[^\s,;]+(?:\s(?:instead|from now on|now))?[.!]*$)",
     re.IGNORECASE,
 )
-_LIMITED = late_pattern(
+_LIMITED = lazy_regex(
     r"^[\s.,;:!?()–—-]*(?:only|just|mostly|especially|particularly|when|whenever|while|where|wherever|in|on|at|inside|outside|within|for|during"
     r"|from|if|as|so|by|with|without|before|after|till|to|or|and(?! (?:please )?(?:use|switch|move|go|start|try|adopt)\b)|not|e\.?g|i\.?e|namely)\b"
     r"|\b(?:except\w*|unless|until|at least|at most|other than|apart from|but|however|though|although|save for"
@@ -40,29 +40,29 @@ _LIMITED = late_pattern(
     re.IGNORECASE,
 )
 """What follows says where, when or how far: begins with such a word, or names an exception anywhere."""
-_NEW_CLAUSE = late_pattern(
+_NEW_CLAUSE = lazy_regex(
     r"^,(?:\s*$|\s+(?:please|use|switch|move|go|start|try|adopt|prefer|run|write|always|never|instead|because|since|now|from now on|thanks?|it|it's|they"
     r"|they're|we|we're|we've|i|i'm|that|that's|this|which|there|let's|and)\b)",
     re.IGNORECASE,
 )
 """A comma may part the members of a list, which what stands behind them limits together."""
-_EVER = late_pattern(
+_EVER = lazy_regex(
     r"\s+(?:any ?more|any longer|from now on|now|please|entirely|completely|altogether|at all|everywhere)$",
     re.IGNORECASE,
 )
-_ORDER = late_pattern(
+_ORDER = lazy_regex(
     r"^(?:(?:please|always|we|you|i|must|should|shall|have to|need to|to|only|the team|everyone|everybody)[, ]+)*(?P<verb>[a-z]+)\s+(?P<what>.+)$",
     re.IGNORECASE,
 )
-_MANY = late_pattern(
+_MANY = lazy_regex(
     r"[;:?]|[.!](?=\s+\S)|\b(?:and|or|but|unless|except|until|not|never|no|nor|don'?t|without|instead|rather|stop|avoid|either|both)\b|n't\b",
     re.IGNORECASE,
 )
-_PLACE = late_pattern(
+_PLACE = lazy_regex(
     r"^(?:to|for|in|on|at|when|whenever|while|with|by|before|after|during|inside|within|from|if|as|everywhere|always|here)$",
     re.IGNORECASE,
 )
-_TOKEN = late_pattern(r"[^\s,;()\"“”]+")
+_TOKEN = lazy_regex(r"[^\s,;()\"“”]+")
 _ARTICLES = frozenset(
     {"the", "a", "an", "our", "your", "any", "this", "that", "these", "those", "all", "every"}
 )
@@ -72,16 +72,14 @@ _BOUNDS = frozenset(
 )
 _WHOLE = frozenset({"use", "run"})
 """What is used no more is used no more for anything; "stop adding comments" says less of "add comments to public functions"."""
-_COMMAND = late_pattern(r"`([^`\n]+)`")
+_COMMAND = lazy_regex(r"`([^`\n]+)`")
 _LEAST_CALL = 2
 """A program alone may be named for what it is; with an argument it is called."""
-_CALLS = late_pattern(
+_CALLS = lazy_regex(
     r"^(?:(?:please|always|we|you|must|should|shall|have to|need to|to)[, ]+)*[a-z-]+(?: [a-z-]+){0,3}? (?:with|using|by running|via|through|it)\b",
     re.IGNORECASE,
 )
-_PURPOSE = late_pattern(
-    r"\b(?:in|on|at|inside|within|when|whenever|while|if|for|from|where)\b", re.IGNORECASE
-)
+_PURPOSE = lazy_regex(r"\b(?:in|on|at|inside|within|when|whenever|while|if|for|from|where)\b", re.IGNORECASE)
 _LONGEST = 4
 """Words of an object; a longer one is no name of a thing."""
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from tacit.capture.transcripts.assemble import TurnBuilder
 from tacit.capture.transcripts.rows import read_whole, whole
 from tacit.capture.turn import Transcript
-from tacit.late_pattern import late_pattern
 from tacit.state.captured import Position
+from tacit.text.lazy_regex import lazy_regex
 
-STARTED = late_pattern(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
-_COMMIT = late_pattern(r"^Commit ([0-9a-f]{7,12}) (\S.*?)\s*$")
-_APPLIED = late_pattern(r"^Applied edit to (.+?)\s*$")
-_RAN = late_pattern(r"^Running (.+?)\s*$")
+STARTED = lazy_regex(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
+_COMMIT = lazy_regex(r"^Commit ([0-9a-f]{7,12}) (\S.*?)\s*$")
+_APPLIED = lazy_regex(r"^Applied edit to (.+?)\s*$")
+_RAN = lazy_regex(r"^Running (.+?)\s*$")
 
 
 def read_aider(path: Path) -> Iterator[Transcript]:

@@ -15,9 +15,9 @@ from typing import cast
 from tacit.capture.extract.invocations import refused_by_shell
 from tacit.capture.transcripts.cleaning import clean_prompt, clean_reply, refusal
 from tacit.capture.turn import ModelRequest, ToolUse, Turn, turn_key
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
-_HIDES_EXIT = late_pattern(r"\||;")
+_HIDES_EXIT = lazy_regex(r"\||;")
 """What stands behind these in a command line decides its exit code."""
 MAX_ERROR = 4000
 MAX_COMMAND = 20_000
@@ -40,12 +40,12 @@ _PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "absolute_path
 SAME_MOMENT_MS = 1500
 _MAX_TOKENS = 100_000_000
 """No request reads more; a larger number is none."""
-_SLASH_COMMAND = late_pattern(r"\s*<command-(?:name|message)>")
-_PATCHED = late_pattern(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
-_COMMITTED = late_pattern(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
-_COMMIT = late_pattern(r"\bgit\b[^\n|;&]*\bcommit\b")
-_CREATED = late_pattern(r"\b[Tt]ask #(\w+) created")
-_ANSWERED = late_pattern(r'"(?:[^"\\]|\\.)*"="((?:[^"\\]|\\.)*)"')
+_SLASH_COMMAND = lazy_regex(r"\s*<command-(?:name|message)>")
+_PATCHED = lazy_regex(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
+_COMMITTED = lazy_regex(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
+_COMMIT = lazy_regex(r"\bgit\b[^\n|;&]*\bcommit\b")
+_CREATED = lazy_regex(r"\b[Tt]ask #(\w+) created")
+_ANSWERED = lazy_regex(r'"(?:[^"\\]|\\.)*"="((?:[^"\\]|\\.)*)"')
 
 
 def text_of(content: object) -> str:

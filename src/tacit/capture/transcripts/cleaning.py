@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from tacit.late_pattern import late_pattern
 from tacit.reading.prompts.machine_made import machine_made
 from tacit.safety.escape import strip_blocks
+from tacit.text.lazy_regex import lazy_regex
 
 _WRAPPED = (
     "system-reminder", "system_reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat",
@@ -18,15 +18,15 @@ _WRAPPED = (
     "ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics", "private", "environment_context",
     "user_instructions", "environment_details", "attached_files", "additional_data",
 )  # fmt: skip
-_WRAPPER = late_pattern(rf"<({'|'.join(_WRAPPED)})\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_REMINDER = late_pattern(
+_WRAPPER = lazy_regex(rf"<({'|'.join(_WRAPPED)})\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_REMINDER = lazy_regex(
     r"<(system[-_]reminder|hook_context)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_IN_TRANSCRIPTS = late_pattern(
+_IN_TRANSCRIPTS = lazy_regex(
     r"\s*(?:API Error:|No response requested\.|Continue from where you left off\.$)", re.IGNORECASE
 )
 """What hosts write into transcripts in a person's place; at a prompt these may be a person's own words."""
-_REFUSED_SAID = late_pattern(
+_REFUSED_SAID = lazy_regex(
     r"the user (?:said|provided the following reason)[^:]*:\s*(.+)", re.DOTALL | re.IGNORECASE
 )
 _REFUSED = (
@@ -35,7 +35,7 @@ _REFUSED = (
     "doesn't want to take this action",
 )
 _ASKS_BACK = "The user wants to clarify these questions"
-_PLAN = late_pattern(r"\s*Implement the following plan:\s*(?:#+\s*(?P<title>[^\n]+))?", re.IGNORECASE)
+_PLAN = lazy_regex(r"\s*Implement the following plan:\s*(?:#+\s*(?P<title>[^\n]+))?", re.IGNORECASE)
 """With these words a host hands the agent's own plan back to it; only the order is the user's."""
 MAX_TEXT = 100_000
 """Most characters kept of one message: what lies behind is pasted matter."""

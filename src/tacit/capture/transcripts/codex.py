@@ -14,19 +14,19 @@ from pathlib import Path
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.transcripts.rows import Fields, RowReader, fields_of, list_of, parse_json, text_in
 from tacit.capture.turn import Transcript
-from tacit.late_pattern import late_pattern
 from tacit.state.captured import Position
+from tacit.text.lazy_regex import lazy_regex
 
-_NOT_SAID = late_pattern(
+_NOT_SAID = lazy_regex(
     r"\s*(?:# AGENTS\.md instructions|<(?:permissions|skill|skills_instructions|turn_aborted|subagent_notification"
     r"|collaboration_mode|user_shell_command|INSTRUCTIONS)\b)",
     re.IGNORECASE,
 )
-_REQUEST = late_pattern(r"^## My request for Codex:\s*$", re.MULTILINE)
-_EXIT = late_pattern(
+_REQUEST = lazy_regex(r"^## My request for Codex:\s*$", re.MULTILINE)
+_EXIT = lazy_regex(
     r"^(?:Process exited with code|Exit code:?|Command failed with exit code) (\d+)", re.MULTILINE
 )
-_OUTPUT = late_pattern(r"^(?:Output|Stdout):\s*$", re.MULTILINE)
+_OUTPUT = lazy_regex(r"^(?:Output|Stdout):\s*$", re.MULTILINE)
 
 
 def read_codex(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:

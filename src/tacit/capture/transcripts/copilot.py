@@ -21,10 +21,10 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Transcript
-from tacit.late_pattern import late_pattern
 from tacit.state.captured import Position
+from tacit.text.lazy_regex import lazy_regex
 
-_EXIT = late_pattern(r"<(?:shell )?exited with exit code (\d+)>")
+_EXIT = lazy_regex(r"<(?:shell )?exited with exit code (\d+)>")
 
 
 def read_copilot(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:

@@ -24,11 +24,11 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Transcript
-from tacit.late_pattern import late_pattern
 from tacit.state.captured import Position
+from tacit.text.lazy_regex import lazy_regex
 
-_CONTEXT = late_pattern(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
-_EXIT = late_pattern(r"^Exit Code: (\d+)", re.MULTILINE)
+_CONTEXT = lazy_regex(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
+_EXIT = lazy_regex(r"^Exit Code: (\d+)", re.MULTILINE)
 
 
 def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:

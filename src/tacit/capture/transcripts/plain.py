@@ -14,12 +14,12 @@ from typing import cast
 from tacit.capture.transcripts.assemble import TurnBuilder, text_of, time_of
 from tacit.capture.turn import Transcript
 from tacit.errors import InvalidPayload
-from tacit.late_pattern import late_pattern
 from tacit.state.captured import Position
+from tacit.text.lazy_regex import lazy_regex
 
 _Fields = Mapping[str, object]
 _TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")
-_STAMP = late_pattern(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
+_STAMP = lazy_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
 
 
 def read_messages(messages: object) -> Transcript:

@@ -14,11 +14,11 @@ from tacit.capture.transcripts.aider import read_aider
 from tacit.capture.transcripts.claude_code import read_claude_code
 from tacit.capture.transcripts.codex import read_codex
 from tacit.capture.transcripts.copilot import read_copilot, read_copilot_chat
+from tacit.capture.transcripts.detection import DetectedFormat, Format, detect_format
 from tacit.capture.transcripts.exports import read_conversations, read_kimi
 from tacit.capture.transcripts.gemini import read_gemini
 from tacit.capture.transcripts.opencode.database import every_opencode_session, read_opencode
 from tacit.capture.transcripts.opencode.storage import read_opencode_storage
-from tacit.capture.transcripts.recognise import Format, Recognised, recognise
 from tacit.capture.transcripts.specstory import read_specstory
 from tacit.capture.turn import Transcript
 from tacit.state.captured import Position
@@ -48,7 +48,7 @@ def read_sessions(
     host: str = "",
     session_ids: tuple[str, ...] = (),
     subagents: bool = False,
-    known: Recognised | None = None,
+    known: DetectedFormat | None = None,
 ) -> Iterator[Session]:
     """The sessions in a file, in order.
 
@@ -58,14 +58,14 @@ def read_sessions(
         host: whose it is where that is known; else the file's own word counts.
         session_ids: for OpenCode's database, only these; where one id is given, the one session of a file has it.
         subagents: read what subagents were told, too.
-        known: what `recognise` said of the file, where it was asked already.
+        known: what `detect_format` said of the file, where it was asked already.
 
     Raises:
         OSError: if the file cannot be read.
         HostError: if a host's database cannot be read.
         InvalidPayload: if it is no transcript.
     """
-    found = known or recognise(path)
+    found = known or detect_format(path)
     whose = host or found.host
     if found.format == "opencode":
         for name in session_ids or every_opencode_session(path, subagents=subagents):

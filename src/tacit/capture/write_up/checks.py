@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from tacit.capture.wording import word_count
 from tacit.reading.digest_lines import stems
 
-GROUNDED = 0.5
+MIN_GROUNDED_SHARE = 0.5
 """Least share of a statement's word stems that the session holds."""
 LEAST_WORDS, MOST_WORDS = 3, 60
 """The request asks for 8 to 45; what a user says in three words, or a little more, is no reason to lose a statement."""
-LEAST_QUOTED = 3
+MIN_QUOTED_WORDS = 3
 _CODE = re.compile(r"`([^`\n]+)`")
 _WORD = re.compile(r"[^\s,;!?()\[\]{}\"\u201c\u201d\u2018\u2019`]+")
 _NAME = re.compile(
@@ -35,14 +35,14 @@ _END = re.compile(r"(?:['\u2019]s|\+)$")
 _EDGES = "\"'`\u201c\u201d\u2018\u2019 .,;:!"
 
 
-def span_of(quote: str, text: str) -> str:
+def find_quote(quote: str, text: str) -> str:
     """The verbatim words of `text` that `quote` repeats, punctuation and line breaks aside; "" = it does not.
 
     Of a quote with an omission its longest part counts.
     """
     part = max(_OMITTED.split(quote), key=len)
     words = _PLAIN.findall(part)
-    if len(words) < LEAST_QUOTED:
+    if len(words) < MIN_QUOTED_WORDS:
         return ""
     sequence = r"[\W_]+".join(map(re.escape, words))
     found = re.search(rf"(?<!\w){sequence}(?!\w)", text, re.IGNORECASE)
@@ -61,7 +61,7 @@ def names_in(content: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if re.search(r"\w", name)))
 
 
-def why_not(content: str, said: Sequence[str], *, known: Sequence[str] = ()) -> str:
+def find_ungrounded_reason(content: str, said: Sequence[str], *, known: Sequence[str] = ()) -> str:
     """Why the statement is not to be believed; "" = nothing speaks against it.
 
     Args:
@@ -76,12 +76,12 @@ def why_not(content: str, said: Sequence[str], *, known: Sequence[str] = ()) -> 
         if not _holds(whole, name.casefold()):
             return f"names what nobody named: {name}"
     own = stems(content)
-    if not own or len(own & stems(whole)) / len(own) < GROUNDED:
+    if not own or len(own & stems(whole)) / len(own) < MIN_GROUNDED_SHARE:
         return "says what nobody said"
     return ""
 
 
-def share_said(span: str, content: str) -> float:
+def quote_coverage(span: str, content: str) -> float:
     """Share of the word stems of a quote that a statement made of it holds, 0 to 1."""
     quoted = stems(span)
     return len(quoted & stems(content)) / len(quoted) if quoted else 0.0

@@ -53,7 +53,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FateOfPair:
+class PairDecision:
     """What becomes of `older` beside `newer`, both by their short ids; for a merge, whose words stay."""
 
     newer: str
@@ -64,7 +64,7 @@ class FateOfPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fates:
+class PairDecisions:
     """What an answer says of the pairs that were asked about, by their short ids.
 
     Attributes:
@@ -73,7 +73,7 @@ class Fates:
         whole: no entry had another shape, named a pair that was not asked about, or said something else of a pair than the one before.
     """
 
-    ruled: tuple[FateOfPair, ...] = ()
+    ruled: tuple[PairDecision, ...] = ()
     kept: frozenset[tuple[str, str]] = frozenset()
     whole: bool = True
 
@@ -127,7 +127,7 @@ def schema() -> dict[str, object]:
     return _object({"fates": {"type": "array", "items": entry}})
 
 
-def read_fates(text: str, pairs: Sequence[Pair]) -> Fates:
+def read_fates(text: str, pairs: Sequence[Pair]) -> PairDecisions:
     """Fates of an answer's JSON text; entries of another shape or of a pair that was not asked are left out.
 
     Raises:
@@ -143,7 +143,7 @@ def read_fates(text: str, pairs: Sequence[Pair]) -> Fates:
     entries = cast("list[object]", found)
     names = {memory.id: name for name, memory in short_ids(pairs).items()}
     asked = {(names[pair.newer.id], names[one.id]) for pair in pairs for one in pair.older}
-    fates: dict[tuple[str, str], FateOfPair] = {}
+    fates: dict[tuple[str, str], PairDecision] = {}
     kept: set[tuple[str, str]] = set()
     whole = len(entries) <= MOST_FATES
     for entry in entries[:MOST_FATES]:
@@ -156,18 +156,18 @@ def read_fates(text: str, pairs: Sequence[Pair]) -> Fates:
             kept.add(pair)
         elif fates.setdefault(pair, one).fate != one.fate:
             whole = False
-    return Fates(
+    return PairDecisions(
         ruled=tuple(fates.values()), kept=frozenset(kept - set(fates)), whole=whole and not kept & set(fates)
     )
 
 
-def _fate(raw: object) -> FateOfPair | None:
+def _fate(raw: object) -> PairDecision | None:
     given = _fields(raw)
     newer, older, reason = given.get("newer"), given.get("older"), given.get("reason")
     fate = next((name for name in get_args(PairFate) if name == given.get("fate")), None)
     if fate is None or not isinstance(newer, str) or not isinstance(older, str):
         return None
-    return FateOfPair(
+    return PairDecision(
         newer=newer, older=older, fate=fate, better="newer" if given.get("better") == "newer" else "older",
         reason=reason.strip()[:200] if isinstance(reason, str) else "",
     )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.reconcile.judge import Judgment, judge_by_words
-from tacit.capture.write_up.request import FateOf
+from tacit.capture.write_up.request import MemoryFate
 from tacit.model.changes import Merge, Skip
 from tacit.model.memory import Memory, TrustTier
 from tacit.reading.digest_lines import stems
@@ -19,19 +19,19 @@ from tacit.safety.trust import may_supersede
 
 SHARED_STEMS, SHARED_PART = 2, 1 / 3
 """Least word stems, or least part of a memory's stems, that a statement shares with a memory it speaks of."""
-_APART = Judgment(relation="apart", verdict="different")
+_UNRELATED = Judgment(relation="apart", verdict="different")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruled:
+class MemoryDecision:
     """What a writer says of one memory that was sent along."""
 
     memory: Memory
-    fate: FateOf
+    fate: MemoryFate
 
 
 def known_already(
-    memory: Memory, ruled: Sequence[Ruled], *, standing: Collection[str]
+    memory: Memory, ruled: Sequence[MemoryDecision], *, standing: Collection[str]
 ) -> Skip | Merge | None:
     """What becomes of a statement that repeats a memory whose words it may not change; None = it repeats none.
 
@@ -66,7 +66,7 @@ def _heard_alike(memory: Memory, stored: Memory) -> bool:
 class FateJudge:
     """Judges one statement beside stored ones as the writer did, and by their words those that the writer was not sent."""
 
-    def __init__(self, content: str, ruled: Sequence[Ruled]) -> None:
+    def __init__(self, content: str, ruled: Sequence[MemoryDecision]) -> None:
         self._content = content
         self._judgments: Mapping[str, Judgment] = {
             one.memory.content: _judgment(one.fate, touches=may_touch(content, one.memory)) for one in ruled
@@ -92,10 +92,10 @@ def may_touch(content: str, memory: Memory) -> bool:
     return shared >= SHARED_STEMS or shared >= SHARED_PART * len(wanted)
 
 
-def _judgment(fate: FateOf, *, touches: bool) -> Judgment:
+def _judgment(fate: MemoryFate, *, touches: bool) -> Judgment:
     match fate.fate:
         case "merge" if not touches:
-            return _APART
+            return _UNRELATED
         case "supersede" if not touches:
             return Judgment(relation="unsure", verdict="replaced", why="may replace", detail=fate.reason)
         case "merge":
@@ -107,4 +107,4 @@ def _judgment(fate: FateOf, *, touches: bool) -> Judgment:
         case "contradict":
             return Judgment(relation="unsure", verdict="replaced", why="may contradict", detail=fate.reason)
         case "keep":
-            return _APART
+            return _UNRELATED

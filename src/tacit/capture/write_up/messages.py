@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tacit.capture.turn import ToolUse, Turn
-from tacit.state.captured import Message, Waiting
+from tacit.state.captured import Message, PendingSession
 
-LONGEST = 6000
+MAX_MESSAGE_CHARS = 6000
 """Characters of one message that is kept whole; of a longer one the beginning and the end are kept."""
 _HEAD, _TAIL = 4000, 1950
 CUT = "\n[...]\n"
@@ -65,7 +65,7 @@ def _parted(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(found)
 
 
-def with_messages(waiting: Waiting, added: Sequence[Message]) -> Waiting:
+def with_messages(waiting: PendingSession, added: Sequence[Message]) -> PendingSession:
     """What waits with `added` behind it, the newest `MOST_CHARS` characters of it."""
     kept: list[Message] = []
     chars = 0
@@ -79,7 +79,7 @@ def with_messages(waiting: Waiting, added: Sequence[Message]) -> Waiting:
     return replace(waiting, messages=tuple(reversed(kept)), taken=waiting.taken + lost)
 
 
-def without_written(now: Waiting, written: Waiting) -> Waiting:
+def without_written(now: PendingSession, written: PendingSession) -> PendingSession:
     """What waits `now` without the messages of `written`, which was read from the store earlier."""
     done = max(0, written.taken + len(written.messages) - now.taken)
     return replace(now, messages=now.messages[done:], taken=now.taken + done, tries=0)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from tacit.capture.write_up.cut import Numbered
+from tacit.capture.write_up.token_limit import Numbered
 from tacit.errors import ProviderError
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
@@ -64,7 +64,7 @@ Fate = Literal["merge", "supersede", "contradict", "keep"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FateOf:
+class MemoryFate:
     """What becomes of one memory that was sent along; `memory` is its short id in the request."""
 
     memory: str
@@ -73,7 +73,7 @@ class FateOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class AnswerStatement:
     """One statement of an answer. Nothing of it is to be believed before it was checked.
 
     Attributes:
@@ -94,7 +94,7 @@ class Statement:
     confidence: float
     further: tuple[tuple[int, str], ...] = ()
     when: tuple[str, ...] = ()
-    fates: tuple[FateOf, ...] = ()
+    fates: tuple[MemoryFate, ...] = ()
 
 
 def make_request(
@@ -157,7 +157,7 @@ def schema(kinds: Sequence[str]) -> dict[str, object]:
     return _object({"statements": {"type": "array", "items": statement}})
 
 
-def read_answer(text: str, *, kinds: Sequence[str], near: Sequence[str] = ()) -> tuple[Statement, ...]:
+def read_answer(text: str, *, kinds: Sequence[str], near: Sequence[str] = ()) -> tuple[AnswerStatement, ...]:
     """Statements of an answer's JSON text; entries of another shape, or of a kind that was not asked for, are left out.
 
     So are fates of memories that are not `near`.
@@ -193,7 +193,7 @@ def _items(raw: object) -> list[object]:
     return cast("list[object]", raw) if isinstance(raw, list) else []
 
 
-def _statement(raw: object, kinds: Sequence[str], near: Sequence[str]) -> Statement | None:
+def _statement(raw: object, kinds: Sequence[str], near: Sequence[str]) -> AnswerStatement | None:
     given = _fields(raw)
     content, kind, quote = given.get("content"), given.get("kind"), given.get("quote")
     number, confidence = given.get("message"), given.get("confidence")
@@ -208,7 +208,7 @@ def _statement(raw: object, kinds: Sequence[str], near: Sequence[str]) -> Statem
     when = [one.strip() for one in _items(given.get("when")) if isinstance(one, str) and one.strip()]
     places = [place for one in _items(given.get("further")) if (place := _place(one)) is not None]
     fates = [fate for one in _items(given.get("fates")) if (fate := _fate(one, near)) is not None]
-    return Statement(
+    return AnswerStatement(
         content=content.strip(), kind=kind, quote=quote.strip(), number=number, confidence=float(confidence),
         further=tuple(places[:MOST_FURTHER]), when=tuple(one[:_WHEN_CHARS] for one in when[:MOST_WHEN]), fates=tuple(fates[:MOST_FATES]),
     )  # fmt: skip
@@ -227,13 +227,15 @@ def _place(raw: object) -> tuple[int, str] | None:
     return number, quote.strip()
 
 
-def _fate(raw: object, near: Sequence[str]) -> FateOf | None:
+def _fate(raw: object, near: Sequence[str]) -> MemoryFate | None:
     given = _fields(raw)
     memory, reason = given.get("memory"), given.get("reason")
     fate = next((name for name in get_args(Fate) if name == given.get("fate")), None)
     if fate is None or not isinstance(memory, str) or memory not in near:
         return None
-    return FateOf(memory=memory, fate=fate, reason=reason.strip()[:200] if isinstance(reason, str) else "")
+    return MemoryFate(
+        memory=memory, fate=fate, reason=reason.strip()[:200] if isinstance(reason, str) else ""
+    )
 
 
 def _sendable(text: str) -> str:

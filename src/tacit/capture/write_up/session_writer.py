@@ -13,17 +13,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from tacit.capture.extract.echoes import Echoes
-from tacit.capture.extract.passages.find import find_candidates
-from tacit.capture.store import Item, Keeper
+from tacit.capture.extract.echoes import EchoDetector
+from tacit.capture.extract.passages.candidates import find_candidates
+from tacit.capture.store import Item, Reconciler
 from tacit.capture.turn import Turn
-from tacit.capture.write_up.cut import Numbered, cut_messages
-from tacit.capture.write_up.fates import FateJudge, Ruled, known_already
+from tacit.capture.write_up.fates import FateJudge, MemoryDecision, known_already
 from tacit.capture.write_up.messages import messages_of, with_messages, without_written
-from tacit.capture.write_up.near import near_memories
-from tacit.capture.write_up.paid import PaidModel
-from tacit.capture.write_up.request import Statement, make_request, read_answer
-from tacit.capture.write_up.trust import Reading, Vouches, draft_of
+from tacit.capture.write_up.near_memories import find_near_memories
+from tacit.capture.write_up.paid_requests import PaidModel
+from tacit.capture.write_up.request import AnswerStatement, make_request, read_answer
+from tacit.capture.write_up.token_limit import Numbered, fit_messages
+from tacit.capture.write_up.trust import AnswerContext, QuoteCheck, make_draft
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Change, Draft, Skip
@@ -37,7 +37,7 @@ from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.steps import Step, no_step
 from tacit.ports.store import Store, ValueChanges
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
-from tacit.state.captured import Waiting
+from tacit.state.captured import PendingSession
 from tacit.state.counted import RequestRecord, SessionSpending, Spending
 from tacit.state.registry import SESSION_SPENDING, WAITING
 
@@ -48,7 +48,7 @@ LEAST_TOKENS = 2_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class WriterAccess:
     """What it takes to ask a model.
 
     Attributes:
@@ -56,7 +56,7 @@ class Model:
         prepare: takes secrets out of every text before a request is made of it.
         tokens: estimates what a request costs, rather too high.
         settings: limits.
-        vouches: see `Vouches`.
+        vouches: see `QuoteCheck`.
         may_send: whether texts of the project at this root may leave now: not where the user is incognito.
     """
 
@@ -64,12 +64,12 @@ class Model:
     prepare: Callable[[str], str]
     tokens: TokenCounter
     settings: WriterSettings
-    vouches: Vouches
+    vouches: QuoteCheck
     may_send: Callable[[str], bool] = lambda _root: True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedRequest:
     """One request, ready to be sent.
 
     Attributes:
@@ -80,7 +80,7 @@ class Prepared:
         tokens: what it costs to send, estimated.
     """
 
-    waiting: Waiting
+    waiting: PendingSession
     sent: tuple[Numbered, ...]
     near: Mapping[str, Memory]
     request: WriterRequest
@@ -112,13 +112,13 @@ class SessionWriter:
     def __init__(
         self,
         *,
-        model: Model,
+        model: WriterAccess,
         paid: PaidModel,
         store: Store,
         embedder: Embedder,
         clock: Clock,
         kinds: KindRegistry,
-        keeper: Keeper,
+        reconciler: Reconciler,
         prepared: Callable[[Sequence[Draft]], list[Item]],
         given: Callable[[SessionKey, Scope], Sequence[str]],
         said: Callable[[SessionKey], Collection[str]],
@@ -133,7 +133,7 @@ class SessionWriter:
             embedder: finds near memories.
             clock: says which day it is.
             kinds: kinds to choose from.
-            keeper: reconciles and stores.
+            reconciler: reconciles and stores.
             prepared: makes memories of drafts.
             given: what was put into a session's context.
             said: content hashes of what was captured of a session in real time.
@@ -144,7 +144,7 @@ class SessionWriter:
         self._store = store
         self._embedder = embedder
         self._clock = clock
-        self._keeper = keeper
+        self._reconciler = reconciler
         self._prepared = prepared
         self._given = given
         self._said = said
@@ -157,7 +157,7 @@ class SessionWriter:
     def collect(
         self,
         turns: Sequence[Turn],
-        session: Waiting,
+        session: PendingSession,
         *,
         redact: Callable[[str], str],
     ) -> Callable[[Sequence[Change]], ValueChanges]:
@@ -192,13 +192,13 @@ class SessionWriter:
         """Whether something of the session was written up, or waits for that."""
         return WAITING.is_stored(self._store, key) or SESSION_SPENDING.is_stored(self._store, key)
 
-    def waiting(self, *, past: bool) -> tuple[Waiting, ...]:
+    def waiting(self, *, past: bool) -> tuple[PendingSession, ...]:
         """Sessions that can be written up now: those that failed least first, then the newest."""
         now_ms = self._clock.now_ms()
         found = [one for one in WAITING.every(self._store) if one.past == past and self._is_due(one, now_ms)]
         return tuple(sorted(found, key=lambda one: (one.tries, -_newest_ms(one), str(one.key))))
 
-    def _is_due(self, waiting: Waiting, now_ms: int) -> bool:
+    def _is_due(self, waiting: PendingSession, now_ms: int) -> bool:
         over = waiting.ended or now_ms - waiting.updated_ms >= self._model.settings.quiet_minutes * 60_000
         telling = (
             any(one.chance for one in waiting.messages) or waiting.chars >= self._model.settings.least_chars
@@ -206,27 +206,27 @@ class SessionWriter:
         left = self._left_for(waiting.key, now_ms)
         return over and waiting.spoken and telling and left >= LEAST_TOKENS and self._may_send(waiting)
 
-    def _may_send(self, waiting: Waiting) -> bool:
+    def _may_send(self, waiting: PendingSession) -> bool:
         return self._model.may_send(waiting.root)
 
     # --- the request
 
-    def prepare(self, waiting: Waiting) -> Prepared:
+    def prepare(self, waiting: PendingSession) -> PreparedRequest:
         """The request for a session; nothing is sent. The estimate counts all that leaves."""
         most = min(self._left_for(waiting.key, self._clock.now_ms()), self._model.settings.tokens_per_session)
-        near = near_memories(
-            self._store, self._embedder, cut_messages(waiting.messages, most_tokens=most, count=self._count), scope=waiting.scope
+        near = find_near_memories(
+            self._store, self._embedder, fit_messages(waiting.messages, most_tokens=most, count=self._count), scope=waiting.scope
         )  # fmt: skip
         frame = self._request((), near)
         limit, rest = most, self._cost(frame)
         while True:
             limit -= rest  # at first the frame, then by how much the last cut was still too long
-            sent = cut_messages(waiting.messages, most_tokens=limit, count=self._count)
+            sent = fit_messages(waiting.messages, most_tokens=limit, count=self._count)
             request = self._request(sent, near)
             tokens = self._cost(request)
             rest = tokens - most
             if rest <= 0 or limit <= 0:
-                return Prepared(waiting=waiting, sent=sent, near=near, request=request, tokens=tokens)
+                return PreparedRequest(waiting=waiting, sent=sent, near=near, request=request, tokens=tokens)
 
     def _request(self, sent: Sequence[Numbered], near: Mapping[str, Memory]) -> WriterRequest:
         return make_request(
@@ -271,7 +271,7 @@ class SessionWriter:
             reserved = self._paid.reserve(prepared.tokens, spent)
             return self._write_up(prepared, reserved) if reserved is not None else None
 
-    def _write_up(self, prepared: Prepared, reserved: Spending) -> WriteUp:
+    def _write_up(self, prepared: PreparedRequest, reserved: Spending) -> WriteUp:
         request = RequestRecord(
             at_ms=self._clock.now_ms(), model=self._model.writer.name, tokens_in=prepared.tokens
         )
@@ -289,7 +289,7 @@ class SessionWriter:
         changes = self._keep(prepared, statements, answer, reserved, request)
         return WriteUp(subject=prepared.subject, changes=changes)
 
-    def _failed(self, waiting: Waiting, request: RequestRecord) -> None:
+    def _failed(self, waiting: PendingSession, request: RequestRecord) -> None:
         now_ms = self._clock.now_ms()
         key = waiting.key
 
@@ -301,28 +301,28 @@ class SessionWriter:
             failed = replace(now, tries=now.tries + 1)
             return {**WAITING.change(failed, key), **SESSION_SPENDING.change(tried, key)}
 
-        self._keeper.keep((), write=self._keeper.apply, finish=finish)
+        self._reconciler.keep((), write=self._reconciler.apply, finish=finish)
 
     def _keep(
         self,
-        prepared: Prepared,
-        statements: Sequence[Statement],
+        prepared: PreparedRequest,
+        statements: Sequence[AnswerStatement],
         answer: WriterAnswer,
         reserved: Spending,
         request: RequestRecord,
     ) -> tuple[Change, ...]:
         """Store what the answer says, and that it was written up, in one transaction."""
         waiting = prepared.waiting
-        reading = Reading(
+        reading = AnswerContext(
             waiting=waiting,
             sent=prepared.sent,
-            echoes=Echoes(self._given(waiting.key, waiting.scope)),
+            echoes=EchoDetector(self._given(waiting.key, waiting.scope)),
             project=PurePath(waiting.root).name,
             vouches=self._model.vouches,
             extractor=self._model.writer.name,
         )
         said = self._said(waiting.key)
-        read = [(draft_of(statement, reading), statement) for statement in statements]
+        read = [(make_draft(statement, reading), statement) for statement in statements]
         pairs = [(draft, statement) for draft, statement in read if isinstance(draft, Draft)]
         dropped = tuple(draft for draft, _ in read if isinstance(draft, str))
         new = [(draft, statement) for draft, statement in pairs if content_hash(draft.content) not in said]
@@ -347,12 +347,17 @@ class SessionWriter:
                 **account,
             }
 
-        return self._keeper.keep(
-            items, write=self._keeper.apply, finish=finish, judges=judges, beside=beside, session=waiting.key
+        return self._reconciler.keep(
+            items,
+            write=self._reconciler.apply,
+            finish=finish,
+            judges=judges,
+            beside=beside,
+            session=waiting.key,
         )
 
     def _items(
-        self, drafts: Sequence[tuple[Draft, Statement]], near: Mapping[str, Memory]
+        self, drafts: Sequence[tuple[Draft, AnswerStatement]], near: Mapping[str, Memory]
     ) -> tuple[list[Item], dict[str, FateJudge], dict[str, tuple[str, ...]]]:
         """What to store, and by memory id how it is judged and beside which memories."""
         items: list[Item] = []
@@ -366,7 +371,9 @@ class SessionWriter:
                 items.append(item)
                 continue
             ruled = [
-                Ruled(memory=near[one.memory], fate=one) for one in statement.fates if one.memory in near
+                MemoryDecision(memory=near[one.memory], fate=one)
+                for one in statement.fates
+                if one.memory in near
             ]
             known = known_already(item, ruled, standing=self._standing)
             items.append(known or item)
@@ -414,5 +421,5 @@ def _chances_of(turns: Sequence[Turn]) -> Mapping[int, float]:
     return {one.index: one.chance for one in find_candidates(turns)}
 
 
-def _newest_ms(waiting: Waiting) -> int:
+def _newest_ms(waiting: PendingSession) -> int:
     return max((one.at_ms for one in waiting.messages), default=0) or waiting.updated_ms

@@ -13,15 +13,22 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tacit.capture.reconcile.decide import MAX_EVIDENCE, MAX_FILES, Neighbour, reconcile
+from tacit.capture.reconcile.decide import MAX_EVIDENCE, MAX_FILES, Neighbor, reconcile
 from tacit.capture.relate import link_entities
-from tacit.capture.store import Keeper, Write
-from tacit.capture.write_up.comparison import FateOfPair, Fates, Pair, make_comparison, read_fates, short_ids
-from tacit.capture.write_up.fates import FateJudge, Ruled, may_touch
-from tacit.capture.write_up.near import may_leave
-from tacit.capture.write_up.paid import PaidModel
-from tacit.capture.write_up.request import FateOf
-from tacit.capture.write_up.session_writer import Model, WriteUp
+from tacit.capture.store import Reconciler, WriteBatch
+from tacit.capture.write_up.comparison import (
+    Pair,
+    PairDecision,
+    PairDecisions,
+    make_comparison,
+    read_fates,
+    short_ids,
+)
+from tacit.capture.write_up.fates import FateJudge, MemoryDecision, may_touch
+from tacit.capture.write_up.near_memories import may_leave
+from tacit.capture.write_up.paid_requests import PaidModel
+from tacit.capture.write_up.request import MemoryFate
+from tacit.capture.write_up.session_writer import WriterAccess, WriteUp
 from tacit.errors import ProviderError
 from tacit.model.changes import Change, Contradict, Edit, Merge, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
@@ -80,8 +87,8 @@ class StatementComparer:
     """Compares statements of one store. Safe to use from several threads; one request runs at a time."""
 
     def __init__(
-        self, *, model: Model, paid: PaidModel, store: Store, embedder: Embedder, clock: Clock, kinds: KindRegistry,
-        keeper: Keeper, step: Step = no_step,
+        self, *, model: WriterAccess, paid: PaidModel, store: Store, embedder: Embedder, clock: Clock, kinds: KindRegistry,
+        reconciler: Reconciler, step: Step = no_step,
     ) -> None:  # fmt: skip
         self._model = model
         self._paid = paid
@@ -89,7 +96,7 @@ class StatementComparer:
         self._embedder = embedder
         self._clock = clock
         self._kinds = kinds
-        self._keeper = keeper
+        self._reconciler = reconciler
         self._step = step
 
     def compare_next(self, *, at_once: bool = False) -> WriteUp | None:
@@ -119,9 +126,9 @@ class StatementComparer:
             changes, relations = self._effects(prepared, fates)
             values = self._paid.settled(answer, prepared.tokens, reserved=reserved, kept=0, dropped=0)
             left = replace(self._waiting().without(set(prepared.statements)), most=MOST_COMPARED)
-            stored = self._keeper.keep(
+            stored = self._reconciler.keep(
                 changes,
-                write=lambda write: self._keeper.apply(_with_relations(write, relations)),
+                write=lambda write: self._reconciler.apply(_with_relations(write, relations)),
                 values={**values, **COMPARISONS.change(left)},
             )
             return WriteUp(subject=prepared.subject, changes=stored)
@@ -290,7 +297,9 @@ class StatementComparer:
 
     # --- the answer
 
-    def _effects(self, prepared: PreparedComparison, fates: Fates) -> tuple[list[Change], list[Relation]]:
+    def _effects(
+        self, prepared: PreparedComparison, fates: PairDecisions
+    ) -> tuple[list[Change], list[Relation]]:
         """What the fates change. Statements that ended or changed while the model answered are left alone."""
         named = short_ids(prepared.pairs)
         now = {
@@ -333,18 +342,18 @@ class StatementComparer:
         relations += self._settled_questions(prepared, fates, asked, names)
         return changes, relations
 
-    def _effect(self, newer: Memory, older: Memory, fate: FateOfPair) -> _Effect:
+    def _effect(self, newer: Memory, older: Memory, fate: PairDecision) -> _Effect:
         if fate.fate == "merge" and newer.scope == older.scope:
             stays, goes = (newer, older) if _words_stay(newer, older, fate) else (older, newer)
             return self._merged(stays, goes, fate)
         if older.status == "quarantined":
             return self._effect_on_waiting(newer, older, fate)
-        judged = FateOf(memory=older.id, fate=fate.fate, reason=fate.reason)
+        judged = MemoryFate(memory=older.id, fate=fate.fate, reason=fate.reason)
         decided = reconcile(
             newer,
-            [Neighbour(memory=older, cosine=1.0)],
+            [Neighbor(memory=older, cosine=1.0)],
             near_duplicate_cosine=1.1,
-            judge=FateJudge(newer.content, [Ruled(memory=older, fate=judged)]),
+            judge=FateJudge(newer.content, [MemoryDecision(memory=older, fate=judged)]),
             kinds=self._kinds,
         )
         match decided:
@@ -358,7 +367,7 @@ class StatementComparer:
             case _:
                 return [], [], ()
 
-    def _effect_on_waiting(self, newer: Memory, older: Memory, fate: FateOfPair) -> _Effect:
+    def _effect_on_waiting(self, newer: Memory, older: Memory, fate: PairDecision) -> _Effect:
         """What becomes of a statement that nobody confirmed: a later one of as much trust, about the same matter, takes its place."""
         trusted = may_supersede(newer.provenance.tier, older.provenance.tier) and not _only_quoted(
             newer, older
@@ -385,7 +394,7 @@ class StatementComparer:
             return False
         return float(first @ second) >= SAME_MATTER_COSINE
 
-    def _merged(self, stays: Memory, goes: Memory, fate: FateOfPair) -> _Effect:
+    def _merged(self, stays: Memory, goes: Memory, fate: PairDecision) -> _Effect:
         if stays.error_signature != goes.error_signature:
             return [], [], ()  # Two errors have each their own fix, however alike the sentences are.
         trusted = may_supersede(stays.provenance.tier, goes.provenance.tier)
@@ -414,7 +423,7 @@ class StatementComparer:
     def _settled_questions(
         self,
         prepared: PreparedComparison,
-        fates: Fates,
+        fates: PairDecisions,
         asked: Mapping[str, Memory],
         names: Mapping[str, str],
     ) -> list[Relation]:
@@ -449,7 +458,7 @@ class StatementComparer:
         return replace(memory, status="superseded", validity=over, updated_at_ms=now)
 
 
-def _words_stay(newer: Memory, older: Memory, fate: FateOfPair) -> bool:
+def _words_stay(newer: Memory, older: Memory, fate: PairDecision) -> bool:
     """Whether the newer statement is the one to keep: the one that is active, the more trusted one, the user's own words, the one that says more."""
     if newer.status != older.status:
         return newer.status == "active"
@@ -488,7 +497,7 @@ def _order(memory: Memory) -> tuple[int, str]:
     return memory.created_at_ms, memory.id
 
 
-def _with_relations(write: Write, relations: Sequence[Relation]) -> Write:
+def _with_relations(write: WriteBatch, relations: Sequence[Relation]) -> WriteBatch:
     return replace(write, relations=(*write.relations, *relations))
 
 

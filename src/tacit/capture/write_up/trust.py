@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tacit.capture.extract.echoes import Echoes
-from tacit.capture.extract.explicit import tidy
-from tacit.capture.extract.passages.find import objects
+from tacit.capture.extract.echoes import EchoDetector
+from tacit.capture.extract.explicit import normalize_statement
+from tacit.capture.extract.passages.candidates import is_objection
 from tacit.capture.prose import hide_quotes, in_own_voice, opens_report, spoken_sentences
-from tacit.capture.write_up.checks import share_said, span_of, why_not
-from tacit.capture.write_up.cut import Numbered
-from tacit.capture.write_up.request import Statement
+from tacit.capture.write_up.checks import find_quote, find_ungrounded_reason, quote_coverage
+from tacit.capture.write_up.request import AnswerStatement
+from tacit.capture.write_up.token_limit import Numbered
 from tacit.errors import InvalidInput
 from tacit.model.changes import Draft
-from tacit.model.ids import normalise_text
+from tacit.model.ids import normalize_text
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.trigger import Trigger
 from tacit.reading.prompts.proposals import read_reply
@@ -30,12 +30,12 @@ from tacit.reading.prompts.voice import asks_about_text
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.danger import danger_of
-from tacit.state.captured import Message, Waiting
+from tacit.state.captured import Message, PendingSession
 
-MOST_CONFIDENCE = 0.9
-ASKING = 0.4
+MAX_CONFIDENCE = 0.9
+MAX_QUESTION_CONFIDENCE = 0.4
 """Most confidence in words that ask something."""
-STATED = 0.4
+MIN_QUOTE_COVERAGE = 0.4
 """Least share of the user's quoted words that a statement holds, for these words to confirm it."""
 _HANDED_ON = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE
@@ -46,12 +46,12 @@ _NOTICE = re.compile(
 )
 """How a line begins that a program or a poster says: an arrow, a heading in capitals, or the name of a bot."""
 _LABEL = re.compile(r"^[ \t]*([A-Za-z][\w.-]*(?: [\w.-]+)?):[ \t]+\S", re.MULTILINE)
-Vouches = Callable[[str, str, Sequence[str], str], bool]
+QuoteCheck = Callable[[str, str, Sequence[str], str], bool]
 """Whether the words quoted from one of the prompts say the same as a statement, in a project of this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class AnswerContext:
     """What the statements of one answer are held against.
 
     Attributes:
@@ -59,45 +59,47 @@ class Reading:
         sent: the messages as they were sent.
         echoes: what was put into the session's context.
         project: name of the project, or "".
-        vouches: see `Vouches`.
+        vouches: see `QuoteCheck`.
         extractor: provider and model.
     """
 
-    waiting: Waiting
+    waiting: PendingSession
     sent: Sequence[Numbered]
-    echoes: Echoes
+    echoes: EchoDetector
     project: str
-    vouches: Vouches
+    vouches: QuoteCheck
     extractor: str
 
 
-def draft_of(statement: Statement, reading: Reading) -> Draft | str:
+def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | str:
     """The statement as a draft, or why it is none."""
     sent = next((one for one in reading.sent if one.number == statement.number), None)
     if sent is None:
         return "names no message that was sent"
-    span = span_of(statement.quote, sent.text)
+    span = find_quote(statement.quote, sent.text)
     if not span:
         return "quotes what the message does not say"
-    if why := why_not(statement.content, [one.text for one in reading.sent], known=(reading.project,)):
+    if why := find_ungrounded_reason(
+        statement.content, [one.text for one in reading.sent], known=(reading.project,)
+    ):
         return why.partition(":")[0]
-    content = tidy(statement.content)
-    settled = _settled(statement, span, sent, reading)
+    content = normalize_statement(statement.content)
+    settled = _attribute(statement, span, sent, reading)
     if settled is None:
         return "repeats what the session was given, or what the user refused"
     evidence = [span]
     for place, words in _further(statement, reading):
         evidence.append(words)
-        also = _settled(statement, words, place, reading)
+        also = _attribute(statement, words, place, reading)
         if also is None:
             continue  # a correction rests on what was refused, too
         if also.tier is TrustTier.USER and settled.tier is not TrustTier.USER:
             settled, sent, span = also, place, words
         elif sent.message.role == "assistant" == place.message.role:
-            settled = _said_plainly(settled, also, share_said(content, words))
+            settled = _said_plainly(settled, also, quote_coverage(content, words))
     waiting, message = reading.waiting, sent.message
     asked = next((one.text for one in waiting.messages[sent.number - 1 :: -1] if one.role == "user"), "")
-    confidence = min(statement.confidence, ASKING if "?" in span else MOST_CONFIDENCE)
+    confidence = min(statement.confidence, MAX_QUESTION_CONFIDENCE if "?" in span else MAX_CONFIDENCE)
     return Draft(
         content=content,
         kind=statement.kind,
@@ -120,39 +122,41 @@ def draft_of(statement: Statement, reading: Reading) -> Draft | str:
     )
 
 
-def _said_plainly(settled: _Settled, also: _Settled, said: float) -> _Settled:
+def _said_plainly(settled: _Attribution, also: _Attribution, said: float) -> _Attribution:
     """The agent's statement without doubt where it says in its own words, in a further place, what it first quotes or shows in code.
 
     `said` = share of the statement's word stems that stand in the words of that place.
     """
-    if settled.doubtful and not also.doubtful and also.tier is settled.tier and said >= STATED:
+    if settled.doubtful and not also.doubtful and also.tier is settled.tier and said >= MIN_QUOTE_COVERAGE:
         return replace(settled, doubtful=False)
     return settled
 
 
-def _further(statement: Statement, reading: Reading) -> list[tuple[Numbered, str]]:
+def _further(statement: AnswerStatement, reading: AnswerContext) -> list[tuple[Numbered, str]]:
     """The further places of a statement that say what it quotes of them, with the words."""
     sent = {one.number: one for one in reading.sent}
     return [
         (sent[number], words)
         for number, quote in statement.further
-        if number in sent and (words := span_of(quote, sent[number].text))
+        if number in sent and (words := find_quote(quote, sent[number].text))
     ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Settled:
+class _Attribution:
     tier: TrustTier
     confirmed: bool = False
     doubtful: bool = False
 
 
-def _settled(statement: Statement, span: str, sent: Numbered, reading: Reading) -> _Settled | None:
+def _attribute(
+    statement: AnswerStatement, span: str, sent: Numbered, reading: AnswerContext
+) -> _Attribution | None:
     """Who settled the statement; None = nobody, or it is only an echo."""
     message, content = sent.message, statement.content
-    agents = _Settled(tier=TrustTier.ASSISTANT)
-    users = _Settled(tier=TrustTier.USER)
-    doubtful = _Settled(tier=TrustTier.ASSISTANT, doubtful=True)
+    agents = _Attribution(tier=TrustTier.ASSISTANT)
+    users = _Attribution(tier=TrustTier.USER)
+    doubtful = _Attribution(tier=TrustTier.ASSISTANT, doubtful=True)
     if message.role == "tool":
         return doubtful
     if message.role == "user":
@@ -164,26 +168,28 @@ def _settled(statement: Statement, span: str, sent: Numbered, reading: Reading) 
             return users
         # In other words than the user's it is the agent's, but what they stated confirms it.
         stated = reading.vouches(span, span, [message.text], reading.project)
-        return _Settled(tier=TrustTier.ASSISTANT, confirmed=stated and share_said(span, content) >= STATED)
+        return _Attribution(
+            tier=TrustTier.ASSISTANT, confirmed=stated and quote_coverage(span, content) >= MIN_QUOTE_COVERAGE
+        )
     reply, answered = _reply_to(sent.number, reading.waiting.messages)
-    if reply is not None and objects(reply.text):
+    if reply is not None and is_objection(reply.text):
         return None
     if reading.echoes.of_agent(content, span):
         return None
-    if not span_of(span, _shown_apart(message.text)) or opens_report(_before(span, message.text)):
+    if not find_quote(span, _shown_apart(message.text)) or opens_report(_before(span, message.text)):
         return doubtful
     if reply is None or not read_reply(reply.text).accepts:
         return agents
     if answered and reading.vouches(content, span, [message.text], reading.project):
         return users
-    return _Settled(tier=TrustTier.ASSISTANT, confirmed=True)
+    return _Attribution(tier=TrustTier.ASSISTANT, confirmed=True)
 
 
 def _handed_on(span: str, text: str) -> bool:
     """Whether the user quotes or reports the words, or asks about them, rather than say them."""
-    words = normalise_text(span)
-    around = [one.text for one in spoken_sentences(text) if _overlap(words, normalise_text(one.text))]
-    quoted = any(hide_quotes(one)[1] and words not in normalise_text(hide_quotes(one)[0]) for one in around)
+    words = normalize_text(span)
+    around = [one.text for one in spoken_sentences(text) if _overlap(words, normalize_text(one.text))]
+    quoted = any(hide_quotes(one)[1] and words not in normalize_text(hide_quotes(one)[0]) for one in around)
     asked = any(asks_about_text(one) == "all" or reports_others(one) for one in around)
     lead = _before(span, text)
     return quoted or asked or opens_report(lead) or bool(_NOTICE.match(lead)) or _is_dialog(text)
@@ -219,7 +225,7 @@ def _reply_to(number: int, messages: Sequence[Message]) -> tuple[Message | None,
     return None, False
 
 
-def _trigger(content: str, statement: Statement, asked: str) -> Trigger:
+def _trigger(content: str, statement: AnswerStatement, asked: str) -> Trigger:
     """The trigger that the writer gave, else one made from the words."""
     items: list[str] = []
     for one in statement.when:

@@ -33,14 +33,14 @@ def ui(
     """Open the web page: what was injected and why, all memories, the review queue, settings."""
     import webbrowser
 
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.page.files import is_built
     from tacit.errors import DaemonError
 
     if not is_built():
         raise DaemonError(NEEDS_NODE[0], hint=NEEDS_NODE[1])
-    place = current()
+    place = current_context()
     daemon = place.connect(place.home)
     daemon.ensure_running(15.0)
     listening = _listen(daemon, port)

@@ -17,7 +17,7 @@ from tacit.cli.terminal.arguments import AsJson, Here
 if TYPE_CHECKING:
     from tacit.config.describe import Described
     from tacit.config.layers import Origin, SettingsReport
-    from tacit.config.overrides import Place
+    from tacit.config.overrides import SettingsTarget
 
 app = typer.Typer(
     help="Look at settings and change them: for everything, for one project, for one agent.",
@@ -76,18 +76,18 @@ def set_(
     as_json: AsJson = False,
 ) -> None:
     """Set a value; it holds at once, without a restart."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
-    from tacit.config.describe import described
+    from tacit.config.describe import describe_settings
     from tacit.config.fields import unknown_setting
     from tacit.config.overrides import file_of, reset_values, set_values
 
-    about = described().get(key)
+    about = describe_settings().get(key)
     if about is None and not key.startswith("kinds."):
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
     given = _value(about, value)
-    home = current().home
+    home = current_context().home
     notes = ()
     if given is None and (about is None or not about.nullable):
         reset_values(home, place, key=key)
@@ -113,12 +113,12 @@ def set_(
 def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
     """Tell which layer won, and what every layer says."""
     from tacit.cli.terminal.output import print_json, print_line, print_rows
-    from tacit.config.describe import described
+    from tacit.config.describe import describe_settings
     from tacit.config.layers import LayerName
 
     report = _report(cwd, agent, warn=not as_json)
     given = report.explain(key)
-    about = described()[key]
+    about = describe_settings()[key]
     if as_json:
         print_json({**_facts(key, given), **_meaning(about)})
         return
@@ -141,12 +141,12 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
 def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
     """List what is not as shipped: value, shipped value, layer, place."""
     from tacit.cli.terminal.output import print_json, print_rows
-    from tacit.config.describe import described
+    from tacit.config.describe import describe_settings
 
     report = _report(cwd, agent, warn=not as_json)
     changed = {
         key: report.origins[key]
-        for key, about in described().items()
+        for key, about in describe_settings().items()
         if report.origins[key][-1].plain != about.default
     }
     if as_json:
@@ -179,7 +179,7 @@ def reset(
     as_json: AsJson = False,
 ) -> None:
     """Take a value back: the layer below it holds again, at once."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.fields import nearest_key, unknown_setting
     from tacit.config.overrides import reset_values
@@ -190,7 +190,7 @@ def reset(
     if key and nearest_key(key) != key and not _known(key):
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
-    done = reset_values(current().home, place, key=key)
+    done = reset_values(current_context().home, place, key=key)
     now = _report(cwd, agent).origins.get(key, ())
     if as_json:
         print_json({"reset": done, **(_facts(key, now) if now else {})})
@@ -233,7 +233,7 @@ def schema(
     """Print the JSON schema of a settings file, for editors that check and complete YAML."""
     import sys
 
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.overrides import SCHEMA_FILE
     from tacit.config.reference import schema_text
@@ -241,7 +241,7 @@ def schema(
     if not write:
         sys.stdout.write(schema_text())
         return
-    target = current().home.config_file.with_name(SCHEMA_FILE)
+    target = current_context().home.config_file.with_name(SCHEMA_FILE)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     target.touch(mode=0o600)
     target.write_text(schema_text(), "utf-8")
@@ -261,11 +261,11 @@ def _root(cwd: Path) -> Path:
 
 
 def _report(cwd: Path, agent: str, *, warn: bool = False) -> SettingsReport:
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_warning
     from tacit.config.layers import read_settings
 
-    report = read_settings(current().home, _root(cwd), agent=agent)
+    report = read_settings(current_context().home, _root(cwd), agent=agent)
     for warning in (
         report.warnings if warn else ()
     ):  # what stands in a file and does not hold looks like a default else
@@ -273,8 +273,8 @@ def _report(cwd: Path, agent: str, *, warn: bool = False) -> SettingsReport:
     return report
 
 
-def _place(cwd: Path, *, user: bool, agent: str, project: bool, project_file: bool) -> Place:
-    from tacit.config.overrides import Place
+def _place(cwd: Path, *, user: bool, agent: str, project: bool, project_file: bool) -> SettingsTarget:
+    from tacit.config.overrides import SettingsTarget
     from tacit.errors import InvalidInput
 
     if sum((user, bool(agent), project, project_file)) > 1:
@@ -282,10 +282,10 @@ def _place(cwd: Path, *, user: bool, agent: str, project: bool, project_file: bo
             "--user, --agent, --project and --project-file exclude each other.", hint="Give one of them."
         )
     if agent:
-        return Place(holder="agents", name=agent)
+        return SettingsTarget(holder="agents", name=agent)
     if project or project_file:
-        return Place(holder="projects" if project else "project_file", name=str(_root(cwd)))
-    return Place()
+        return SettingsTarget(holder="projects" if project else "project_file", name=str(_root(cwd)))
+    return SettingsTarget()
 
 
 def _below(report: SettingsReport, key: str) -> dict[str, tuple[Origin, ...]]:

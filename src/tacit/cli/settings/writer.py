@@ -23,12 +23,12 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
     Raises:
         InvalidSetting: if there is no such provider.
     """
-    from tacit.cli.surroundings import current
-    from tacit.cli.terminal.asking import agreed
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import agreed
     from tacit.config.layers import read_settings
-    from tacit.config.overrides import Place, set_values
+    from tacit.config.overrides import SettingsTarget, set_values
 
-    place = current()
+    place = current_context()
     provider = named
     if not provider:
         offered = next((OF_HOST[host] for host in hosts if host in OF_HOST), "")
@@ -39,7 +39,7 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
         provider = (
             offered if agreed(_question(offered), yes=False, unattended=False, default=False) else "off"
         )
-    set_values(place.home, Place(), {KEY: provider})
+    set_values(place.home, SettingsTarget(), {KEY: provider})
     if provider == "off":
         return f"Sessions are not sent to a model. `tacit config set {KEY} claude` changes that."
     said = f"{TITLES.get(provider, provider)} writes up sessions that end; `tacit learn --dry-run` shows what is sent."

@@ -63,7 +63,7 @@ AsOf = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; do it.")]
 
 
-def moment_of(text: str) -> int | None:
+def parse_moment(text: str) -> int | None:
     """A day or time as milliseconds since the epoch, in the local zone where it names none; a day means its end. None = "".
 
     Raises:
@@ -86,6 +86,6 @@ def moment_of(text: str) -> int | None:
     return int(at.timestamp() * 1000)
 
 
-def given(**values: object) -> dict[str, object]:
+def drop_empty(**values: object) -> dict[str, object]:
     """The values that were given: without None and without what is empty."""
     return {name: value for name, value in values.items() if value not in (None, "", [], ())}

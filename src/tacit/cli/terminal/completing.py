@@ -15,7 +15,7 @@ TIMEOUT_S = 2.0
 def complete_memory(incomplete: str) -> list[tuple[str, str]]:
     """Ids that begin or end with what was typed: of what waits for review, then of what this folder sees."""
     from tacit.cli.connection import ask_running
-    from tacit.cli.terminal.output import shortened
+    from tacit.cli.terminal.output import shorten_line
     from tacit.errors import TacitError
 
     found: dict[str, str] = {}
@@ -24,7 +24,7 @@ def complete_memory(incomplete: str) -> list[tuple[str, str]]:
         waiting = ask_running("GET", "/v1/review", folder, timeout_s=TIMEOUT_S)["review"]
         listed = ask_running("GET", "/v1/memories", folder, timeout_s=TIMEOUT_S)["memories"]
         for memory in (*(entry["memory"] for entry in waiting), *listed):
-            found[memory["id"]] = shortened(memory["content"], 60)
+            found[memory["id"]] = shorten_line(memory["content"], 60)
     except (TacitError, OSError):  # no daemon runs, or it cannot answer
         return []
     begin = [(name, text) for name, text in found.items() if name.startswith(incomplete)]
@@ -33,11 +33,11 @@ def complete_memory(incomplete: str) -> list[tuple[str, str]]:
 
 def complete_kind(incomplete: str) -> list[tuple[str, str]]:
     """Kinds that begin with what was typed, those of the user's settings too."""
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.config.layers import read_settings
     from tacit.model.kinds import KindRegistry
 
-    own = read_settings(current().home).settings.kinds
+    own = read_settings(current_context().home).settings.kinds
     offered = {kind.name: kind.label for kind in KindRegistry()} | {
         name: kind.label for name, kind in own.items()
     }

@@ -49,7 +49,9 @@ SOME_PROBLEM = 10
 PIPE_WIDTH = 200
 """Columns of a table when standard output is no terminal."""
 
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL_CHARACTERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def exit_code(error: TacitError) -> int:
@@ -57,9 +59,9 @@ def exit_code(error: TacitError) -> int:
     return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
 
 
-def plain(text: str) -> str:
+def strip_control_characters(text: str) -> str:
     """`text` without what a terminal would obey: control characters, escape sequences, reversed reading, lone surrogates."""
-    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -75,9 +77,9 @@ def print_error(error: TacitError, *, as_json: bool) -> None:
         print_problem(error.code, error.message, hint=error.hint)
         return
     out = console(stderr=True)
-    out.print(Text.assemble(("error", "red"), f" {plain(error.message)}"))
+    out.print(Text.assemble(("error", "red"), f" {strip_control_characters(error.message)}"))
     if error.hint:
-        out.print(Text(f"      {plain(error.hint)}"))
+        out.print(Text(f"      {strip_control_characters(error.hint)}"))
 
 
 def print_problem(code: str, message: str, *, hint: str = "") -> None:
@@ -87,7 +89,7 @@ def print_problem(code: str, message: str, *, hint: str = "") -> None:
 
 def print_warning(text: str) -> None:
     """One line on standard error, beside an answer that stands."""
-    console(stderr=True).print(Text(f"! {plain(text)}", style="yellow"))
+    console(stderr=True).print(Text(f"! {strip_control_characters(text)}", style="yellow"))
 
 
 def print_json(value: Any) -> None:
@@ -97,12 +99,12 @@ def print_json(value: Any) -> None:
 
 def print_line(text: str = "", *, style: str = "") -> None:
     """Lines of plain text; `text` is data, never markup."""
-    console().print(Text(plain(text), style=style))
+    console().print(Text(strip_control_characters(text), style=style))
 
 
 def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
     """A table; `empty` is said when there are no rows."""
-    body = [[Text(plain(cell)) for cell in row] for row in rows]
+    body = [[Text(strip_control_characters(cell)) for cell in row] for row in rows]
     if not body:
         print_line(empty)
         return
@@ -118,17 +120,17 @@ def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
     out.print(table)
 
 
-def day(at_ms: int) -> str:
+def format_day(at_ms: int) -> str:
     """Date in UTC."""
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")
 
 
-def moment(at_ms: int) -> str:
+def format_moment(at_ms: int) -> str:
     """Date and time in the local zone, to the second."""
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def shortened(text: str, limit: int = 90) -> str:
+def shorten_line(text: str, limit: int = 90) -> str:
     """One line of at most `limit` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
@@ -145,7 +147,7 @@ def short_ids(ids: Sequence[str]) -> dict[str, str]:
     return {name: name[-length:] for name in distinct}
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """Bytes for people."""
     amount, unit = float(count), "B"
     for unit in ("B", "kB", "MB", "GB"):
@@ -155,7 +157,7 @@ def size(count: int) -> str:
     return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
 
 
-def counted(count: int, one: str = "memory", more: str = "memories") -> str:
+def format_count(count: int, one: str = "memory", more: str = "memories") -> str:
     """So many, in words."""
     return f"{count} {one if count == 1 else more}"
 

@@ -43,17 +43,17 @@ def export(
 ) -> None:
     """Write memories out; `tacit import` takes both formats back."""
     from tacit.app.wiring import open_engine
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line, print_warning
     from tacit.errors import InvalidInput
     from tacit.model.memory import Speaker
 
     if as_json and output is None:
         raise InvalidInput("--json tells what was written to a file.", hint="Name one with --output.")
-    speaker = Speaker.USER if current().user_speaks else Speaker.AGENT
+    speaker = Speaker.USER if current_context().user_speaks else Speaker.AGENT
     if speaker is Speaker.AGENT:
         print_warning(PARTIAL)
-    engine = open_engine(current().home.root)
+    engine = open_engine(current_context().home.root)
     try:
         scope = engine.visible(str(cwd.absolute())) if here else None
         if form is Format.markdown:

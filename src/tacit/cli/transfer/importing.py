@@ -16,7 +16,7 @@ from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
-    from tacit.app.transfer.report import ImportLine, ImportReport, Wanted
+    from tacit.app.transfer.report import ImportLine, ImportOptions, ImportReport
     from tacit.errors import TacitError
 
 SHOWN = 40
@@ -81,17 +81,17 @@ def files(
     from tacit.config.environment import one_thread_for_arrays
 
     one_thread_for_arrays()  # before numpy is loaded
-    from tacit.app.transfer.report import Wanted
+    from tacit.app.transfer.report import ImportOptions
     from tacit.app.wiring import open_engine
-    from tacit.cli.surroundings import current
+    from tacit.cli.context import current_context
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
     from tacit.errors import InvalidInput, NotFound
 
-    wanted = Wanted(
+    wanted = ImportOptions(
         tool=tool, vouched=mine, universal=universal, any_project=any_project, again=again,
         forget_removed=forget_removed, dry_run=dry_run, project=_folder(project),
     )  # fmt: skip
-    place = current()
+    place = current_context()
     if (mine or forget_removed) and not dry_run:
         place.require_user("import statements as your own words")
     engine = open_engine(place.home.root)
@@ -128,11 +128,11 @@ def _folder(project: Path | None) -> str:
     return str(project.absolute()) if project is not None else ""
 
 
-def _take(engine: Engine, path: Path, cwd: str, wanted: Wanted, *, quiet: bool) -> ImportReport:
-    from tacit.cli.surroundings import current
-    from tacit.cli.terminal.asking import Progress, agreed
+def _take(engine: Engine, path: Path, cwd: str, wanted: ImportOptions, *, quiet: bool) -> ImportReport:
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import Progress, agreed
 
-    if not wanted.vouched and current().user_speaks and engine.transfer.speaks_for_user(path):
+    if not wanted.vouched and current_context().user_speaks and engine.transfer.speaks_for_user(path):
         question = f"{path.name} speaks in your name. Do its statements count as your own words?"
         wanted = replace(wanted, vouched=agreed(question, yes=False, unattended=False))
     with Progress(f"importing {path.name}", quiet=quiet) as progress:
@@ -173,7 +173,7 @@ def _json(report: ImportReport, path: Path) -> dict[str, object]:
 
 
 def _tell(report: ImportReport) -> None:
-    from tacit.cli.terminal.output import counted, print_line, print_rows
+    from tacit.cli.terminal.output import format_count, print_line, print_rows
 
     counts = dict(report.counts)
     for sort, (sign, style, _) in SIGNS.items():
@@ -190,15 +190,17 @@ def _tell(report: ImportReport) -> None:
     if report.dry_run:
         print_line("Nothing was stored: this was a dry run.")
     elif report.unconfirmed:
-        print_line(f"{counted(report.unconfirmed)} wait for you: `tacit review`. With --mine they need not.")
+        print_line(
+            f"{format_count(report.unconfirmed)} wait for you: `tacit review`. With --mine they need not."
+        )
 
 
 def _show(line: ImportLine, sign: str, style: str) -> None:
-    from tacit.cli.terminal.output import print_line, shortened
+    from tacit.cli.terminal.output import print_line, shorten_line
 
-    words = shortened(" ".join(line.text.split()), 100)
+    words = shorten_line(" ".join(line.text.split()), 100)
     if line.action == "edit" and line.before:
-        print_line(f"- {shortened(' '.join(line.before.split()), 100)}", style="red")
+        print_line(f"- {shorten_line(' '.join(line.before.split()), 100)}", style="red")
         print_line(f"+ {words}", style="green")
         return
     told = ": ".join(part for part in (line.before, line.reason) if part)

@@ -29,7 +29,7 @@ class DetectedHost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _HostProgram:
     name: str
     binary: str
     packages: tuple[str, ...]
@@ -37,15 +37,15 @@ class _Known:
     places: tuple[str, ...]
 
 
-_KNOWN = (
-    _Known(
+_HOST_PROGRAMS = (
+    _HostProgram(
         name="claude-code",
         binary="claude",
         packages=("@anthropic-ai/claude-code",),
         config=(".claude",),
         places=(".local/bin/claude", ".claude/local/claude"),
     ),
-    _Known(
+    _HostProgram(
         name="opencode",
         binary="opencode",
         packages=("opencode-ai", "@opencode-ai/cli"),
@@ -58,7 +58,7 @@ _KNOWN = (
 def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
     """Find the hosts on `path_env` and in the places where their own installers put them."""
     found: list[DetectedHost] = []
-    for known in _KNOWN:
+    for known in _HOST_PROGRAMS:
         executable = _executable(known, user_home, path_env)
         if executable is not None:
             version = _package_version(executable, known.packages) or _asked_version(
@@ -73,11 +73,11 @@ def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
 
 def find_executable(host: str, user_home: Path, path_env: str) -> Path | None:
     """The host's program, found as `detect` finds it but without asking for its version; None = not on this machine."""
-    known = next((each for each in _KNOWN if each.name == host), None)
+    known = next((each for each in _HOST_PROGRAMS if each.name == host), None)
     return _executable(known, user_home, path_env) if known else None
 
 
-def _executable(known: _Known, user_home: Path, path_env: str) -> Path | None:
+def _executable(known: _HostProgram, user_home: Path, path_env: str) -> Path | None:
     on_path = shutil.which(known.binary, path=path_env) if path_env else None
     if on_path:
         return Path(on_path)

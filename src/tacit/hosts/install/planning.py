@@ -84,7 +84,7 @@ def plan(
         after = target.add(clean)
         earlier = known.get(target.path)
         made = files.missing_folders(target.path.parent) if earlier is None else earlier.made
-        known[target.path] = record.Before(text=clean, after_sha256=record.sha256(after), made=made)
+        known[target.path] = record.OriginalFile(text=clean, after_sha256=record.sha256(after), made=made)
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
@@ -157,7 +157,7 @@ def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[
     return tuple(notes)
 
 
-def _without_ours(target: Target, current: str | None, before: record.Before | None) -> str | None:
+def _without_ours(target: Target, current: str | None, before: record.OriginalFile | None) -> str | None:
     if current is None:
         return None
     if before is not None and record.sha256(current) == before.after_sha256:

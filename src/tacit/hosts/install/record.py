@@ -16,7 +16,7 @@ from tacit.config.home import Home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class OriginalFile:
     """What a file held before us (None = it did not exist), the hash of what it held just after, and the folders made for it.
 
     `made` = outermost first; None = an earlier version did not note them.
@@ -37,7 +37,7 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def read(text: str | None) -> dict[Path, Before]:
+def read(text: str | None) -> dict[Path, OriginalFile]:
     """The record by path."""
     try:
         found = json.loads(text or "{}")
@@ -45,18 +45,20 @@ def read(text: str | None) -> dict[Path, Before]:
         return {}
     if not isinstance(found, Mapping):
         return {}
-    known: dict[Path, Before] = {}
+    known: dict[Path, OriginalFile] = {}
     for path, entry in cast("Mapping[str, object]", found).items():
         if not isinstance(entry, Mapping):
             continue
         fields = cast("Mapping[str, object]", entry)
         before, after = fields.get("before"), fields.get("after_sha256")
         if isinstance(after, str) and (before is None or isinstance(before, str)):
-            known[Path(path)] = Before(text=before, after_sha256=after, made=_folders(fields.get("made")))
+            known[Path(path)] = OriginalFile(
+                text=before, after_sha256=after, made=_folders(fields.get("made"))
+            )
     return known
 
 
-def write(record: Mapping[Path, Before]) -> str | None:
+def write(record: Mapping[Path, OriginalFile]) -> str | None:
     """The record as text; None when nothing is left to remember."""
     if not record:
         return None

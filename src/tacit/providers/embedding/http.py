@@ -16,7 +16,7 @@ from tacit.providers.json_client import JsonClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class EmbeddingApi:
     """How one kind of server is asked and answers. The functions are pure.
 
     Attributes:
@@ -48,7 +48,7 @@ class RemoteEmbedder:
 
     def __init__(
         self,
-        dialect: Dialect,
+        dialect: EmbeddingApi,
         *,
         model: str,
         dimensions: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.ports.models import EmbedderIdentity
-from tacit.providers.embedding.http import Dialect
+from tacit.providers.embedding.http import EmbeddingApi
 
 DIMENSIONS = {
     "all-minilm": 384,
@@ -24,7 +24,7 @@ def _rows(reply: Mapping[str, object]) -> object:
     return reply.get("embeddings")
 
 
-OLLAMA = Dialect(
+OLLAMA = EmbeddingApi(
     name="ollama",
     server="The Ollama server",
     endpoint="http://localhost:11434",

@@ -10,7 +10,7 @@ from typing import cast
 
 from tacit.errors import ProviderError
 from tacit.ports.models import EmbedderIdentity
-from tacit.providers.embedding.http import Dialect
+from tacit.providers.embedding.http import EmbeddingApi
 
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 _SHORTENABLE = ("text-embedding-3-",)  # these accept a smaller `dimensions`
@@ -35,7 +35,7 @@ def _rows(reply: Mapping[str, object]) -> object:
     return [placed.get(position) for position in range(len(placed))]
 
 
-OPENAI = Dialect(
+OPENAI = EmbeddingApi(
     name="openai",
     server="The embedding server",
     endpoint="https://api.openai.com/v1",

@@ -22,7 +22,7 @@ MOST_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedModel:
     """An open model."""
 
     encode: Encode
@@ -44,7 +44,7 @@ class ModelFolder:
         self.name = f"onnx:{folder.name}"
         self._lock = threading.Lock()
         self._loading: threading.Thread | None = None
-        self._loaded: Loaded | None = None
+        self._loaded: LoadedModel | None = None
         self._error: ProviderError | None = None
 
     @property
@@ -60,7 +60,7 @@ class ModelFolder:
                 self._loading.start()
         return False
 
-    def loaded(self) -> Loaded:
+    def loaded(self) -> LoadedModel:
         """The open model; waits where it is not open yet.
 
         Raises:
@@ -84,7 +84,7 @@ class ModelFolder:
                 return
             try:
                 encode = make_encode(self._folder, self.max_tokens)
-                self._loaded = Loaded(encode=encode, session=open_session(self._path))
+                self._loaded = LoadedModel(encode=encode, session=open_session(self._path))
             except ProviderError as error:
                 self._error = error
             except ImportError as error:

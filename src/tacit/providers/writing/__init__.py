@@ -14,7 +14,7 @@ from tacit.config.settings import WriterSettings
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 
 if TYPE_CHECKING:
-    from tacit.providers.writing.http import Dialect
+    from tacit.providers.writing.http import CompletionApi
 
 
 def key_variable(settings: WriterSettings) -> str:
@@ -104,7 +104,7 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str]) ->
             )
 
 
-def _dialect(provider: Literal["openai", "anthropic"]) -> Dialect:
+def _dialect(provider: Literal["openai", "anthropic"]) -> CompletionApi:
     if provider == "openai":
         from tacit.providers.writing.openai import OPENAI  # noqa: PLC0415 - loads only its own
 

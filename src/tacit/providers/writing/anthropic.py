@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from tacit.ports.writer import WriterRequest
 from tacit.providers.writing.answers import count_of, items_of, object_of
-from tacit.providers.writing.http import SCHEMA_NAME, Dialect, Reply
+from tacit.providers.writing.http import SCHEMA_NAME, CompletionApi, Reply
 
 VERSION = "2023-06-01"
 _READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -47,7 +47,7 @@ def _read(answer: Mapping[str, object]) -> Reply:
     )
 
 
-ANTHROPIC = Dialect(
+ANTHROPIC = CompletionApi(
     name="anthropic",
     endpoint="https://api.anthropic.com",
     model="claude-haiku-4-5",

@@ -26,7 +26,7 @@ from tacit.ports.writer import HEADLESS, SCRATCH_PREFIX, WriterAnswer, WriterReq
 from tacit.providers.writing import guard
 from tacit.providers.writing.answers import checked_text
 
-WIDE_AT = "\uff20"
+FULLWIDTH_AT = "\uff20"
 """Stands for "@" in what a client reads: two clients put the content of a file in place of `@path`."""
 MOST_OUTPUT_BYTES = 8_000_000
 USUAL_FOLDERS = (
@@ -157,8 +157,8 @@ class CommandLineWriter:
                 client.clean(job)
             answer = client.read(_raise_if_unfinished(run, client, self._timeout_s), job)
         text = checked_text(answer.text, request, name=self.name)
-        if WIDE_AT not in request.user + request.system:
-            text = text.replace(WIDE_AT, "@")
+        if FULLWIDTH_AT not in request.user + request.system:
+            text = text.replace(FULLWIDTH_AT, "@")
         return replace(answer, text=text)
 
     def cancel(self) -> None:
@@ -314,7 +314,9 @@ def _guarded(request: WriterRequest, *, told: bool) -> WriterRequest:
         system += (
             f"\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n{shape}"
         )
-    return replace(request, system=system.replace("@", WIDE_AT), user=request.user.replace("@", WIDE_AT))
+    return replace(
+        request, system=system.replace("@", FULLWIDTH_AT), user=request.user.replace("@", FULLWIDTH_AT)
+    )
 
 
 def _plain_start(text: str) -> str:

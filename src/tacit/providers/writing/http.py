@@ -25,7 +25,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class CompletionApi:
     """How one kind of server is asked and answers. The functions are pure."""
 
     name: str
@@ -43,7 +43,7 @@ class Dialect:
 class HttpWriter:
     """Asks one model of one server. Safe to share between threads."""
 
-    def __init__(self, dialect: Dialect, *, model: str, client: JsonClient) -> None:
+    def __init__(self, dialect: CompletionApi, *, model: str, client: JsonClient) -> None:
         self._dialect = dialect
         self._model = model
         self._client = client

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from tacit.ports.writer import WriterRequest
 from tacit.providers.writing.answers import count_of, items_of, object_of
-from tacit.providers.writing.http import SCHEMA_NAME, Dialect, Reply
+from tacit.providers.writing.http import SCHEMA_NAME, CompletionApi, Reply
 
 
 def _headers(key: str) -> Mapping[str, str]:
@@ -46,7 +46,7 @@ def _read(answer: Mapping[str, object]) -> Reply:
     )
 
 
-OPENAI = Dialect(
+OPENAI = CompletionApi(
     name="openai",
     endpoint="https://api.openai.com/v1",
     model="gpt-4.1-mini",

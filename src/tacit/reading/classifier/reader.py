@@ -16,7 +16,7 @@ from tacit.model.situation import Situation
 from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import END_CHARS, VECTOR_CHARS, Row
 from tacit.reading.classifier.shipped import shipped_situation
-from tacit.reading.classifier.situation import KEPT_ENDS, Asked, SituationModel
+from tacit.reading.classifier.situation import KEPT_ENDS, PromptInput, SituationModel
 from tacit.reading.situation import read_situation
 
 
@@ -47,7 +47,7 @@ class SituationReader:
         )
         if rules.nothing_coming:
             return rules
-        asked = Asked(
+        asked = PromptInput(
             text=text,
             previous_end=previous_end[-END_CHARS:],
             files=recent_files,

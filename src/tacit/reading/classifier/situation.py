@@ -31,19 +31,19 @@ RULES_SHARE = 0.4
 RULES_KEPT = 0.3
 """How sure a rule alone is, where the weights say no; chosen on projects left out (docs/adr/0013-fitted-readers.md)."""
 NOTHING_FROM = 0.5
-LEAST = 0.03
-MOST = 24
+MIN_CHANCE = 0.03
+MAX_CLASSES = 24
 KEPT_ENDS = 256
 """Ends of messages whose part is kept: it is worked out when the message arrives, not at the prompt."""
 _FLOOR = 0.003
-_LEAST = float(np.float32(LEAST))
+_LEAST = float(np.float32(MIN_CHANCE))
 """The chances are of 32 bits."""
 WORDS, VECTORS = "words", "vectors"
 """The two sets of weights: for any embedder, and for the one that the manifest names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PromptInput:
     """A prompt as the reader gets it; `vector` and `end_vector` are unit vectors of its words and of the message's end."""
 
     text: str
@@ -87,7 +87,7 @@ class SituationModel:
         """The action classes it tells apart, `none` among them."""
         return self._classes
 
-    def chances(self, rules: Situation, asked: Asked) -> Row:
+    def chances(self, rules: Situation, asked: PromptInput) -> Row:
         """Calibrated chance of every class of `classes`, given what the rules read."""
         return self._chances(self._said(rules), rules, asked)
 
@@ -98,7 +98,7 @@ class SituationModel:
             said[self._classes.index(NOTHING)] = 1.0
         return said
 
-    def _chances(self, said: Row, rules: Situation, asked: Asked) -> Row:
+    def _chances(self, said: Row, rules: Situation, asked: PromptInput) -> Row:
         with_vector = asked.vector is not None and VECTORS in self._sets
         weights = self._sets[VECTORS if with_vector else WORDS]
         logits = weights.bias + RULES_SHARE * _logit(said)
@@ -110,7 +110,7 @@ class SituationModel:
             logits = logits + _by_vectors(weights.matrices, asked, accepted=rules.accepted)
         return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32, copy=False)
 
-    def read(self, rules: Situation, asked: Asked) -> Situation:
+    def read(self, rules: Situation, asked: PromptInput) -> Situation:
         """`rules` joined with the fitted chances; as it is where the rules are certain that nothing is coming."""
         if rules.nothing_coming:
             return rules
@@ -122,7 +122,7 @@ class SituationModel:
             for name, chance in zip(self._classes, chances, strict=True)
             if chance >= _LEAST and name != NOTHING
         ]
-        actions = tuple([(name, -negated) for negated, name in sorted(found)[:MOST]])
+        actions = tuple([(name, -negated) for negated, name in sorted(found)[:MAX_CLASSES]])
         nothing = chances[self._classes.index(NOTHING)] if NOTHING in self._classes else 0.0
         if nothing >= NOTHING_FROM and not rules.accepted:
             return replace(
@@ -133,7 +133,7 @@ class SituationModel:
             )
         return replace(rules, actions=actions)
 
-    def _plain(self, matrices: Mapping[str, Matrix], asked: Asked, said: Row) -> Row:
+    def _plain(self, matrices: Mapping[str, Matrix], asked: PromptInput, said: Row) -> Row:
         total = cues(asked.text, previous_end=asked.previous_end, files=asked.files) @ matrices["cue"]
         total += said @ matrices["rule"]
         rows = self._rows.of(asked.text)
@@ -158,7 +158,7 @@ class SituationModel:
         return tuple(parts)
 
 
-def _by_vectors(matrices: Mapping[str, Matrix], asked: Asked, *, accepted: bool) -> Row:
+def _by_vectors(matrices: Mapping[str, Matrix], asked: PromptInput, *, accepted: bool) -> Row:
     assert asked.vector is not None
     total = asked.vector @ matrices["prompt"]
     if asked.end_vector is not None:

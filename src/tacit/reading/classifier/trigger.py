@@ -33,8 +33,8 @@ RULES_KEPT = 0.3
 """Chosen on projects left out (docs/adr/0013-fitted-readers.md)."""
 WORDS, VECTORS = "words", "vectors"
 STATEMENT_CHARS = 1_000
-LEAST = 0.05
-MOST = 12
+MIN_WEIGHT = 0.05
+MAX_CLASSES = 12
 CUES = 5
 _FLOOR = 0.02
 _ALWAYS_WEIGHT = 0.1
@@ -122,9 +122,9 @@ class TriggerModel:
         weights = np.maximum(fitted, RULES_KEPT * said_by_rules(rules, self._classes))
         found = [
             (self._classes[place], round(float(weights[place]), 2))
-            for place in np.flatnonzero(weights >= LEAST)
+            for place in np.flatnonzero(weights >= MIN_WEIGHT)
         ]
-        actions = tuple(sorted(found, key=lambda item: (-item[1], item[0]))[:MOST])
+        actions = tuple(sorted(found, key=lambda item: (-item[1], item[0]))[:MAX_CLASSES])
         return replace(rules, actions=actions, breadth=round(breadth, 2))
 
     def _kind(self, kind: str) -> Row:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 _YES = (
     r"y|yes|yup|yep|yeah|yea|ya|ye|yess+|aye|sure(?: thing)?|ok|okay|okey|k|kk|alright|all right|fine|correct|right|exactly|agreed?|absolutely|definitely|perfect|great|good|nice"
@@ -21,49 +21,49 @@ _GO = (
     r"go(?: ahead| for it| on| with (?:it|that|this))?|do (?:it|that|this|so|them|both|all(?: of (?:them|it|that|those))?|the (?:thing|same|first|second|last))|proceed|continue|carry on|keep going|make it so|let'?s (?:go|do (?:it|that|this|both|them))|let'?s proceed"
     r"|next|start|begin|make it so|implement (?:it|that|this|them|all)|apply (?:it|that|this|them|all)|fix (?:it|that|this|them|all|both|those|these)|add (?:it|that|them)|run (?:it|that|them)|weiter|los|adelante|vas-?y|allez|продолжай|続けて|进行|all(?: of (?:them|the above))?|both|(?:i )?(?:accept|approve|agree)"
 )
-_PICK = late_pattern(
+_PICK = lazy_regex(
     r"^(?:(?:let'?s |please |pls |ok |okay |yes,? |i (?:like|prefer|want|choose|pick|vote(?: for)?)|go with|do|use|apply|take|pick|choose|implement|fix|address|start with|proceed with|try) ?)*"
     r"(?:(?:the )?(?:option|choice|approach|number|no\.?|item|point|step|phase|plan|variant|alternative)s? ?)?"
     r"[\"'(#]*(?:(?P<picks>\#?\d{1,2}(?:(?:\s*(?:,|and|&|\+|/|-|to|then)\s*)+\#?\d{1,2})*)|(?P<letters>[a-hA-H](?:(?:\s*(?:,|and|&|\+|/)\s*)+[a-hA-H])*))[\"').:]*(?![\w/-])"
     r"(?:[.!,;:)\s]|$)",
     re.IGNORECASE,
 )
-_ORDINAL = late_pattern(
+_ORDINAL = lazy_regex(
     r"\b(?:the )?(first|second|third|fourth|last|former|latter)(?: one| option| approach| two)?\b",
     re.IGNORECASE,
 )
 _ORDINALS = {"first": 1, "former": 1, "second": 2, "latter": 2, "third": 3, "fourth": 4, "last": -1}
-_ACCEPT = late_pattern(
+_ACCEPT = lazy_regex(
     rf"^(?:(?:{_YES}|{_GO}|and|then|just|now|so|with|the|it|that|this|plan|thanks?|thank you|ty|man|dude|buddy|mate|👍|✅|💯)(?![\w'])[\s.,!;:)–—-]*)+$",
     re.IGNORECASE,
 )
-_ACCEPT_LEAD = late_pattern(rf"^(?:(?:{_YES}|{_GO})(?![\w'-])[\s.,!;:)–—-]*)+", re.IGNORECASE)
-_GOES_ON = late_pattern(
+_ACCEPT_LEAD = lazy_regex(rf"^(?:(?:{_YES}|{_GO})(?![\w'-])[\s.,!;:)–—-]*)+", re.IGNORECASE)
+_GOES_ON = lazy_regex(
     rf"(?<!\w)(?:(?!all\b|both\b|i accept|i approve|i agree)(?:{_GO}|make it so))(?!\w)", re.IGNORECASE
 )
-_THANKS = late_pattern(
+_THANKS = lazy_regex(
     r"^(?:(?:many |no )?(?:thanks?(?: you)?|thank you|thx|ty|tysm|cheers|danke|merci|gracias)(?: (?:so much|a lot|very much|again|man|dude|claude))?[\s.,!)]*)+$",
     re.IGNORECASE,
 )
-_DIRECT = late_pattern(
+_DIRECT = lazy_regex(
     r"\b(?:(?:want|like|prefer) me to|shall i|should i|would you like|do you want|may i|can i\b|proceed\?)",
     re.IGNORECASE,
 )
-_FIRM_YES = late_pattern(
+_FIRM_YES = lazy_regex(
     r"^(?:(?:y|yes|yup|yep|yeah|yea|yess+|aye|sure(?: thing)?|ok|okay|okey|alright|all right|absolutely|definitely|agreed|approved|lgtm|go ahead|sounds? good|ja|oui|sí|да|はい|是的|好的|네)(?![\w'-])[\s.,!;:)–—-]*)+",
     re.IGNORECASE,
 )
-_REFUSE = late_pattern(
+_REFUSE = lazy_regex(
     r"^(?:no(?:pe|ne)?|nah|not (?:now|yet|really|needed|necessary|that|this)|don'?t do (?:it|that|this)|(?:don'?t|do not)(?=\s*(?:[.,!;]|$))|stop(?=\s*(?:[.,!;]|$))|wait(?=\s*(?:[.,!;]|$))|hold on|cancel(?: that| it)?(?=\s*(?:[.,!;]|$))|abort(?=\s*(?:[.,!;]|$))|never ?mind|nvm|leave it|skip(?: it| that)?|nein|non|нет|いいえ|不|不用|아니)(?![\w-])[\s.,!;:)-]*",
     re.IGNORECASE,
 )
-_SMALL_TALK = late_pattern(
+_SMALL_TALK = lazy_regex(
     r"^(?:(?:hi|hello|hey|hiya|yo|good (?:morning|evening|afternoon|night|job|work|stuff)|thanks?(?: you)?(?: so much| a lot| very much| again)?|thank you|thx|ty|tysm|cheers|great(?: job| work)?|nice(?: work| job| one)?|well done|awesome(?: work)?|cool|perfect|amazing|excellent"
     r"|brilliant|love it|lol|haha+|wow|bye|goodbye|see you|later|ok|okay|got it|gotcha|i see|understood|makes sense|interesting|noted|right|fair enough|no (?:problem|worries)|never ?mind|nvm|hmm+|ah+|oh+|there|claude|again|all|everyone|man|dude|that'?s (?:great|awesome|perfect|cool|nice)"
     r"|looks? (?:good|great|perfect)|works?(?: now| great| perfectly| fine| well)?|it works|that work(?:s|ed)|how are you|what'?s up|hallo|danke|merci|gracias|hola|salut|bonjour|grazie|obrigad[oa]|спасибо|привет|ありがとう|谢谢|你好|감사합니다|🙏|👍|❤️|🎉)(?![\w'-])[\s.,!?;:)–—-]*)+$",
     re.IGNORECASE,
 )
-_ASKS = late_pattern(
+_ASKS = lazy_regex(
     r"\b(?:(?:want|like|prefer) me to|shall (?:i|we)|should (?:i|we)|would you (?:like|prefer)|do you (?:want|approve|agree|prefer)|ready (?:to|for)|may i|can i (?:proceed|go|start)"
     r"|ok(?:ay)? (?:to|if i)|proceed\b[^.!\n]{0,60}\?|if you(?:'d)? (?:want|like|prefer|approve|agree)|say the word|let me know (?:if|when|which|whether|how|what)"
     r"|i(?:'ll| will| can| could| would| recommend| suggest| propose)\b|which (?:one|option|approach|of|way|would|do)|how would you like"
@@ -72,12 +72,12 @@ _ASKS = late_pattern(
     r"|let me (?:write|now|start|fix|update|add|create|implement|run)|now let'?s\b)|möchtest du|soll ich|quieres|voulez-vous|хотите",
     re.IGNORECASE,
 )
-_ITEM = late_pattern(
+_ITEM = lazy_regex(
     r"^[ \t>*_#-]*(?:(?:option|approach|step|phase|plan|variant|alternative) )?[\[(*_#]*(\d{1,2}|[A-Ha-h])[\])*_]*[.):—–\-][*_]*[ \t]+(\S.*(?:\n(?![ \t>*_#-]*(?:(?:option|approach|step|phase|plan|variant|alternative) )?[\[(*_#]*(?:\d{1,2}|[A-Ha-h])[\])*_]*[.):—–\-][*_]*[ \t]+\S|\n).+)*)",
     re.MULTILINE | re.IGNORECASE,
 )
-_BULLET = late_pattern(r"^[ \t]*[-*•][ \t]+\S.*$", re.MULTILINE)
-_SENTENCE = late_pattern(r"[^.!?\n]+(?:\.(?=\w)[^.!?\n]*)*[.!?]*|\n+")
+_BULLET = lazy_regex(r"^[ \t]*[-*•][ \t]+\S.*$", re.MULTILINE)
+_SENTENCE = lazy_regex(r"[^.!?\n]+(?:\.(?=\w)[^.!?\n]*)*[.!?]*|\n+")
 _SHORT_WORDS = 12
 _LONG_END = 2_000
 

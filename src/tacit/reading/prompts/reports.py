@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
-_REPORTS = late_pattern(
+_REPORTS = lazy_regex(
     # Who says it: these words have a subject that is not the user. Behind `always`, `please`, `not` or a comma they are an order.
     r"(?<!always )(?<!never )(?<!please )(?<!not )(?<!n't )(?<!to )(?<!, )(?<!^)\b(?:ask|state|want|tell|order|quote|propose|recommend|suggest|demand|expect)\b"
     r"|\b(?:says?|said|claims?|claimed|states|stated|writes|wrote|suggests|suggested|recommends|recommended|told|tells|insists?|insisted|argues?|argued|thinks?|thought"
@@ -16,16 +16,16 @@ _REPORTS = late_pattern(
     r"|\baccording to\b",
     re.IGNORECASE,
 )
-_UNTIL = late_pattern(
+_UNTIL = lazy_regex(
     r"\b(?:before|after|until|unless|when|whenever|if|once|every time) (?:you|i|we) $", re.IGNORECASE
 )
 """What the agent or the user says, as the time of an order: "run the tests before you say that you are done"."""
-_SOURCES = late_pattern(
+_SOURCES = lazy_regex(
     r"\bin (?:the|their|its|his|her) (?:readme|docs?|documentation|article|blog|post|issue|ticket|comment|mail|email|spec)\b",
     re.IGNORECASE,
 )
-_REASON = late_pattern(r"\b(?:because|since|so that|as otherwise)\b", re.IGNORECASE)
-_SELF = late_pattern(
+_REASON = lazy_regex(r"\b(?:because|since|so that|as otherwise)\b", re.IGNORECASE)
+_SELF = lazy_regex(
     r"^(?:\W*(?:please|ok|okay|so|and|also|yes|well|like|as)\W+)*(?:i|we|as i|like i|i've|we've)\b[^.]{0,20}$",
     re.IGNORECASE,
 )

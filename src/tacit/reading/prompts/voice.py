@@ -11,61 +11,61 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from tacit.late_pattern import late_pattern
+from tacit.text.lazy_regex import lazy_regex
 
 Reach = Literal["", "below", "all"]
 
-_FENCE = late_pattern(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_CLOSED = late_pattern(
+_FENCE = lazy_regex(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_CLOSED = lazy_regex(
     r"<!--.*?(?:-->|\Z)|<([a-zA-Z][\w.-]*)\b[^>\n]*>.*?</\1\s*>|\[(quote|code|doc|text)\b[^\]\n]*\].*?\[/\2\]",
     re.DOTALL | re.IGNORECASE,
 )
-_OPENED = late_pattern(
+_OPENED = lazy_regex(
     r"^[ \t]*(?:<(?!https?:)[a-zA-Z][\w.-]*\b[^>\n]*>|\[(?:quote|code|doc|text|file|mail|email)\b[^\]\n]*\])",
     re.MULTILINE | re.IGNORECASE,
 )
-_INLINE_OPENED = late_pattern(
+_INLINE_OPENED = lazy_regex(
     r"(?<!\S)<(?!/)(?:doc|document|documents|text|file|mail|email|message|quote|article|page|content|context|data|input|note|notes"
     r"|issue|ticket|comment|paste|excerpt|user|system|assistant|human|instructions?|prompt|source|snippet|log|output"
     r"|result|body|transcript|untrusted\w*|[a-z]+[-_][\w.-]+)\b[^>\n]*>",
     re.IGNORECASE,
 )
-_QUOTED = late_pattern(
+_QUOTED = lazy_regex(
     r"(?<![\w\"])\"\"\".*?(?:\"\"\"|\Z)|(?<![\w'])'''.*?(?:'''|\Z)"
     r"|(?<![\w\"])\"(?=\S)[^\"]{12,}?(?:\"(?!\w)|\Z)|\u201c[^\u201d]{12,}?(?:\u201d|\Z)|\u201e[^\u201c\u201d]{12,}?(?:[\u201c\u201d]|\Z)"
     r"|\u00ab[^\u00bb]{12,}?(?:\u00bb|\Z)|\u300c[^\u300d]{4,}?(?:\u300d|\Z)|\u300e[^\u300f]{4,}?(?:\u300f|\Z)",
     re.DOTALL,
 )
-_SEPARATOR = late_pattern(
+_SEPARATOR = lazy_regex(
     r"^\s*(?:[-=*_~#+>.<]{3,}|(?:[-=*_~#><]{2,})\s*[^-=*_~#><]{1,60}?\s*(?:[-=*_~#><]{2,}))\s*$"
 )
-_FIELD = late_pattern(r"^\s*[\w\u00c0-\u024f][\w\u00c0-\u024f -]{1,14}:\s+\S")
-_MAIL_FIELD = late_pattern(
+_FIELD = lazy_regex(r"^\s*[\w\u00c0-\u024f][\w\u00c0-\u024f -]{1,14}:\s+\S")
+_MAIL_FIELD = lazy_regex(
     r"^\s*(?:from|to|cc|bcc|subject|date|sent|reply-to|message-id|author|commit|merge|von|an|betreff|gesendet|datum|de|para|"
     r"asunto|fecha|objet|envoy[e\u00e9]|da|oggetto|data|assunto|onderwerp|\u4e3b\u9898|\u53d1\u4ef6\u4eba|\u4ef6\u540d"
     r"|\u0442\u0435\u043c\u0430|\u043e\u0442)\s*[:\uff1a]\s*\S",
     re.IGNORECASE,
 )
-_ADDRESS = late_pattern(r"[\w.+-]+@[\w-]+\.\w+")
-_GREETING = late_pattern(
+_ADDRESS = lazy_regex(r"[\w.+-]+@[\w-]+\.\w+")
+_GREETING = lazy_regex(
     r"^\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|hallo|liebe[rs]?|bonjour|hola|ciao|ol[a\u00e1])\b[^.?!:;]{0,40}[,!\u2014-]?\s*$",
     re.IGNORECASE,
 )
-_SIGNED = late_pattern(
+_SIGNED = lazy_regex(
     r"^\s*(?:(?:best|kind|warm|many)?\s*(?:regards|wishes|thanks)|cheers|sincerely|yours\b.*|best|thanks|thank you|br|mfg"
     r"|viele gr\u00fc\u00dfe|cordialement|saludos|- ?[A-Z]\w+)\s*[,!.]?\s*$",
     re.IGNORECASE,
 )
-_TITLE = late_pattern(
+_TITLE = lazy_regex(
     r"^\s*(?:(?:[-*+\u2022]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?(?:(?:issue|pr|mr|pull request|merge request|ticket|bug|task|story|epic|todo"
     r"|open|closed|merged|commit)\s*)?(?:[#!]\d+|[A-Z][A-Z0-9]{1,9}-\d+|(?:issue|pr|mr|ticket|bug) \d+|[0-9a-f]{7,40}(?=\s))",
     re.IGNORECASE,
 )
-_CHAT = late_pattern(
+_CHAT = lazy_regex(
     r"^\s*(?:[-*>\u2022]\s+)?(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?[\])]?\s*)?(?:<@?[\w .-]{1,30}>\s*\S"
     r"|(?:\*\*)?@?(?P<name>[^\W\d_][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?: \([^)]{1,30}\))?(?:\*\*)?\s*[:\uff1a](?:\*\*)?\s+\S)"
 )
-_SPEAKS = late_pattern(
+_SPEAKS = lazy_regex(
     r"^\s*(?:[-*>\u2022]\s+)?(?:\*\*)?(?!(?:[Ii]|[Ww]e|[Yy]ou|[Aa]s)\b)@?[^\W\d_][\w.'-]*(?: [A-Z][\w.'-]*){0,2}(?:\*\*)? (?:commented|wrote|said|replied|posted|asked|reviewed|left a comment|left a review"
     r"|opened|answered|suggested)(?:\s*$|\b[^.!?]{0,30}\d[^.!?]{0,30}$)"
 )
@@ -77,23 +77,23 @@ _OWN_LABELS_WORDS = (
     "style testing tests commits git python typescript javascript rust go java docs memory memo for going what"
 )
 _OWN_LABELS = frozenset(_OWN_LABELS_WORDS.split())
-_OWN_LEAD = late_pattern(
+_OWN_LEAD = lazy_regex(
     r"\b(?:remember|memory|memori[sz]e|from now on|going forward|in (?:the )?future|(?:keep|bear) in mind|note(?:s)? (?:to self|for)"
     r"|reminders?|please note|^\W*note|^\W*for (?:this|our|my) (?:project|repo\w*|team|code ?base)|(?:my|our|some|project|team|house|ground|coding|the|these|following|new|standing) rules?|(?<!# )rules for (?:this|our|my)|conventions?|guidelines|habits"
     r"|(?:before|after|on|with|for) (?:every|each|any) (?:commit|push|pull request|pr|merge|release|deploy(?:ment)?|bug ?fix|migration|session)\b|(?:whenever|every time|each time|any ?time) (?:you|we)\b"
     r"|preferences?|requirements?|we (?:decided|agreed|use|prefer|always|never)|i (?:prefer|want|like|always)|always|never)\b",
     re.IGNORECASE,
 )
-_WORK_LEAD = late_pattern(
+_WORK_LEAD = lazy_regex(
     r"^\W*(?:(?:please|can you|could you|now|ok(?:ay)?|next|then|let'?s|i need you to|we need to|you need to)[\s,]+)*"
     r"(?:fix|do|add|implement|change|make|build|create|update|write|refactor|rename|remove|delete|move|test|tasks?|todos?|steps?"
     r"|plan|changes?|goals?|needed)\b[^:]*[:\uff1a]\s*$",
     re.IGNORECASE,
 )
-_COLON = late_pattern(r"[:\uff1a]\s*$")
-_BULLET = late_pattern(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+_COLON = lazy_regex(r"[:\uff1a]\s*$")
+_BULLET = lazy_regex(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
-_ORDER = late_pattern(
+_ORDER = lazy_regex(
     r"^\W*(?:from now on|going forward|in future|always|never|remember|we (?:decided|agreed))\b"
     r"|^\W*(?:before|after|on|with|for) (?:every|each|any) (?:\w+ )?(?:commit|pull request|pr|bug ?fix|release|session):?\s*$",
     re.IGNORECASE,
@@ -110,12 +110,12 @@ _WORK = (
     r"(?:issues?|tickets?|bugs?|reports?|stor(?:y|ies)|prs?|pull requests?|commits?|commit messages?|comments?|logs?|outputs?|errors?"
     r"|traces?|specs?|specifications?|rfcs?|proposals?|readme|docs?|changelogs?|diffs?|patch(?:es)?|feature requests?|requests?)"
 )
-_ABOUT_TEXT = late_pattern(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_TEXT}\b", re.IGNORECASE)
-_ABOUT_WORK = late_pattern(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_WORK}\b", re.IGNORECASE)
-_FOLLOWING = late_pattern(
+_ABOUT_TEXT = lazy_regex(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_TEXT}\b", re.IGNORECASE)
+_ABOUT_WORK = lazy_regex(rf"\b{_DEICTIC}\s+(?:[\w'/-]+\s+){{0,2}}?{_WORK}\b", re.IGNORECASE)
+_FOLLOWING = lazy_regex(
     r"\b(?:the )?following\b|\bbelow\b|\bas follows\b|\bpasted\b|\battached\b|\bquoted?\b", re.IGNORECASE
 )
-_REWORDS = late_pattern(
+_REWORDS = lazy_regex(
     r"\b(?:translat\w*|summari[sz]e\w*|summary of|proof-?read\w*|paraphras\w*|rephras\w*|reword\w*|tl;?dr|spell-?check\w*|transcrib\w*"
     r"|(?:correct|check|fix|improve|polish)\s+(?:the |my |its )?(?:grammar|spelling|wording|style|tone|english|punctuation)"
     r"|turn\s+(?:this|that|it|the following)\s+into|put\s+(?:this|that|it|the following)\s+into)"
@@ -132,17 +132,17 @@ _DOES = (
     r"|send|commit|save|store|print|take|got|received|found|saw|have)"
 )
 _BARE = r"(?:this|that|these|those|the following|below|the above)(?=\s*(?:$|[.?!:,;\u2014-]|and\b|please\b|for me\b|carefully\b|to\b|in\b|as\b|then\b|out\b))"
-_READS_BARE = late_pattern(rf"\b{_READS}(?:\s+(?:me\s+)?{_BARE}|\s*[:\uff1a])", re.IGNORECASE)
+_READS_BARE = lazy_regex(rf"\b{_READS}(?:\s+(?:me\s+)?{_BARE}|\s*[:\uff1a])", re.IGNORECASE)
 _CODE = (
     r"(?:functions?|class(?:es)?|methods?|modules?|components?|files?|code|tests?|handlers?|endpoints?|quer(?:y|ies)|types?|hooks?|forms?|branch(?:es)?"
     r"|repo(?:sitory)?|projects?|loops?|logic|helpers?|services?|apis?|schemas?|tables?|regex(?:es)?|configs?|migrations?|routes?|views?|models?|packages?)"
 )
-_POINTS_AT = late_pattern(
+_POINTS_AT = lazy_regex(
     rf"\b{_READS}\s+(?:to |on |about )?(?:this|that|these|those|the following|the attached)\s+(?!(?:\w+ )?{_CODE}\b)\w+",
     re.IGNORECASE,
 )
-_DOES_BARE = late_pattern(rf"\b{_DOES}(?:\s+{_BARE}|\s*[:\uff1a])", re.IGNORECASE)
-_ASKS = late_pattern(
+_DOES_BARE = lazy_regex(rf"\b{_DOES}(?:\s+{_BARE}|\s*[:\uff1a])", re.IGNORECASE)
+_ASKS = lazy_regex(
     r"\bwhat(?:'s| is| are| does| do| did| would)\b[^?]{0,40}\b(?:this|that|these|those|the above|the following)\b(?:[^?]{0,20})\?"
     r"|\bwhat (?:does|do|did|is) (?:it|they)\b[^?]{0,12}\b(?:mean|say|saying|about)\b"
     r"|^\W*(?:(?:so|and|but|ok|hmm+|well|wait)\b[\s,]*)*(?:is|are|was|were|isn'?t|aren'?t|does|do|did|doesn'?t|would|should|could|can|sounds?|looks?|seems?)\s+"
@@ -157,18 +157,18 @@ _ASKS = late_pattern(
     r"|\bis (?:it|this|that) (?:a )?(?:safe|good|bad|wise|ok|okay|sane|fine)\b",
     re.IGNORECASE,
 )
-_HAVE_TEXT = late_pattern(
+_HAVE_TEXT = lazy_regex(
     r"\b(?:here(?:'s| is| are| come(?:s)?)|this is|that'?s|these are)\s+(?:what\b|the\b|an?\b|my\b|our\b|his\b|her\b|their\b|some\b|one\b)"
     r"|\b(?:got|received|found|saw|copied|pasted|read|came across|sent me|wrote(?: me)?|told me|asked me|posted|emailed me|forwarded)\s+"
     r"(?:this|that|the following|me this|these)\b",
     re.IGNORECASE,
 )
-_WORD = late_pattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_OTHER_SCRIPT = late_pattern(
+_WORD = lazy_regex(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_OTHER_SCRIPT = lazy_regex(
     r"[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u0590-\u05ff\u0600-\u06ff\u0900-\u0dff\u0e00-\u0eff\u10a0-\u10ff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
-_ACCENTED = late_pattern(r"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\u00bf\u00a1]")
-_TRANSLATES = late_pattern(
+_ACCENTED = lazy_regex(r"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\u00bf\u00a1]")
+_TRANSLATES = lazy_regex(
     r"(?<![a-z])(?:traduc|tradu[iz]|traduis|tradurr|\u00fcbersetz|uebersetz|vertal|\u00f6vers\u00e4tt|overs\u00e6t|oversett|przet\u0142|\u00e7evir|terjemah"
     r"|d\u1ecbch|p\u0159elo\u017e|prelo\u017e|k\u00e4\u00e4nn|ford\u00edts|prevedi)",
     re.IGNORECASE,

@@ -20,9 +20,9 @@ FUSE_WEIGHTS: Mapping[str, float] = {
 }
 """Weights of the rankings in fusion; they order the short list and gate nothing."""
 
-HEADS = 1
+BEST_PER_SPACE = 1
 """So many of the best of each space are always scored."""
-HELD = 4
+KEPT_IN_CONTEXT = 4
 """So many of those that the context holds are scored all the same: they may have changed since."""
 
 Fuse = Callable[[Sequence[Ranking], Mapping[str, float]], tuple[tuple[str, float], ...]]
@@ -43,7 +43,7 @@ FUSIONS: dict[str, Fuse] = {
 }
 
 
-def cut_short(
+def truncate_fused(
     fused: tuple[tuple[str, float], ...],
     rankings: Sequence[Ranking],
     size: int,
@@ -52,14 +52,14 @@ def cut_short(
     """The first `size` in the fused order, with the best of every space among them.
 
     A memory that one space alone finds, and finds best, must not be crowded out by many that two spaces find somehow. Those
-    that the context holds (`held`) take none of the `size` places from the others: the best `HELD` of them come besides.
+    that the context holds (`held`) take none of the `size` places from the others: the best `KEPT_IN_CONTEXT` of them come besides.
     """
     if held:
         there = frozenset(held)
-        again = [entry for entry in fused if entry[0] in there][:HELD]
-        short = cut_short(tuple(entry for entry in fused if entry[0] not in there), rankings, size)
+        again = [entry for entry in fused if entry[0] in there][:KEPT_IN_CONTEXT]
+        short = truncate_fused(tuple(entry for entry in fused if entry[0] not in there), rankings, size)
         return tuple(sorted((*short, *again), key=lambda entry: (-entry[1], entry[0])))
-    heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:HEADS]}
+    heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:BEST_PER_SPACE]}
     chosen = [entry for entry in fused if entry[0] in heads]
     chosen += [entry for entry in fused if entry[0] not in heads]
     return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], entry[0])))

@@ -23,7 +23,7 @@ ASKED_CHARS = 1000
 Scores = dict[str, float]
 
 
-def read_together(
+def rerank(
     query: Query,
     candidates: Sequence[Candidate],
     *,

@@ -4,19 +4,19 @@ In: a query of the action or failure surface and a candidate. Out: relevance, 0-
 
 The formula (own; set by hand on calls of projects that nothing is reported on):
 
-    action   = worth x about x meant, x CONDITION if the statement is a condition that is not wholly met,
-               x FOLLOWS if it only says that the deed follows another (x OBEYED where the very command it names is about
-             to run: there is nothing left to say), x ELSEWHERE at other paths or languages
-               after a finished edit a rule that says so, and names a deed, has FOLLOWS x worth
-    moment   = 1 where a trigger without classes is met at its command, file or tool, else deed, or diffuse x DIFFUSE_SHARE x (0.6 + 0.4 x goal) where the call touches two things it names or the very file
-    meant    = moment, where somebody said when; of our own guess NAMED_BASE + (1 - NAMED_BASE) x deed where the statement names
+    action   = worth x about x meant, x UNMET_CONDITION_FACTOR if the statement is a condition that is not wholly met,
+               x FOLLOW_UP_FACTOR if it only says that the action follows another (x ALREADY_FOLLOWED_FACTOR where the very command it names is about
+             to run: there is nothing left to say), x ELSEWHERE_FACTOR at other paths or languages
+               after a finished edit a rule that says so, and names a certain action, has FOLLOW_UP_FACTOR x worth
+    moment   = 1 where a trigger without classes is met at its command, file or tool, else action match, or unspecific match x UNSPECIFIC_ACTION_FACTOR x (0.6 + 0.4 x goal) where the call touches two things it names or the very file
+    meant    = moment, where somebody said when; of our own guess NAMED_COMMAND_CERTAINTY + (1 - NAMED_COMMAND_CERTAINTY) x action match where the statement names
                the command, else moment x how often such a guess holds (SURE_*)
     worth    = by kind: what prescribes or warns counts, what only describes counts less
-    failure  = EXACT for the same signature; else worth x overlap of the words of both signatures, of the same program, or of any where
+    failure  = EXACT_SIGNATURE_RELEVANCE for the same signature; else worth x overlap of the words of both signatures, of the same program, or of any where
                one says all that the other says and names a variable or the like;
                without a signature: worth x _UNVERIFIED where its quoted words stand in the error
 
-where deed, diffuse, goal and about are those of `tacit.reading.governs`. A look at a file gets only rules about that file.
+where action match, unspecific match, goal and about are those of `tacit.reading.trigger_fit`. A look at a file gets only rules about that file.
 """
 
 from __future__ import annotations
@@ -24,45 +24,45 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tacit.late_pattern import late_pattern
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
 from tacit.model.query import Query
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger, TriggerMaker
-from tacit.reading.governs import DIFFUSE, Call, Fit
+from tacit.reading.trigger_fit import UNSPECIFIC_ACTIONS, CallMatcher, TriggerFit
+from tacit.text.lazy_regex import lazy_regex
 
-STANDING, OTHER = 1.0, 0.5
-EPISODE = 0.3
+STANDING_WORTH, OTHER_WORTH = 1.0, 0.5
+EPISODIC_WORTH = 0.3
 """Worth of standing, other and episodic kinds that state no worth of their own."""
-DIFFUSE_SHARE = 0.75
-ELSEWHERE = 0.2
-CONDITION = 0.7
-FOLLOWS = 0.6
-OBEYED = 0.3
+UNSPECIFIC_ACTION_FACTOR = 0.75
+ELSEWHERE_FACTOR = 0.2
+UNMET_CONDITION_FACTOR = 0.7
+FOLLOW_UP_FACTOR = 0.6
+ALREADY_FOLLOWED_FACTOR = 0.3
 """Of a rule that only says "run this after a change", where this very command is about to run: it is being followed."""
-CODE_LEAST = 0.5
-DEED_LEAST = 0.66
-LOOK_ABOUT = 0.8
-SURE_NAMED, SURE_RARE, SURE_FREE, SURE_ELSE = 0.8, 0.65, 0.45, 0.25
+MIN_EDIT_PROBABILITY = 0.5
+MIN_ACTION_MATCH = 0.66
+MIN_TOPIC_MATCH_READING = 0.8
+NAMED_CERTAINTY, RARE_ACTION_CERTAINTY, UNRESTRICTED_CERTAINTY, INFERRED_CERTAINTY = 0.8, 0.65, 0.45, 0.25
 """How sure a class is that our own trigger maker holds for the first. Rounded from how often people label it "exactly
 then" or "often then" (1,098 rules of 19 projects): 0.84 where the statement names its command, 0.57-0.80 where it names
-a rare deed, 0.62 where it names another one (0.46 "exactly then"), 0.47 else (0.27)."""
-NAMED_BASE = 0.5
+a rare action, 0.62 where it names another one (0.46 "exactly then"), 0.47 else (0.27)."""
+NAMED_COMMAND_CERTAINTY = 0.5
 """A class whose command the statement names holds at least so often; by how much our maker weighs it, 0.2 to 0.9, it held
 "exactly then" or "often then" in 0.50, 0.68, 0.69, 0.75, 0.92, 1.00 of 70 classes (1,367 statements of 21 projects, each
 read by a maker fitted on others; the project of the judged calls is not among them)."""
-EXACT = 0.95
-NEAR_LEAST = 0.4
+EXACT_SIGNATURE_RELEVANCE = 0.95
+MIN_SIGNATURE_OVERLAP = 0.4
 _TELLING_WORDS = 3
-NAMED_CLASS = 0.6
-QUOTE_CHARS = 12
+NAMED_ERROR_CLASS_RELEVANCE = 0.6
+MIN_QUOTE_CHARS = 12
 """Shorter quoted words are names of things, not what an error says."""
 _UNVERIFIED = 0.8
-_WORDS = late_pattern(r"[a-z][a-z0-9_-]+")
-_QUOTED = late_pattern(r"['\"`\u201c]([^'\"`\u201d\n]{8,120})['\"`\u201d]")
-_CONDITIONAL = late_pattern(r"(?:if|when|while|whenever|in case|unless)\b", re.IGNORECASE)
-_AFTER = late_pattern(
+_WORDS = lazy_regex(r"[a-z][a-z0-9_-]+")
+_QUOTED = lazy_regex(r"['\"`\u201c]([^'\"`\u201d\n]{8,120})['\"`\u201d]")
+_CONDITIONAL = lazy_regex(r"(?:if|when|while|whenever|in case|unless)\b", re.IGNORECASE)
+_AFTER = lazy_regex(
     r"\b(?:after|following|once)\s+(?:you\s+|having\s+)?(?:any|finish|finished|every|each|all|making|mak\w+|a|an|code|your|the|finishing|editing|changing|modifying|completing|edits?|changes?)\b"
     r"|\b(?:immediately|right) after\b",
     re.IGNORECASE,
@@ -72,44 +72,44 @@ _LOOKS = frozenset({"read", "view", "read_file", "list", "grep", "glob", "ls"})
 
 
 @lru_cache(maxsize=16)
-def call_of(situation: Situation, goal: Situation | None) -> Call:
+def call_matcher_for(situation: Situation, goal: Situation | None) -> CallMatcher:
     """The prepared call of one query; one recall asks it for dozens of triggers."""
-    return Call(situation, goal)
+    return CallMatcher(situation, goal)
 
 
-def worth_of(kind: Kind) -> float:
+def action_worth_of(kind: Kind) -> float:
     """How much a memory of `kind` is worth at the moment of acting, 0-1."""
     if kind.action_worth is not None:
         return kind.action_worth
-    return STANDING if kind.standing else EPISODE if kind.episodic else OTHER
+    return STANDING_WORTH if kind.standing else EPISODIC_WORTH if kind.episodic else OTHER_WORTH
 
 
 def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
     """Relevance of `candidate` for the tool call that `query` asks for."""
     memory = candidate.memory
-    if query.finished and (after := following_relevance(query, candidate, kind)):
+    if query.finished and (after := follow_up_relevance(query, candidate, kind)):
         return after, ("follows an edit",)
     said = tuple(entity.key for entity in memory.entities if entity.kind == "command")
-    fit = call_of(query.situation, query.goal).fit(
+    fit = call_matcher_for(query.situation, query.goal).fit(
         memory.trigger, files=memory.files, commands=said, said=memory.content
     )
     looks = query.tool in _LOOKS
-    moment = _moment(fit, looks=looks) if kind.standing or not looks else 0.0
+    moment = _action_match(fit, looks=looks) if kind.standing or not looks else 0.0
     if memory.trigger.places_only and not looks and _is_there(query, memory.trigger, fit):
         moment = 1.0
     if not moment:
         return 0.0, ()
-    value = worth_of(kind) * fit.about * _meant(memory.trigger.maker, fit, moment)
+    value = action_worth_of(kind) * fit.about * _trigger_certainty(memory.trigger.maker, fit, moment)
     if fit.about < 1.0 and _CONDITIONAL.match(memory.content):
-        value *= CONDITION
-    if follows(memory.content) and fit.deed:
-        value *= OBEYED if fit.named else FOLLOWS
+        value *= UNMET_CONDITION_FACTOR
+    if is_follow_up_rule(memory.content) and fit.action_match:
+        value *= ALREADY_FOLLOWED_FACTOR if fit.named else FOLLOW_UP_FACTOR
     if fit.elsewhere:
-        value *= ELSEWHERE
+        value *= ELSEWHERE_FACTOR
     return min(value, 1.0), fit.reasons
 
 
-def _meant(maker: TriggerMaker, fit: Fit, moment: float) -> float:
+def _trigger_certainty(maker: TriggerMaker, fit: TriggerFit, moment: float) -> float:
     """How likely it is that this moment is meant: as it was said, or as far as the words of the memory back our guess.
 
     Where the statement names the very command, the maker's weight adds to what the words prove already; to multiply both
@@ -117,54 +117,56 @@ def _meant(maker: TriggerMaker, fit: Fit, moment: float) -> float:
     """
     if maker != "local":
         return moment
-    if fit.named and fit.deed:
-        return NAMED_BASE + (1.0 - NAMED_BASE) * fit.deed
+    if fit.named and fit.action_match:
+        return NAMED_COMMAND_CERTAINTY + (1.0 - NAMED_COMMAND_CERTAINTY) * fit.action_match
     if fit.named or fit.file:
-        return moment * SURE_NAMED
+        return moment * NAMED_CERTAINTY
     if fit.rare:
-        return moment * SURE_RARE
-    return moment * (SURE_FREE if fit.free else SURE_ELSE)
+        return moment * RARE_ACTION_CERTAINTY
+    return moment * (UNRESTRICTED_CERTAINTY if fit.free else INFERRED_CERTAINTY)
 
 
-def follows(statement: str) -> bool:
+def is_follow_up_rule(statement: str) -> bool:
     """Whether a rule speaks of what is to be done after a change ("lint after every change"), not of how it is done."""
     return bool(_AFTER.search(statement))
 
 
-def following_relevance(query: Query, candidate: Candidate, kind: Kind) -> float:
-    """Relevance after an edit of a rule about what follows one: it names a deed, and these files are not others."""
+def follow_up_relevance(query: Query, candidate: Candidate, kind: Kind) -> float:
+    """Relevance after an edit of a rule about what follows one: it names a certain action, and these files are not others."""
     trigger = candidate.memory.trigger
-    if not kind.standing or query.tool not in _EDITS or not follows(candidate.memory.content):
+    if not kind.standing or query.tool not in _EDITS or not is_follow_up_rule(candidate.memory.content):
         return 0.0
-    if query.situation.probability("edit_code") < CODE_LEAST:
+    if query.situation.probability("edit_code") < MIN_EDIT_PROBABILITY:
         return 0.0
-    deeds = max((weight for name, weight in trigger.actions if name not in DIFFUSE), default=0.0)
-    fit = call_of(query.situation, query.goal).fit(trigger)
-    if deeds < DEED_LEAST or fit.elsewhere:
+    greatest = max(
+        (weight for name, weight in trigger.actions if name not in UNSPECIFIC_ACTIONS), default=0.0
+    )
+    fit = call_matcher_for(query.situation, query.goal).fit(trigger)
+    if greatest < MIN_ACTION_MATCH or fit.elsewhere:
         return 0.0
-    return FOLLOWS * worth_of(kind)
+    return FOLLOW_UP_FACTOR * action_worth_of(kind)
 
 
-def _is_there(query: Query, trigger: Trigger, fit: Fit) -> bool:
+def _is_there(query: Query, trigger: Trigger, fit: TriggerFit) -> bool:
     """Whether a trigger that names places but no class is met: its command, its file, or its tool where no place is given."""
     by_tool = query.tool in trigger.tools and not (trigger.paths or trigger.commands)
     return fit.named or (fit.file and query.tool in _EDITS) or by_tool
 
 
-def _moment(fit: Fit, *, looks: bool) -> float:
+def _action_match(fit: TriggerFit, *, looks: bool) -> float:
     if looks:
-        return float(fit.file and fit.about >= LOOK_ABOUT)
+        return float(fit.file and fit.about >= MIN_TOPIC_MATCH_READING)
     diffuse = 0.0
     if fit.file or fit.hits >= 2:
-        diffuse = fit.diffuse * DIFFUSE_SHARE * (0.6 + 0.4 * fit.goal)
-    return max(fit.deed, diffuse)
+        diffuse = fit.unspecific_match * UNSPECIFIC_ACTION_FACTOR * (0.6 + 0.4 * fit.goal)
+    return max(fit.action_match, diffuse)
 
 
 def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
     """Relevance of `candidate` after a failure with the signature of `query`.
 
     Exact: the same signature. Near: an error pattern of the same program; the share of the shorter signature's words
-    that both hold (overlap coefficient, Szymkiewicz 1934; Simpson 1943), at least two words and NEAR_LEAST of them.
+    that both hold (overlap coefficient, Szymkiewicz 1934; Simpson 1943), at least two words and MIN_SIGNATURE_OVERLAP of them.
     Of another program: one that says it all, with a name in it, as where `sh x.sh` and `bash x.sh` miss the same variable.
     Of another subcommand: the very same words, as where `docker compose ps` and `docker compose up` miss the same file.
     A pattern without a signature was told, not seen to work: it counts a fifth less.
@@ -172,7 +174,7 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
     memory = candidate.memory
     asked = query.error_signature
     if asked and memory.error_signature == asked:
-        return EXACT, ("same error signature",)
+        return EXACT_SIGNATURE_RELEVANCE, ("same error signature",)
     if not kind.explains_errors:
         return 0.0, ()
     if not memory.error_signature:
@@ -188,21 +190,21 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
     if len(common) < 2 or not least:
         return 0.0, ()
     share = len(common) / least
-    if share < NEAR_LEAST:
+    if share < MIN_SIGNATURE_OVERLAP:
         return 0.0, ()
-    return worth_of(kind) * share, (f"near error signature: {', '.join(sorted(common)[:4])}",)
+    return action_worth_of(kind) * share, (f"near error signature: {', '.join(sorted(common)[:4])}",)
 
 
 def _quoted_error(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
     """An error pattern without a signature: its own quoted words stand in what failed, or it names the error's class."""
     shown = query.text.lower()
     for phrase in _QUOTED.findall(candidate.memory.content.lower()):
-        if len(phrase) >= QUOTE_CHARS and phrase in shown:
-            return worth_of(kind), (f"says {phrase[:40]!r}",)
+        if len(phrase) >= MIN_QUOTE_CHARS and phrase in shown:
+            return action_worth_of(kind), (f"says {phrase[:40]!r}",)
     asked = {entity.key for entity in query.entities if entity.kind == "error"}
     named = sorted(e.key for e in candidate.memory.entities if e.kind == "error" and e.key in asked)
     if named:
-        return worth_of(kind) * NAMED_CLASS, (f"names {named[0]}",)
+        return action_worth_of(kind) * NAMED_ERROR_CLASS_RELEVANCE, (f"names {named[0]}",)
     return 0.0, ()
 
 

@@ -19,13 +19,13 @@ from tacit.recall.spaces.agreement import weighted_agreement
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
-CLUSTER = 2.5
+CLUSTER_AGREEMENT = 2.5
 """Agreement from which a memory is of high relevance."""
-STRONG = 5.0
+STRONG_AGREEMENT = 5.0
 BONUS_STRONG, BONUS_CLUSTER, BONUS_SINGLE = 1.5, 1.2, 1.0
 
 
-def unit(value: float, high: float) -> tuple[float, float]:
+def to_unit_interval(value: float, high: float) -> tuple[float, float]:
     """A similarity and its threshold, both on the scale 0 to 1."""
     value = max(0.0, value)
     return (value / (value + high), 0.5) if high > 1.0 else (min(1.0, value), high)
@@ -40,7 +40,7 @@ def multispace_relevance(query: Query, candidate: Candidate, kind: Kind) -> tupl
     for name, space in SPACES.items():
         if not space.topic_weight:
             continue
-        similarity, threshold = unit(scores.get(name, 0.0), space.high)
+        similarity, threshold = to_unit_interval(scores.get(name, 0.0), space.high)
         gain = space.topic_weight * max(0.0, similarity - threshold)
         reachable += space.topic_weight * (1.0 - threshold)
         reached += gain
@@ -65,9 +65,9 @@ def recency_factor(age_ms: int, weights: RecencyWeights) -> float:
 
 def diversity_bonus(agreement: float) -> float:
     """The factor for agreement of the spaces: 1.5 from 5.0, 1.2 from 2.5, else 1."""
-    if agreement >= STRONG:
+    if agreement >= STRONG_AGREEMENT:
         return BONUS_STRONG
-    return BONUS_CLUSTER if agreement >= CLUSTER else BONUS_SINGLE
+    return BONUS_CLUSTER if agreement >= CLUSTER_AGREEMENT else BONUS_SINGLE
 
 
 def priority(relevance: float, *, age_ms: int, agreement: float, weights: RecencyWeights) -> float:

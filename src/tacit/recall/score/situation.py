@@ -36,7 +36,7 @@ EVIDENCE: tuple[str, ...] = (
 """Names of the evidence in the order of the weights."""
 
 EXACT_SIGNATURE = 0.95
-WORTH_REASONS = 0.1
+MIN_EXPLAINED_RELEVANCE = 0.1
 """Below it nobody asks why a candidate scored what it did."""
 MAKER_TRUST: dict[str, float] = {"user": 1.0, "agent": 0.7, "model": 0.5, "local": 0.0}
 """How much more a trigger says that somebody made who knew when the memory applies."""
@@ -102,7 +102,7 @@ def situation_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple
     value = model.relevance(evidence)
     if kind.episodic:
         value *= candidate.score("recent") or 0.0
-    if value < WORTH_REASONS:
+    if value < MIN_EXPLAINED_RELEVANCE:
         return value, ()
     parts = sorted(
         ((w * x, name) for name, w, x in zip(EVIDENCE, model.weights, evidence, strict=True) if w * x > 0.2),

@@ -47,7 +47,7 @@ PRIORITY_FIX: Mapping[str, float] = {
     "research": 0.5,
 }
 OTHER_PRIORITY = 0.5
-USES = 10
+SATURATING_USES = 10
 TASK_WORDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("fix", frozenset({"fix", "bug", "error", "broken"})),
     ("feature", frozenset({"add", "create", "new", "implement"})),
@@ -127,6 +127,6 @@ def _rest(memory: Memory, kind: str, task: str, at_ms: int, weights: TypedScore)
     return (
         weights.recency * recency(memory, at_ms=at_ms)
         + weights.importance * memory.importance
-        + weights.access * min(memory.use_count / USES, 1.0)
+        + weights.access * min(memory.use_count / SATURATING_USES, 1.0)
         + weights.kind * priority(kind, task)
     )

@@ -94,7 +94,7 @@ class Filling:
             )
         if room < LEAST_CUT:
             return None
-        text = cut(entry.text, lambda part: self.costs.line(entry, part) <= room)
+        text = cut_to_fit(entry.text, lambda part: self.costs.line(entry, part) <= room)
         if not text:
             return None
         return PackItem(
@@ -102,7 +102,7 @@ class Filling:
         )
 
 
-def cut(text: str, fits: Callable[[str], bool]) -> str:
+def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     """The longest run of whole sentences of `text` that fits with the mark of a cut, else of whole words; "" for none."""
     sentences = shorten_at_sentence(text, lambda part: fits(f"{part}{MARK}"))
     if sentences:
@@ -115,14 +115,14 @@ def cut(text: str, fits: Callable[[str], bool]) -> str:
     return " ".join(words[:low]) + MARK if low else ""
 
 
-def summarised(text: str, *, above: int, to: int, count: Callable[[str], int]) -> tuple[str, bool]:
+def shorten_long_text(text: str, *, above: int, to: int, count: Callable[[str], int]) -> tuple[str, bool]:
     """A text of more than `above` tokens cut to about `to` of them, and whether it was; `above` 0 = never."""
     if not above or count(text) <= above:
         return text, False
-    return cut(text, lambda part: count(part) <= to) or text, True
+    return cut_to_fit(text, lambda part: count(part) <= to) or text, True
 
 
-def pack_flowing(
+def pack_with_carryover(
     entries: Sequence[Entry], *, order: Sequence[tuple[str, int]], carried: int, filling: Filling
 ) -> tuple[Drop, ...]:
     """Fill categories in `order` of (name, budget); what one leaves flows to the next.

@@ -22,9 +22,9 @@ WINDOW_MEMORIES = 50
 LEAST_MEMORIES = 5
 MOST_ALERTS = 3
 SUMMARY_CHARS = 100
-BOUNDED = 1.0
+UNIT_SCALE_MAX = 1.0
 """A space whose `high` is not above this has a scale that ends at 1."""
-MEANING = 1.0
+SEMANTIC_TOPIC_WEIGHT = 1.0
 """Topic weight of the spaces that measure meaning."""
 
 
@@ -75,14 +75,14 @@ def divergences(
     alerts: list[DivergenceAlert] = []
     for name in spaces:
         space = SPACES.get(name)
-        if space is None or space.topic_weight != MEANING or not measurable(query, name):
+        if space is None or space.topic_weight != SEMANTIC_TOPIC_WEIGHT or not measurable(query, name):
             continue
         own = [c for c in window if comparable(c.memory, name)]
         if len(own) < LEAST_MEMORIES:
             continue
         nearest = max(own, key=lambda c: (c.score(name) or 0.0, c.memory.created_at_ms, c.memory.id))
         value = max(0.0, nearest.score(name) or 0.0)
-        if value == 0.0 or (value < space.low and space.high <= BOUNDED):
+        if value == 0.0 or (value < space.low and space.high <= UNIT_SCALE_MAX):
             alerts.append(
                 DivergenceAlert(
                     space=name,

@@ -23,16 +23,16 @@ from tacit.reading.digest_lines import lines_of
 from tacit.recall.outcome import Outcome
 from tacit.recall.render.multispace import alert_text, badge_text
 from tacit.recall.render.scoped import CODE_CATEGORIES, code_line
-from tacit.recall.score.multispace import CLUSTER, priority
+from tacit.recall.score.multispace import CLUSTER_AGREEMENT, priority
 from tacit.recall.score.scoped import scope_score, task_of
 from tacit.recall.sections.badges import badges
 from tacit.recall.sections.categories import (
     Costs,
     Entry,
     Filling,
-    pack_flowing,
     pack_strict,
-    summarised,
+    pack_with_carryover,
+    shorten_long_text,
 )
 from tacit.recall.sections.codes import code_lines, focus_of
 from tacit.recall.sections.divergence import divergences, in_window
@@ -47,7 +47,7 @@ _CODE_CATEGORY = {"impl": "done", "dec": "decided", "block": "open", "next": "op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class PackContext:
     """What a pack is made from besides its candidates.
 
     Attributes:
@@ -62,7 +62,12 @@ class Around:
 
 
 def pack_sections(
-    query: Query, candidates: Sequence[Candidate], *, settings: RecallSettings, costs: Costs, around: Around
+    query: Query,
+    candidates: Sequence[Candidate],
+    *,
+    settings: RecallSettings,
+    costs: Costs,
+    around: PackContext,
 ) -> Outcome[Pack]:
     """The pack of the layout named by `settings.render`."""
     make = _multispace if settings.render == "multispace" else _scoped
@@ -83,7 +88,7 @@ def sections_costs(*, line: Callable[[Candidate, str], int], count: Callable[[st
     return Costs(line=entry_line, heading=lambda _name: 0, count=count)
 
 
-def shifts(
+def divergence_alerts(
     query: Query, scored: Sequence[Candidate], *, settings: RecallSettings, answered: Sequence[str]
 ) -> tuple[DivergenceAlert, ...]:
     """Alerts for a prompt, where the settings want them.
@@ -111,7 +116,7 @@ def category_of(candidate: Candidate) -> str:
     """`session` for the digest of the last session, `cluster` from an agreement of 2.5, else `single`."""
     if LAST_SESSION in candidate.reasons:
         return "session"
-    return "cluster" if agreement_of(candidate) >= CLUSTER else "single"
+    return "cluster" if agreement_of(candidate) >= CLUSTER_AGREEMENT else "single"
 
 
 def session_summary(candidate: Candidate) -> str:
@@ -127,7 +132,7 @@ def session_summary(candidate: Candidate) -> str:
 
 
 def _multispace(
-    query: Query, candidates: Sequence[Candidate], settings: RecallSettings, costs: Costs, around: Around
+    query: Query, candidates: Sequence[Candidate], settings: RecallSettings, costs: Costs, around: PackContext
 ) -> Outcome[Pack]:
     budgets = settings.categories
 
@@ -142,7 +147,7 @@ def _multispace(
     alert_tokens = sum(map(alert_cost, alerts))
     filling.total -= alert_tokens
     entries = tuple(_entry(candidate, query, settings, costs) for candidate in candidates)
-    drops = pack_flowing(
+    drops = pack_with_carryover(
         entries,
         order=(("cluster", budgets.cluster), ("single", budgets.single), ("session", budgets.session)),
         carried=budgets.divergence - alert_tokens,
@@ -167,7 +172,7 @@ def _entry(candidate: Candidate, query: Query, settings: RecallSettings, costs: 
     category = category_of(candidate)
     text = session_summary(candidate) if category == "session" else candidate.memory.content
     above = 0 if category == "session" else settings.shorten_above
-    text, shortened = summarised(text, above=above, to=settings.shorten_to, count=costs.count)
+    text, shortened = shorten_long_text(text, above=above, to=settings.shorten_to, count=costs.count)
     value = priority(
         candidate.relevance,
         age_ms=max(0, query.at_ms - candidate.memory.updated_at_ms),
@@ -178,7 +183,7 @@ def _entry(candidate: Candidate, query: Query, settings: RecallSettings, costs: 
 
 
 def _scoped(
-    query: Query, candidates: Sequence[Candidate], settings: RecallSettings, costs: Costs, around: Around
+    query: Query, candidates: Sequence[Candidate], settings: RecallSettings, costs: Costs, around: PackContext
 ) -> Outcome[Pack]:
     budgets = settings.scopes
     filling = Filling(costs=costs, total=max(0, query.budget_tokens - around.frame_tokens))

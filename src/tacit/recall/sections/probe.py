@@ -22,7 +22,7 @@ LAST_SESSION = "last session"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probed:
+class SectionInputs:
     """What was found: the recent memories by id, and the digest of the last session."""
 
     recent: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
@@ -40,7 +40,7 @@ class Probed:
         return tuple(dict.fromkeys((*self.recent, *last)))
 
 
-def probe(query: Query, *, store: Store, sections: Collection[str]) -> Probed:
+def probe(query: Query, *, store: Store, sections: Collection[str]) -> SectionInputs:
     """Read what `sections` need for `query`; nothing that is newer than it."""
     recent: dict[str, Memory] = {}
     if "divergence" in sections:
@@ -56,7 +56,7 @@ def probe(query: Query, *, store: Store, sections: Collection[str]) -> Probed:
             and f"{m.provenance.host}/{m.provenance.session_id}" != query.session
         ]
         last = max(others, key=lambda m: (m.updated_at_ms, m.id), default=None)
-    return Probed(recent=recent, last_session=last)
+    return SectionInputs(recent=recent, last_session=last)
 
 
 def cosines(

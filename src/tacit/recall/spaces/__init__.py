@@ -1,4 +1,4 @@
-"""The spaces: ways to measure closeness, each with its own scale and its own `high` and `low` marks.
+"""The spaces: ways to measure closeness, each with its own scale and its own `high` and `low` thresholds.
 
 A space either retrieves (asks the store for a ranking) or measures memories of the short list, or both.
 """

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from tacit.recall.spaces import SPACES
 
-MOST = sum(space.topic_weight for space in SPACES.values())
+MAX_AGREEMENT = sum(space.topic_weight for space in SPACES.values())
 """8.5: every space that has a topic agrees."""
 
 

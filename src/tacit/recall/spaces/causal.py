@@ -13,37 +13,37 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tacit.late_pattern import late_pattern
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.reading.words.stems import stems
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.text.lazy_regex import lazy_regex
 
-LOW, HIGH = MARKS["causal"]
+LOW, HIGH = SPACE_THRESHOLDS["causal"]
 _LEAST_STEMS = 2
 """A symptom of one word is shown by half of all failures."""
 _MAX_CHARS = 1200
 
-_DIRECTION = late_pattern(
+_DIRECTION = lazy_regex(
     r"\b(?:error|exception|traceback|fail\w*|crash\w*|broken|breaks|bug|panic\w*|hang(?:s|ing)|stuck|timed? ?out|refused"
     r"|denied|why|cause[sd]?|wrong|doesn'?t work|does not work|not working|isn'?t working|won'?t|cannot|can'?t|unable)\b",
     re.IGNORECASE,
 )
-_EFFECT_FIRST = late_pattern(
+_EFFECT_FIRST = lazy_regex(
     r"^(?P<symptom>.+?)(?:\bbecause\b|\b(?:is |was |are )?(?:caused by|due to|fixed by|solved by|resolved by|cured by)\b"
     r"|\bcomes? from\b|\s(?:->|=>|→)\s|[.;:,]\s*(?:the )?(?:fix|solution|remedy|cause|workaround)\b(?: is)?:?)",
     re.IGNORECASE | re.DOTALL,
 )
-_CONDITION = late_pattern(
+_CONDITION = lazy_regex(
     r"\b(?:when|if|whenever|on)\b(?P<symptom>[^,:;]+?)(?:[,:;]|\bthen\b)", re.IGNORECASE | re.DOTALL
 )
-_EFFECT_LAST = late_pattern(
+_EFFECT_LAST = lazy_regex(
     r"\b(?:fix(?:es|ed)?|solve[sd]?|resolve[sd]?|cure[sd]?|avoid(?:s|ed)?|prevent(?:s|ed)?|causes|leads to|results in)\b"
     r"(?P<symptom>[^.;]+)",
     re.IGNORECASE,
 )
-_LABEL = late_pattern(r"^(?P<symptom>[^:]{8,200}):\s")
+_LABEL = lazy_regex(r"^(?P<symptom>[^:]{8,200}):\s")
 
 
 @lru_cache(maxsize=4096)

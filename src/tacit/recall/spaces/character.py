@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["character"]
+LOW, HIGH = SPACE_THRESHOLDS["character"]
 _MAX_CHARS = 320
 _BETWEEN_TEXTS = "\0"
 _BETWEEN_WORDS = re.compile(r"[^\w\0]+|_+")

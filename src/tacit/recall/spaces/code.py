@@ -5,9 +5,9 @@ from __future__ import annotations
 from tacit.model.evidence import Ranking
 from tacit.model.query import Query
 from tacit.ports.search import Search
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["code"]
+LOW, HIGH = SPACE_THRESHOLDS["code"]
 
 
 def retrieve(search: Search, query: Query, limit: int) -> Ranking:

@@ -6,9 +6,9 @@ from tacit.model.evidence import Ranking
 from tacit.model.memory import Entity
 from tacit.model.query import Query
 from tacit.ports.search import Search
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["entity"]
+LOW, HIGH = SPACE_THRESHOLDS["entity"]
 
 
 def retrieve(search: Search, query: Query, limit: int) -> Ranking:

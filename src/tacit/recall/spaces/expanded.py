@@ -19,11 +19,11 @@ from collections.abc import Mapping, Sequence
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
 from tacit.reading.words.stems import stem_list
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["expanded"]
-FEEDBACK = 8
-WORDS = 20
+LOW, HIGH = SPACE_THRESHOLDS["expanded"]
+FEEDBACK_MEMORIES = 8
+EXPANSION_WORDS = 20
 ORIGINAL_SHARE = 0.5
 _K1, _B = 1.2, 0.75
 
@@ -40,12 +40,12 @@ def relevance_model(documents: Mapping[str, Sequence[str]], shares: Mapping[str,
         held = documents[name]
         for word, times in Counter(held).items():
             words[word] += share * times / len(held)
-    kept = sorted(words.items(), key=lambda item: (-item[1], item[0]))[:WORDS]
+    kept = sorted(words.items(), key=lambda item: (-item[1], item[0]))[:EXPANSION_WORDS]
     whole = math.fsum(value for _, value in kept)
     return {word: value / whole for word, value in kept} if whole > 0 else {}
 
 
-def expand(asked: Sequence[str], model: Mapping[str, float]) -> dict[str, float]:
+def expand_query(asked: Sequence[str], model: Mapping[str, float]) -> dict[str, float]:
     """P'(w): the query's own words and the model's, half each."""
     own = Counter(asked)
     mixed: defaultdict[str, float] = defaultdict(float)
@@ -67,10 +67,12 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     if not asked or not documents:
         return {}
     lexical = shortlist.found.get("lexical", {})
-    best = sorted((-lexical[name], name) for name in documents if lexical.get(name, 0.0) > 0)[:FEEDBACK]
+    best = sorted((-lexical[name], name) for name in documents if lexical.get(name, 0.0) > 0)[
+        :FEEDBACK_MEMORIES
+    ]
     whole = math.fsum(-score for score, _ in best)
     model = relevance_model(documents, {name: -score / whole for score, name in best})
-    return _scores(documents, expand(asked, model))
+    return _scores(documents, expand_query(asked, model))
 
 
 def _scores(documents: Mapping[str, Sequence[str]], words: Mapping[str, float]) -> dict[str, float]:

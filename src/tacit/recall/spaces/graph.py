@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist
 from tacit.model.memory import Relation
 from tacit.model.query import Query
-from tacit.recall.spaces.marks import MARKS
 from tacit.recall.spaces.sequence import anchor_weights
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["graph"]
+LOW, HIGH = SPACE_THRESHOLDS["graph"]
 DAMPING = 0.5
 ROUNDS = 30
 MOST_BEYOND = 16
 """So many related memories that no other space found join the short list."""
-ENOUGH = 1e-6
+CONVERGED = 1e-6
 TYPE_WEIGHTS = {
     "related_to": 0.5,
     "part_of": 0.7,
@@ -41,7 +41,7 @@ TYPE_WEIGHTS = {
 Ranks = NDArray[np.float64]
 
 
-def flow(edges: Ranks, seeds: Ranks) -> Ranks:
+def personalized_pagerank(edges: Ranks, seeds: Ranks) -> Ranks:
     """What reaches every node over edges in the personalised PageRank, shape (n,).
 
     Args:
@@ -56,7 +56,7 @@ def flow(edges: Ranks, seeds: Ranks) -> Ranks:
     for _ in range(ROUNDS):
         inflow = DAMPING * (walk @ ranks)
         fresh = (1 - DAMPING) * seeds + inflow
-        if np.abs(fresh - ranks).max() < ENOUGH:
+        if np.abs(fresh - ranks).max() < CONVERGED:
             break
         ranks = fresh
     return inflow
@@ -95,7 +95,7 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     seeds = np.array([weights.get(name, 0.0) for name in names])
     if not edges.any() or not seeds.any():
         return {}
-    inflow = flow(edges, seeds)
+    inflow = personalized_pagerank(edges, seeds)
     most = float(inflow.max())
     return (
         {name: float(value) / most for name, value in zip(names, inflow, strict=True) if value > 0}

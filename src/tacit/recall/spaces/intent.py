@@ -6,15 +6,15 @@ from tacit.model.evidence import Ranking, Shortlist
 from tacit.model.query import Query
 from tacit.ports.search import Search
 from tacit.reading.classifier.matching import MatchModel
-from tacit.reading.match import Matcher, telling
-from tacit.recall.spaces.marks import MARKS
+from tacit.reading.match import Matcher, relative_strengths
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["intent"]
+LOW, HIGH = SPACE_THRESHOLDS["intent"]
 
 
 def retrieve(search: Search, query: Query, limit: int) -> Ranking:
     """Memories whose trigger shares the most with the coming actions; a class counts by how much it tells, 1 at most."""
-    actions = telling(query.situation.actions, _model(query))
+    actions = relative_strengths(query.situation.actions, _model(query))
     return search.intent(actions, scope=query.scope, limit=limit)
 
 

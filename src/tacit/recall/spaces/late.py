@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 Matches = NDArray[np.float32]
 
-LOW, HIGH = MARKS["late"]
-SAME = 0.99
+LOW, HIGH = SPACE_THRESHOLDS["late"]
+SAME_TOKEN_COSINE = 0.99
 """Cosine from which two tokens are one."""
 MAX_CHARS = 1000
 """So much of a text is compared: the cost grows with the product of both lengths."""
@@ -33,16 +33,16 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     best = shortlist.token_matches(query.text[:MAX_CHARS], texts)
     if not best.shape[1]:
         return {}
-    scores = weighed(best, best)
+    scores = idf_weighted_mean(best, best)
     return {memory.id: float(score) for memory, score in zip(shortlist.memories, scores, strict=True)}
 
 
-def weighed(best: Matches, own: Matches) -> Matches:
+def idf_weighted_mean(best: Matches, own: Matches) -> Matches:
     """Mean of each row of `best`, weighted by how rare the tokens are in `own`; shape (texts,).
 
     Both have shape (texts, asked tokens); `own` tells what each text holds itself, `best` what counts as its match.
     """
     total = len(own)
-    holding = (own >= SAME).sum(axis=0)
+    holding = (own >= SAME_TOKEN_COSINE).sum(axis=0)
     weights = np.log1p((total - holding + 0.5) / (holding + 0.5)).astype(np.float32)
     return best @ weights / weights.sum()

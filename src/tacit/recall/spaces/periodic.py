@@ -14,9 +14,9 @@ import math
 
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["periodic"]
+LOW, HIGH = SPACE_THRESHOLDS["periodic"]
 DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
 YOUNGEST_MS = DAY_MS // 2

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tacit.model.kinds import Kind
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["recent"]
+LOW, HIGH = SPACE_THRESHOLDS["recent"]
 DAY_MS = 86_400_000
 
 

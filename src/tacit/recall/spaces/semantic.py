@@ -9,9 +9,9 @@ from tacit.model.evidence import Ranking
 from tacit.model.query import Query
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["semantic"]
+LOW, HIGH = SPACE_THRESHOLDS["semantic"]
 
 
 def retrieve(
@@ -28,10 +28,10 @@ REFERENCE_COUNT = 10.0
 """The reference counts as so many memories: in a small scope it decides, in a large one the scope itself does."""
 
 
-NEAREST = 5
+DOMAIN_NEAREST = 5
 
 
-class Reference(Protocol):
+class CosineReference(Protocol):
     """Mean and deviation of the cosines of a prompt with the memories of its project."""
 
     @property
@@ -45,26 +45,28 @@ class Reference(Protocol):
         ...
 
 
-def standing_out(
-    rankings: Sequence[Ranking], reference: Reference | None
+def standardize(
+    rankings: Sequence[Ranking], reference: CosineReference | None
 ) -> tuple[Callable[[str], float], float | None]:
-    """`apart` and `nearness`, measured by `reference`; without one, by what whole prompts have, and `nearness` is not known."""
+    """`make_similarity_z` and `domain_similarity_z`, measured by `reference`; without one, by what whole prompts have, and `domain_similarity_z` is not known."""
     if reference is None:
-        return apart(rankings), None
+        return make_similarity_z(rankings), None
     mean, deviation = reference.mean, reference.deviation
-    return apart(rankings, mean=mean, deviation=deviation), nearness(rankings, mean=mean, deviation=deviation)
+    return make_similarity_z(rankings, mean=mean, deviation=deviation), domain_similarity_z(
+        rankings, mean=mean, deviation=deviation
+    )
 
 
-def nearness(rankings: Sequence[Ranking], *, mean: float, deviation: float) -> float | None:
-    """How near the prompt is to what the scope holds: its `NEAREST` best cosines, in deviations above what is usual.
+def domain_similarity_z(rankings: Sequence[Ranking], *, mean: float, deviation: float) -> float | None:
+    """How near the prompt is to what the scope holds: its `DOMAIN_NEAREST` best cosines, in deviations above what is usual.
 
-    None without a ranking of this space. A prompt of another project is far from everything, which `apart` cannot tell.
+    None without a ranking of this space. A prompt of another project is far from everything, which `make_similarity_z` cannot tell.
     """
-    hits = next((one.hits for one in rankings if one.space == "semantic"), ())[:NEAREST]
+    hits = next((one.hits for one in rankings if one.space == "semantic"), ())[:DOMAIN_NEAREST]
     return (sum(hit.score for hit in hits) / len(hits) - mean) / deviation if hits else None
 
 
-def apart(
+def make_similarity_z(
     rankings: Sequence[Ranking], *, mean: float = REFERENCE_MEAN, deviation: float = REFERENCE_DEVIATION
 ) -> Callable[[str], float]:
     """How many deviations the cosine of a memory lies above the scope's usual one.

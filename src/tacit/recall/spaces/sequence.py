@@ -22,25 +22,25 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.recall.spaces.marks import MARKS
+from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
-LOW, HIGH = MARKS["sequence"]
+LOW, HIGH = SPACE_THRESHOLDS["sequence"]
 HALF_TURNS = 2.0
 SESSION_STEP = 8.0
-NEIGHBOUR = 0.7
+NEIGHBOR_DECAY = 0.7
 SEEDS = ("lexical", "semantic")
 """Spaces whose hits are anchors where the query has no place of its own."""
 
-Place = tuple[str, int]
+SessionPosition = tuple[str, int]
 
 
-def place_of(memory: Memory) -> Place | None:
+def session_position(memory: Memory) -> SessionPosition | None:
     """Session (`host/id`) and turn of a memory; None when it has no session."""
     said = memory.provenance
     return (f"{said.host}/{said.session_id}", said.turn) if said.session_id else None
 
 
-def closeness(a: Place, b: Place, *, sessions: Mapping[str, int]) -> float:
+def closeness(a: SessionPosition, b: SessionPosition, *, sessions: Mapping[str, int]) -> float:
     """Closeness of two places, 1 for the same one.
 
     `sessions` numbers the sessions in their order; one that is not among them is out of reach.
@@ -56,7 +56,7 @@ def session_order(memories: Iterable[Memory], last: str = "") -> dict[str, int]:
     """Numbers of the memories' sessions by their earliest memory, ties by name; `last` is the newest of all."""
     first: dict[str, int] = {}
     for memory in memories:
-        place = place_of(memory)
+        place = session_position(memory)
         if place is not None:
             first[place[0]] = min(memory.created_at_ms, first.get(place[0], memory.created_at_ms))
     names = sorted(first, key=lambda name: (name == last, first[name], name))
@@ -67,7 +67,7 @@ def session_order(memories: Iterable[Memory], last: str = "") -> dict[str, int]:
 
 def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     """Closeness of every memory of the short list to the anchors, by memory id; only those above 0."""
-    places = {m.id: place for m in shortlist.memories if (place := place_of(m)) is not None}
+    places = {m.id: place for m in shortlist.memories if (place := session_position(m)) is not None}
     if query.session and query.turn:
         here = (query.session, query.turn)
         sessions = session_order(shortlist.memories, last=query.session)
@@ -88,7 +88,7 @@ def anchor_weights(shortlist: Shortlist) -> dict[str, float]:
     return dict(total)
 
 
-def _around(places: Mapping[str, Place], weights: Mapping[str, float]) -> dict[str, float]:
+def _around(places: Mapping[str, SessionPosition], weights: Mapping[str, float]) -> dict[str, float]:
     by_session: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     for name, (session, turn) in places.items():
         by_session[session].append((name, turn))
@@ -109,7 +109,7 @@ def _around(places: Mapping[str, Place], weights: Mapping[str, float]) -> dict[s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbours:
+class TurnNeighbors:
     """Pairs of rows that stand one or two turns apart in one session, and 0.7 ** turns for each; shape (pairs,)."""
 
     rows: NDArray[np.intp]
@@ -117,26 +117,26 @@ class Neighbours:
     decay: NDArray[np.float32]
 
 
-def neighbours(places: Sequence[Place | None]) -> Neighbours:
+def find_turn_neighbors(places: Sequence[SessionPosition | None]) -> TurnNeighbors:
     """The pairs among memories at these places; None = no place, no neighbours."""
-    at: defaultdict[Place, list[int]] = defaultdict(list)
+    at: defaultdict[SessionPosition, list[int]] = defaultdict(list)
     for row, place in enumerate(places):
         if place is not None:
             at[place].append(row)
     pairs = [
-        (row, other, NEIGHBOUR ** abs(step))
+        (row, other, NEIGHBOR_DECAY ** abs(step))
         for (session, turn), rows in at.items()
         for step in (-2, -1, 1, 2)
         for other in at.get((session, turn + step), ())
         for row in rows
     ]
     rows, others, decay = zip(*pairs, strict=True) if pairs else ((), (), ())
-    return Neighbours(
+    return TurnNeighbors(
         rows=np.array(rows, np.intp), others=np.array(others, np.intp), decay=np.array(decay, np.float32)
     )
 
 
-def with_neighbours(parts: NDArray[np.float32], near: Neighbours) -> NDArray[np.float32]:
+def add_neighbor_scores(parts: NDArray[np.float32], near: TurnNeighbors) -> NDArray[np.float32]:
     """For every memory and part of a query the best of its own score and its neighbours', 0.7 ** turns apart as much.
 
     What a question asks for is often said over two or three turns: one names the matter, the next says the thing. Parts

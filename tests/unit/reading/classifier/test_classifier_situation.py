@@ -15,7 +15,7 @@ from tacit.providers.embedding.minilm import IDENTITY
 from tacit.reading.classifier.features import CUES, cues, prompt_words, shortened, shortness
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.shipped import shipped_situation
-from tacit.reading.classifier.situation import Asked, SituationModel
+from tacit.reading.classifier.situation import PromptInput, SituationModel
 from tacit.reading.classifier.weights import WeightFile
 
 CLASSES = ("commit", "push", "none")
@@ -64,7 +64,7 @@ def chance(x: float) -> float:
 
 def test_the_formula_by_hand_without_vectors() -> None:
     rules = Situation(actions=(("commit", 0.8),))
-    found = tiny().chances(rules, Asked(text="ship it"))
+    found = tiny().chances(rules, PromptInput(text="ship it"))
     # Two known words: each counts 1 / root of 2. Rules count 0.4 in logits; a class they do not name has chance 0.003.
     assert found[0] == pytest.approx(chance(0.5 + 0.4 * logit(0.8) + 2 / math.sqrt(2)), abs=1e-5)
     assert found[1] == pytest.approx(chance(-1.0 + 0.4 * logit(0.003) + 1 / math.sqrt(2)), abs=1e-5)
@@ -72,7 +72,7 @@ def test_the_formula_by_hand_without_vectors() -> None:
 
 def test_the_formula_by_hand_with_vectors() -> None:
     vector = np.array([1.0, 0.0], np.float32)
-    found = tiny().chances(Situation(), Asked(text="ship it", vector=vector, end_vector=vector))
+    found = tiny().chances(Situation(), PromptInput(text="ship it", vector=vector, end_vector=vector))
     base = 0.4 * logit(0.003)
     assert found[0] == pytest.approx(chance(0.5 + base + 2 / math.sqrt(2) + (1 - 2 / 40)), abs=1e-5)
     assert found[1] == pytest.approx(chance(-1.0 + base + 1 / math.sqrt(2) + 3.0), abs=1e-5)
@@ -80,7 +80,7 @@ def test_the_formula_by_hand_with_vectors() -> None:
 
 def test_what_words_say_outright_is_not_argued_away() -> None:
     rules = Situation(actions=(("push", 0.8),))
-    asked = Asked(text="now")
+    asked = PromptInput(text="now")
     fitted = dict(zip(CLASSES, tiny().chances(rules, asked), strict=True))
     found = dict(tiny().read(rules, asked).actions)
     # 1 - (1 - fitted) (1 - 0.3 x 0.8); a class that no rule names keeps the fitted chance
@@ -92,7 +92,7 @@ def test_what_the_rules_found_besides_actions_stays() -> None:
     rules = Situation(
         actions=(("commit", 0.8),), objects=("src/a.py",), commands=("git commit",), accepted=True
     )
-    found = tiny().read(rules, Asked(text="ship it"))
+    found = tiny().read(rules, PromptInput(text="ship it"))
     assert found.objects == ("src/a.py",)
     assert found.accepted
     assert [name for name, _ in found.actions] == ["commit", "push"]

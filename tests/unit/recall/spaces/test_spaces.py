@@ -17,7 +17,7 @@ from tacit.model.pack import Surface
 from tacit.reading.words.stems import stem_list, stems
 from tacit.recall.measure import measure_spaces, token_matches_of
 from tacit.recall.spaces import SPACES, causal, expanded, graph, late, periodic, sequence
-from tacit.recall.spaces.agreement import MOST, weighted_agreement
+from tacit.recall.spaces.agreement import MAX_AGREEMENT, weighted_agreement
 
 HOUR_MS = 3_600_000
 
@@ -30,7 +30,7 @@ def said(name: str, session: str, turn: int, content: str = "", *, at_ms: int = 
 def test_there_are_thirteen_with_the_topic_weights_of_the_spec():
     assert len(SPACES) == 13
     assert set(SPACES) == set(SpaceName.__args__)
-    assert MOST == 8.5
+    assert MAX_AGREEMENT == 8.5
     assert all(space.low < space.high for space in SPACES.values())
 
 
@@ -107,7 +107,7 @@ class TestCausal:
 class TestGraph:
     def test_flow_by_hand(self):
         """Two nodes, one edge, all seed on the first: r0 = 1/2 + r1/2, r1 = r0/2, so r0 = 2/3 and r1 = 1/3."""
-        inflow = graph.flow(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 0.0]))
+        inflow = graph.personalized_pagerank(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 0.0]))
         assert inflow == pytest.approx([1 / 6, 1 / 3], abs=1e-5)
 
     def test_a_neighbour_of_a_hit_scores_and_a_stranger_does_not(self):
@@ -162,12 +162,12 @@ class TestNeighbours:
         """Turn 2 gets 0.7 of turn 1's first part and keeps its own second; turn 3 gets 0.49 and 0.7; others nothing."""
         places = [("s", 1), ("s", 2), ("s", 3), ("t", 2), None]
         parts = np.array([[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]], np.float32)
-        spread = sequence.with_neighbours(parts, sequence.neighbours(places))
+        spread = sequence.add_neighbor_scores(parts, sequence.find_turn_neighbors(places))
         assert spread == pytest.approx(np.array([[1, 0.7], [0.7, 1], [0.49, 0.7], [0, 0], [0, 0]]), abs=1e-6)
 
     def test_without_places_nothing_moves(self):
         parts = np.array([[1.0]], np.float32)
-        assert sequence.with_neighbours(parts, sequence.neighbours([None])) == parts
+        assert sequence.add_neighbor_scores(parts, sequence.find_turn_neighbors([None])) == parts
 
 
 class TestExpanded:
@@ -175,7 +175,9 @@ class TestExpanded:
         """Shares 3/4 and 1/4: a = 3/4 * 1/2 + 1/4, b = 3/4 * 1/2."""
         model = expanded.relevance_model({"m1": ["a", "b"], "m2": ["a"]}, {"m1": 0.75, "m2": 0.25})
         assert model == pytest.approx({"a": 0.625, "b": 0.375})
-        assert expanded.expand(["a", "c"], model) == pytest.approx({"a": 0.5625, "b": 0.1875, "c": 0.25})
+        assert expanded.expand_query(["a", "c"], model) == pytest.approx(
+            {"a": 0.5625, "b": 0.1875, "c": 0.25}
+        )
 
     def test_a_memory_that_shares_no_word_is_found_through_the_feedback(self):
         short = Shortlist(

@@ -17,7 +17,7 @@ import msgspec
 from tacit.backends.sqlite.codec import decode, json_list
 from tacit.backends.sqlite.connection import connect, device_error, translate
 from tacit.backends.sqlite.purge.rewrite import Cleaning, rewrite_texts
-from tacit.model.changes import Gone
+from tacit.model.changes import Removal
 from tacit.model.memory import Memory
 from tacit.safety.forgotten_words import ForgottenWords, words_to_forget
 
@@ -27,7 +27,7 @@ class LoggedPurge:
     """One purge: when it was made and what it removed."""
 
     at_ms: int
-    gone: Gone
+    gone: Removal
 
 
 _NEWEST = (
@@ -37,7 +37,7 @@ _NEWEST = (
 )
 
 
-def note_purge(path: Path, gone: Gone, *, at_ms: int) -> None:
+def note_purge(path: Path, gone: Removal, *, at_ms: int) -> None:
     """Append a purge to the log `path`, durably, unless it is the one that was noted last.
 
     Raises:
@@ -86,7 +86,7 @@ def apply_purges(path: Path, purges: Sequence[LoggedPurge]) -> int:
         with closing(connect(path)) as connection:
             newest = int(connection.execute(_NEWEST).fetchone()[0])
             later = [one.gone for one in purges if one.at_ms >= newest]
-            gone = Gone(
+            gone = Removal(
                 memories=tuple(sorted({name for one in purges for name in one.gone.memories})),
                 sessions=tuple(dict.fromkeys(key for one in later for key in one.sessions)),
                 projects=tuple(sorted({name for one in later for name in one.projects})),

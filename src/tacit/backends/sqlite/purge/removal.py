@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from tacit.backends.sqlite.codec import json_list
 from tacit.backends.sqlite.writing import next_change
 from tacit.backends.text import clean_text
-from tacit.model.changes import Gone
+from tacit.model.changes import Removal
 from tacit.model.session import SessionKey
 from tacit.session.family import with_descendants
 
@@ -31,10 +31,10 @@ _OF_PROJECTS = f"""
 """Traces of a project: those that name it, and of those that name none and belong to no session those that saw its memories alone."""
 
 
-class Going:
+class RowRemoval:
     """Which rows go: a condition for each table, over `values`. A table that is not named keeps its rows."""
 
-    def __init__(self, connection: sqlite3.Connection, gone: Gone) -> None:
+    def __init__(self, connection: sqlite3.Connection, gone: Removal) -> None:
         """Look up what `gone` means in this file: a backup may hold sessions that the store has let go."""
         keys = _sessions_of(connection, gone)
         self.ids = frozenset(map(clean_text, gone.memories))
@@ -76,10 +76,10 @@ class Going:
         for table, where in self.where.items():
             found[table] += connection.execute(f"DELETE FROM {table} WHERE {where}", self.values).rowcount
         if rows:
-            _tell_scopes(connection, rows)
+            _mark_scopes_changed(connection, rows)
 
 
-def _tell_scopes(connection: sqlite3.Connection, rows: list[tuple[int, str]]) -> None:
+def _mark_scopes_changed(connection: sqlite3.Connection, rows: list[tuple[int, str]]) -> None:
     change = next_change(connection)
     active = Counter(scope for scope, status in rows if status == "active")
     for scope, total in Counter(scope for scope, _ in rows).items():
@@ -89,7 +89,7 @@ def _tell_scopes(connection: sqlite3.Connection, rows: list[tuple[int, str]]) ->
         )
 
 
-def _sessions_of(connection: sqlite3.Connection, gone: Gone) -> tuple[SessionKey, ...]:
+def _sessions_of(connection: sqlite3.Connection, gone: Removal) -> tuple[SessionKey, ...]:
     if not (gone.sessions or gone.projects):
         return ()
     rows = connection.execute(

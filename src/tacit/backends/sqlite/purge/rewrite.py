@@ -19,9 +19,9 @@ from typing import Any
 from tacit.backends.sqlite.codec import decode_memory
 from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
-from tacit.backends.sqlite.purge.removal import Going
+from tacit.backends.sqlite.purge.removal import RowRemoval
 from tacit.backends.sqlite.writing import next_change
-from tacit.model.changes import Gone
+from tacit.model.changes import Removal
 from tacit.safety.json_texts import cleaned_json
 from tacit.state.registry import may_hold_words
 
@@ -36,7 +36,7 @@ _MARK_BYTES = 16
 class Cleaning:
     """What becomes of stored texts; remembered by a mark of each, so that a second look costs next to nothing."""
 
-    def __init__(self, clean: CleanAt, gone: Gone | None = None) -> None:
+    def __init__(self, clean: CleanAt, gone: Removal | None = None) -> None:
         """Clean with `clean`, which always says the same of a text; `gone` goes out of the ledgers of sessions."""
         self.gone = gone
         self._clean = clean
@@ -94,7 +94,7 @@ def rewrite_texts(connection: sqlite3.Connection, cleaning: Cleaning, *, dry_run
         connection.execute("PRAGMA secure_delete = ON")
     going = None
     if cleaning.gone is not None:
-        going = Going(connection, cleaning.gone)
+        going = RowRemoval(connection, cleaning.gone)
         (going.count if dry_run else going.remove)(connection, found)
     rewriting = _Rewriting(connection, cleaning, going, found, dry_run=dry_run)
     rewriting.memories()
@@ -117,7 +117,7 @@ class _Rewriting:
         self,
         connection: sqlite3.Connection,
         cleaning: Cleaning,
-        going: Going | None,
+        going: RowRemoval | None,
         found: Counter[str],
         *,
         dry_run: bool,

@@ -25,7 +25,7 @@ from tacit.model.memory import Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class SalvagedMemory:
     """One memory as it can be put together.
 
     Attributes:
@@ -41,12 +41,12 @@ class Held:
     versions: Mapping[int, tuple[int, str, str, str]]
 
 
-def held_memories(found: FoundRows) -> dict[str, Held]:
+def assemble_memories(found: FoundRows) -> dict[str, SalvagedMemory]:
     """The memories by id. One whose row is lost is put together from its newest version."""
     versions: dict[int, dict[int, tuple[int, str, str, str]]] = {}
     for (number, version), recorded in found.versions.items():
         versions.setdefault(number, {})[version] = recorded
-    held: dict[str, Held] = {}
+    held: dict[str, SalvagedMemory] = {}
     for number in sorted(found.memories.keys() | versions.keys()):
         history = versions.get(number, {})
         row = found.memories.get(number)
@@ -60,7 +60,7 @@ def held_memories(found: FoundRows) -> dict[str, Held]:
             row = replace(row, uses=memory.use_count)
         known = held.get(memory.id)
         if known is None or known.row.version < row.version or found.known.get(memory.id) == number:
-            held[memory.id] = Held(number=number, row=row, memory=memory, versions=history)
+            held[memory.id] = SalvagedMemory(number=number, row=row, memory=memory, versions=history)
     return held
 
 
@@ -69,7 +69,7 @@ def add_missing(found: FoundRows, backup: FoundRows) -> int:
 
     Relations, records and values come along where pages are damaged: else they were removed on purpose.
     """
-    mine, theirs = held_memories(found), held_memories(backup)
+    mine, theirs = assemble_memories(found), assemble_memories(backup)
     numbers = {held.number: mine[name].number for name, held in theirs.items() if name in mine}
     taken = {held.number for held in mine.values()} | set(found.memories) | {n for n, _ in found.versions}
     free = max(taken, default=0) + 1
@@ -116,13 +116,13 @@ def _identity(found: FoundRows, wanted: tuple[str, int] | None) -> int:
     return number
 
 
-def write_store(found: FoundRows, target: Path, *, values: Mapping[str, str]) -> dict[str, Held]:
+def write_store(found: FoundRows, target: Path, *, values: Mapping[str, str]) -> dict[str, SalvagedMemory]:
     """Write a store of `found` and of the named `values` to `target`, which must not exist; returns its memories.
 
     Raises:
         StoreError: if the file cannot be written.
     """
-    held = held_memories(found)
+    held = assemble_memories(found)
     try:
         with closing(connect(target)) as connection:
             target.chmod(0o600)
@@ -145,7 +145,7 @@ def write_store(found: FoundRows, target: Path, *, values: Mapping[str, str]) ->
     return held
 
 
-def _put_memories(connection: sqlite3.Connection, held: Mapping[str, Held]) -> None:
+def _put_memories(connection: sqlite3.Connection, held: Mapping[str, SalvagedMemory]) -> None:
     change = 1
     for one in held.values():
         memory, number = one.memory, one.number
@@ -197,7 +197,9 @@ def _put_relations(connection: sqlite3.Connection, found: FoundRows, numbers: se
     )
 
 
-def _put_vectors(connection: sqlite3.Connection, found: FoundRows, held: Mapping[str, Held]) -> None:
+def _put_vectors(
+    connection: sqlite3.Connection, found: FoundRows, held: Mapping[str, SalvagedMemory]
+) -> None:
     """Keep vectors that can be those of their memories; the others are made anew by `reindex`."""
     connection.executemany(
         "INSERT INTO identities (number, name, dimensions) VALUES (?, ?, ?)",

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.capture.extract.passages.cues import MARKS, Reading, Row
-from tacit.capture.extract.passages.cut import Message, Passage
+from tacit.capture.extract.passages.features import MARKS, Row, SentenceFeatures
+from tacit.capture.extract.passages.segmentation import Message, Passage
 from tacit.capture.turn import Role
 from tacit.reading.classifier.features import WordRows
 from tacit.reading.classifier.weights import WeightFile, unpack
 
 SHIPPED_FILE = Path(__file__).parent / "passages.weights"
-MOST_HOW = 2.8
+MAX_CUE_LOGIT = 2.8
 """So much, as a logit, how something is said adds to its words and place; more than nearly every passage of an agent has."""
 MOST_PROMISING, LEAST_PROMISE = 8, 0.0
 """So many sentences of an agent's message are read at all, and none whose words speak against it."""
-MOST_SEEN = 20_000
+MAX_CACHED_WORDS = 20_000
 
 
 class PassageModel:
@@ -41,11 +41,11 @@ class PassageModel:
         """Digests of the sessions whose labels it was fitted on."""
         return frozenset(self.file.names.get("sessions", ()))
 
-    def chance(self, passage: Passage, reading: Reading) -> float:
+    def chance(self, passage: Passage, reading: SentenceFeatures) -> float:
         """Chance that `passage` teaches something that lasts, 0 to 1."""
         return self.chances((passage,), reading)[0]
 
-    def chances(self, passages: Sequence[Passage], reading: Reading) -> list[float]:
+    def chances(self, passages: Sequence[Passage], reading: SentenceFeatures) -> list[float]:
         """The same for several passages of one message."""
         if not passages:
             return []
@@ -53,17 +53,17 @@ class PassageModel:
         return self._as_chances(said + self._how(passages, reading), reading.message.turn.role)
 
     def likely(
-        self, passages: Sequence[Passage], reading: Reading, least: float
+        self, passages: Sequence[Passage], reading: SentenceFeatures, least: float
     ) -> list[tuple[float, Passage]]:
         """Chance and passage of those that reach `least`, in their order.
 
-        Of those whose words and place alone leave it out of reach of how they are said (`MOST_HOW`), the rest is not looked at.
+        Of those whose words and place alone leave it out of reach of how they are said (`MAX_CUE_LOGIT`), the rest is not looked at.
         """
         role = reading.message.turn.role
         if not passages:
             return []
         said = self._said(passages, reading)
-        near = [at for at, low in enumerate(self._as_chances(said + MOST_HOW, role)) if low >= least]
+        near = [at for at, low in enumerate(self._as_chances(said + MAX_CUE_LOGIT, role)) if low >= least]
         if not near:
             return []
         passages = [passages[at] for at in near]
@@ -77,12 +77,12 @@ class PassageModel:
         best = sorted(range(len(promises)), key=lambda at: (-promises[at], at))[:MOST_PROMISING]
         return frozenset(at for at in best if promises[at] >= LEAST_PROMISE)
 
-    def _rows(self, passage: Passage, reading: Reading) -> list[int]:
+    def _rows(self, passage: Passage, reading: SentenceFeatures) -> list[int]:
         of_stems = self._words.of_stems
         own = [reading.rows(place, of_stems) for place in range(passage.first, passage.last)]
         return own[0] if len(own) == 1 else sorted(set[int]().union(*own))
 
-    def _said(self, passages: Sequence[Passage], reading: Reading) -> Row:
+    def _said(self, passages: Sequence[Passage], reading: SentenceFeatures) -> Row:
         """The part of the logits that words and places give."""
         role, matrices = reading.message.turn.role, self.file.matrices
         weights = matrices[f"{role}.word"][:, 0]
@@ -95,7 +95,7 @@ class PassageModel:
                 logits[at] += np.add.reduce(weights.take(rows)) * np.float32(len(rows) ** -0.5)
         return logits
 
-    def _how(self, passages: Sequence[Passage], reading: Reading) -> Row:
+    def _how(self, passages: Sequence[Passage], reading: SentenceFeatures) -> Row:
         """The part that the cues of how it is said give."""
         return reading.marks(passages) @ self.file.matrices[f"{reading.message.turn.role}.cue"][:MARKS, 0]
 
@@ -112,13 +112,13 @@ class PassageModel:
         return sum(found) / len(found) ** 0.5 if found else 0.0
 
     def _of_word(self, role: Role, word: str) -> tuple[float, ...]:
-        """Weights of the known words in what stands between two spaces; kept, at most `MOST_SEEN`."""
+        """Weights of the known words in what stands between two spaces; kept, at most `MAX_CACHED_WORDS`."""
         seen = self._seen[role]
         found = seen.get(word)
         if found is None:
             rows = self._words.single(word)
             found = tuple(self.file.matrices[f"{role}.word"][rows, 0].tolist())
-            if len(seen) < MOST_SEEN:
+            if len(seen) < MAX_CACHED_WORDS:
                 seen[word] = found
         return found
 

@@ -3,18 +3,18 @@
     intent         ln((p + 0.01) / (1.01 - p)), p = the intent score (0-1)
     breadth        breadth of the trigger / 3
     character      3 x set cosine of character 3-grams
-    cosine         deviations above the scope's usual cosine (`recall.spaces.semantic.apart`), of what is the prompt's own
+    cosine         deviations above the scope's usual cosine (`recall.spaces.semantic.make_similarity_z`), of what is the prompt's own
                    (`usual`)
     rare           greatest ln((n + 1) / (k + 0.5)) of the prompt's words that the memory holds too, at least 0; n = length of
                    the list, `LEAST_LIST` at least, k = how many of it hold that word (the idf of Robertson and Sparck Jones,
                    1976, in the smoothed form of Lucene); 0 without one
-    nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.nearness`): a
+    nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.domain_similarity_z`): a
                    prompt that this project has nothing to say to is far from all of it; the same for all candidates
 
 Only `rare` looks at the list: which words are usual in a project is best told by what it has to say on this matter.
 
 What is said in a prompt that only accepts a proposal ("yup") tells nothing: its character and cosine are those of no evidence
-either way, `QUIET`, and its situation decides.
+either way, `MEAN_CANDIDATE`, and its situation decides.
 
 More than forty others were tried and left out, because a project left out was not told better with them (ADRs 0014 and 0018).
 """
@@ -36,7 +36,7 @@ Row = NDArray[np.float64]
 EVIDENCE: tuple[str, ...] = ("intent", "breadth", "character", "cosine", "rare", "nearness")
 """Names of the columns."""
 
-SURE = 0.01
+MIN_DOUBT = 0.01
 """An intent score is never taken for surer than this."""
 GREATEST_BREADTH = 3.0
 CHARACTER_SCALE = 3.0
@@ -47,27 +47,31 @@ LEAST_CHARS = 3
 LEAST_LIST = 4
 """In a shorter list every word that is shared would be a usual one."""
 
-QUIET = (0.18, 1.3)
+MEAN_CANDIDATE = (0.18, 1.3)
 """Character and cosine of the mean candidate of the judged short lists."""
-USUAL_NEARNESS = 2.5
+MEAN_DOMAIN_SIMILARITY = 2.5
 """Of a mean prompt in its own project; taken where nothing is known."""
 
 
-def evidence_of(query: Query, candidates: Sequence[Candidate], *, nearness: float | None = None) -> Row:
-    """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`); `nearness` is None where it is not known."""
+def evidence_of(
+    query: Query, candidates: Sequence[Candidate], *, domain_similarity: float | None = None
+) -> Row:
+    """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`); `domain_similarity` is None where it is not known."""
     # One by one: for a list as short as this, setting up arrays takes longer than the numbers.
     if not candidates:
         return np.zeros((0, len(EVIDENCE)))
     rare = rarest_shared(query.raw_text, [candidate.memory.content for candidate in candidates])
-    near = USUAL_NEARNESS if nearness is None else nearness
+    near = MEAN_DOMAIN_SIMILARITY if domain_similarity is None else domain_similarity
     rows: list[tuple[float, ...]] = []
     for candidate, rarity in zip(candidates, rare, strict=True):
         scores = dict(candidate.scores)
         intent = scores.get("intent", 0.0)
         character, cosine = (
-            QUIET if query.situation.accepted else (scores.get("character", 0.0), candidate.apart)
+            MEAN_CANDIDATE
+            if query.situation.accepted
+            else (scores.get("character", 0.0), candidate.similarity_z)
         )
-        logit = math.log((intent + SURE) / (1 + SURE - intent))
+        logit = math.log((intent + MIN_DOUBT) / (1 + MIN_DOUBT - intent))
         breadth = candidate.memory.trigger.breadth / GREATEST_BREADTH
         rows.append((logit, breadth, character * CHARACTER_SCALE, cosine, rarity, near))
     return np.array(rows)

@@ -2,22 +2,22 @@
 
 In: a query with its short list. Out: relevance (0-1) and reasons for every candidate. A frozen value, made from data.
 
-    relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset + few * ln(MANY / n)
-                        - CROWD * ln(N / USUAL_STORE))
+    relevance = sigmoid(slope * (bias + sum of weight * (evidence - mean) / scale) + offset + few * ln(FULL_LIST / n)
+                        - STORE_SIZE_PENALTY * ln(N / FITTED_STORE_SIZE))
 
 each standardised evidence kept within -10 and 10. Logistic regression with a ridge penalty, then Platt's calibration (Platt, 1999)
 on predictions for projects that the weights were not fitted on. The threshold is chosen on those same predictions by
 conformal risk control (Angelopoulos et al., 2024); both are made in `tacit_evals.fit.gate`.
 
-n is the length of the list, `MANY` at most. The best of twelve memories that nobody needs scores higher than the best of two, so
-that a bound on wrongful injections asks for less in a store of two: `few` says by how much, and one threshold serves both. N is the number of memories in scope, at least `USUAL_STORE`: the best of
+n is the length of the list, `FULL_LIST` at most. The best of twelve memories that nobody needs scores higher than the best of two, so
+that a bound on wrongful injections asks for less in a store of two: `few` says by how much, and one threshold serves both. N is the number of memories in scope, at least `FITTED_STORE_SIZE`: the best of
 ten thousand score higher still, and no prompt needs more of them for that.
 
 What a person said about when a memory applies is no evidence to be weighed: where the situation is that one, with chance c
-times weight w of at least `TOLD`, relevance is at least c w; where that was said of more than `FEW`, it holds for those of the
+times weight w of at least `MIN_USER_TRIGGER`, relevance is at least c w; where that was said of more than `SHORT_LIST`, it holds for those of the
 greatest relevance, for "when writing code" of forty rules chooses none of them. And where the list holds few, nothing competes with a rule whose
-trigger meets what is coming: with a match m of at least `GOVERNS` the relevance of a standing rule is at least m s, s = 1 up to
-`FEW` candidates, falling to 0 at `MANY` (own; on lists of four drawn from judged projects such a match alone gave something to
+trigger meets what is coming: with a match m of at least `MIN_TRIGGER_MATCH` the relevance of a standing rule is at least m s, s = 1 up to
+`SHORT_LIST` candidates, falling to 0 at `FULL_LIST` (own; on lists of four drawn from judged projects such a match alone gave something to
 4 % of the prompts that deserve nothing, at a precision of 0.71).
 """
 
@@ -40,24 +40,24 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.recall.score.gate.evidence import EVIDENCE, Row, evidence_of
 
-MOST = 10.0
-TOLD = 0.5
-GOVERNS = 0.8
-FEW = 4
-MANY = 12
+MAX_STANDARDIZED = 10.0
+MIN_USER_TRIGGER = 0.5
+MIN_TRIGGER_MATCH = 0.8
+SHORT_LIST = 4
+FULL_LIST = 12
 """From so many candidates on a list is as long as those that the threshold was fitted on."""
-USUAL_STORE = 140
+FITTED_STORE_SIZE = 140
 """Memories in the scopes that the models were fitted on."""
-CROWD = 0.9
-"""Among many memories the best of them look good by chance: this times ln(memories / `USUAL_STORE`) goes from the logit.
+STORE_SIZE_PENALTY = 0.9
+"""Among many memories the best of them look good by chance: this times ln(memories / `FITTED_STORE_SIZE`) goes from the logit.
 
 Chosen so that 540 and 1,240 memories, most of them rules of other projects, hand over about as many as 140 do
 (`python -m tacit_evals.crowd`; 0 = five times as many, 1 = if the number of needed memories did not grow at all).
 """
-WORTH_REASONS = 0.1
+MIN_EXPLAINED_RELEVANCE = 0.1
 """Below it nobody asks why a candidate scored what it did."""
-WORTH_GAIN = 0.2
-_REASONS = 3
+MIN_EXPLAINED_GAIN = 0.2
+_MAX_REASONS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class SurfaceModel:
         mean, scale, weights: one number per name of `EVIDENCE`.
         bias, slope, offset: of the formula.
         threshold: least relevance that is handed over, as fitted.
-        few: log odds that a list gains for each halving (in natural units) below `MANY`.
+        few: log odds that a list gains for each halving (in natural units) below `FULL_LIST`.
     """
 
     mean: tuple[float, ...]
@@ -92,13 +92,15 @@ class SurfaceModel:
     def gains(self, evidence: Row) -> Row:
         """What each column adds to the logit, same shape."""
         mean, scale, weights = self._rows
-        return np.minimum(np.maximum((evidence - mean) / scale, -MOST), MOST) * weights
+        return (
+            np.minimum(np.maximum((evidence - mean) / scale, -MAX_STANDARDIZED), MAX_STANDARDIZED) * weights
+        )
 
     def relevance(self, gains: Row, *, among: int = 0) -> Row:
         """Calibrated probability of each row of `gains`; `among` = memories in scope that they are the best of."""
         z = self.slope * (np.add.reduce(gains, axis=1) + self.bias) + self.offset
-        z += self.few * math.log(MANY / min(max(len(gains), 1), MANY))
-        z -= CROWD * math.log(max(among, USUAL_STORE) / USUAL_STORE)
+        z += self.few * math.log(FULL_LIST / min(max(len(gains), 1), FULL_LIST))
+        z -= STORE_SIZE_PENALTY * math.log(max(among, FITTED_STORE_SIZE) / FITTED_STORE_SIZE)
         return 1.0 / (1.0 + np.exp(-z))
 
 
@@ -116,7 +118,7 @@ class Gate(Protocol):
         *,
         kinds: KindRegistry,
         among: int = 0,
-        nearness: float | None = None,
+        domain_similarity: float | None = None,
     ) -> Sequence[tuple[float, tuple[str, ...]]]:
         """Relevance (0-1) with short reasons for every candidate, in the order given.
 
@@ -125,7 +127,7 @@ class Gate(Protocol):
             candidates: the short list.
             kinds: the kinds.
             among: memories in scope.
-            nearness: see `recall.spaces.semantic.nearness`.
+            domain_similarity: see `recall.spaces.semantic.domain_similarity_z`.
         """
         ...
 
@@ -152,23 +154,23 @@ class GateModel:
         *,
         kinds: KindRegistry,
         among: int = 0,
-        nearness: float | None = None,
+        domain_similarity: float | None = None,
     ) -> tuple[tuple[float, tuple[str, ...]], ...]:
         """Relevance with short reasons, strongest first, for every candidate in the order given."""
         model = self.surfaces[query.surface]
-        gains = model.gains(evidence_of(query, candidates, nearness=nearness))
+        gains = model.gains(evidence_of(query, candidates, domain_similarity=domain_similarity))
         values = model.relevance(gains, among=among).tolist()
-        share = share_of_few(len(candidates))
+        share = short_list_share(len(candidates))
         judged: list[tuple[float, tuple[str, ...]]] = []
         values = [value * _age(one, kinds) for one, value in zip(candidates, values, strict=True)]
-        told = _told(query, candidates, values)
+        told = _user_trigger_floor(query, candidates, values)
         for at, (candidate, row) in enumerate(zip(candidates, gains.tolist(), strict=True)):
             value = values[at]
             if told.get(at, 0.0) > value:
                 one = (told[at], ("a person said when",))
             else:
-                one = (value, _reasons(row) if value >= WORTH_REASONS else ())
-            judged.append(_governing(one, candidate, kinds, share=share) if share else one)
+                one = (value, _reasons(row) if value >= MIN_EXPLAINED_RELEVANCE else ())
+            judged.append(_trigger_match_floor(one, candidate, kinds, share=share) if share else one)
         return tuple(judged)
 
     def thresholds(self) -> dict[str, float]:
@@ -176,28 +178,34 @@ class GateModel:
         return {surface.value: model.threshold for surface, model in self.surfaces.items()}
 
 
-def _told(query: Query, candidates: Sequence[Candidate], values: Sequence[float]) -> dict[int, float]:
-    """The least relevance of those that a person said apply now, by their place in the list: of the best `FEW`."""
+def _user_trigger_floor(
+    query: Query, candidates: Sequence[Candidate], values: Sequence[float]
+) -> dict[int, float]:
+    """The least relevance of those that a person said apply now, by their place in the list: of the best `SHORT_LIST`."""
     now: list[tuple[float, str, int, float]] = []
     for at, (candidate, value) in enumerate(zip(candidates, values, strict=True)):
         trigger = candidate.memory.trigger
         if trigger.maker == "user":
             chances = [weight * query.situation.probability(name) for name, weight in trigger.actions]
-            if (least := max(chances, default=0.0)) >= TOLD:
+            if (least := max(chances, default=0.0)) >= MIN_USER_TRIGGER:
                 now.append((-value, candidate.memory.id, at, least))
-    return {at: least for _, _, at, least in sorted(now)[:FEW]}
+    return {at: least for _, _, at, least in sorted(now)[:SHORT_LIST]}
 
 
-def share_of_few(size: int) -> float:
-    """How far a list of `size` is one of a few: 1 up to `FEW`, 0 from `MANY` on."""
-    return min(1.0, max(0.0, (MANY - size) / (MANY - FEW)))
+def short_list_share(size: int) -> float:
+    """How far a list of `size` is one of a few: 1 up to `SHORT_LIST`, 0 from `FULL_LIST` on."""
+    return min(1.0, max(0.0, (FULL_LIST - size) / (FULL_LIST - SHORT_LIST)))
 
 
-def _governing(
+def _trigger_match_floor(
     judged: tuple[float, tuple[str, ...]], candidate: Candidate, kinds: KindRegistry, *, share: float
 ) -> tuple[float, tuple[str, ...]]:
     match = candidate.score("intent") or 0.0
-    if match >= GOVERNS and match * share > judged[0] and kinds.of_stored(candidate.memory.kind).standing:
+    if (
+        match >= MIN_TRIGGER_MATCH
+        and match * share > judged[0]
+        and kinds.of_stored(candidate.memory.kind).standing
+    ):
         return match * share, ("governs what is coming",)
     return judged
 
@@ -208,8 +216,10 @@ def _age(candidate: Candidate, kinds: KindRegistry) -> float:
 
 
 def _reasons(gains: Sequence[float]) -> tuple[str, ...]:
-    best = sorted([(-gain, name) for gain, name in zip(gains, EVIDENCE, strict=True) if gain > WORTH_GAIN])
-    return tuple([f"{name} +{-gain:.1f}" for gain, name in best[:_REASONS]])
+    best = sorted(
+        [(-gain, name) for gain, name in zip(gains, EVIDENCE, strict=True) if gain > MIN_EXPLAINED_GAIN]
+    )
+    return tuple([f"{name} +{-gain:.1f}" for gain, name in best[:_MAX_REASONS]])
 
 
 def gate_from(data: Mapping[str, Any]) -> GateModel:

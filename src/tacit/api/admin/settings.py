@@ -1,0 +1,113 @@
+"""Settings over HTTP: every value with its layer, changes that hold at once, agents with what they override.
+
+In: checked requests. Out: plain values. The ambient seed's partial update, `memory_injection_overridden` and
+`reset_memory_injection_override` are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from tacit.api.admin import requests as ask
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.encoding import encode
+from tacit.api.requests import NoBody
+from tacit.config.describe import describe_settings
+from tacit.config.overrides import SettingsTarget
+from tacit.config.reference import settings_schema
+from tacit.errors import InvalidInput
+
+
+def show(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer:  # noqa: ARG001
+    """Every setting: what it takes, what holds, and every layer's value; what agents and projects have of their own."""
+    return _view(engine, cwd=request.cwd, agent=request.agent)
+
+
+def _view(engine: Service, *, cwd: str = "", agent: str = "") -> Answer:
+    view = engine.admin.options.view(cwd=cwd, agent=agent)
+    return Answer(body={"settings": encode(view)}, etag=view.etag)
+
+
+def explain(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer:
+    """One setting by its dotted name: the layer that won, and every layer's value."""
+    row = engine.admin.options.explain(at["key"], cwd=request.cwd, agent=request.agent)
+    return Answer(body={"setting": encode(row)})
+
+
+def differences(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer:  # noqa: ARG001
+    """The settings whose value is not the shipped one."""
+    return Answer(
+        body={"settings": encode(engine.admin.options.differences(cwd=request.cwd, agent=request.agent))}
+    )
+
+
+def schema(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """The JSON schema of a settings file, for editors."""
+    return Answer(body=settings_schema())
+
+
+def change(engine: Service, at: Parameters, request: ask.ChangeSettings) -> Answer:  # noqa: ARG001
+    """Write values into one layer; they hold at once. `null` takes a value back."""
+    options = engine.admin.options
+    place = SettingsTarget(holder=request.holder, name=request.name)
+    kept, gone = _parted(request.values)
+    if kept:
+        options.change(place, kept)
+    for key in gone:
+        options.revert(place, key=key)
+    return _view(engine, cwd=request.name if place.holder in ("projects", "project_file") else "",
+                 agent=request.name if place.holder == "agents" else "")  # fmt: skip
+
+
+def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
+    """Values to write by dotted name, and names to take back. A kind is one value."""
+    kept: dict[str, Any] = {}
+    gone: list[str] = []
+    for name, value in values.items():
+        if not name.strip():
+            raise InvalidInput("A setting has no name.", hint="GET /v1/settings lists them.")
+        key = f"{prefix}{name}"
+        about = describe_settings().get(key)
+        if value is None and (about is None or not about.nullable):
+            gone.append(key)
+        elif isinstance(value, dict) and not key.startswith("kinds.") and value:
+            below, above = _parted(cast(dict[str, Any], value), f"{key}.")
+            kept |= below
+            gone += above
+        else:
+            kept[key] = value
+    return kept, gone
+
+
+def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer:  # noqa: ARG001
+    """Take back what one layer says, all of it or one setting; the layer below holds again at once."""
+    place = SettingsTarget(holder=request.holder, name=request.name)
+    reverted = engine.admin.options.revert(place, key=request.key)
+    view = engine.admin.options.view()
+    return Answer(body={"reverted": reverted, "settings": encode(view)}, etag=view.etag)
+
+
+def agents(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """Agents with settings of their own or seen in sessions, and whether their injection is overridden."""
+    return Answer(body={"agents": encode(engine.admin.options.agents())})
+
+
+def agent(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+    """One agent: its injection settings as they hold, and whether they are its own."""
+    return Answer(body={"agent": encode(engine.admin.options.agent(at["name"]))})
+
+
+def change_agent(engine: Service, at: Parameters, request: ask.ChangeAgent) -> Answer:
+    """Change some of an agent's injection settings, or let it follow the default again."""
+    options = engine.admin.options
+    place = SettingsTarget(holder="agents", name=at["name"])
+    if request.reset_memory_injection_override:
+        options.revert(place, key="recall")
+    if request.memory_injection:
+        kept, gone = _parted(request.memory_injection, "recall.")
+        if kept:
+            options.change(place, kept)
+        for key in gone:
+            options.revert(place, key=key)
+    return Answer(body={"agent": encode(options.agent(at["name"]))})

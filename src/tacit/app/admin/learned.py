@@ -1,0 +1,255 @@
+"""What a session taught. In: a session's name, or a project. Out: its statements with their evidence and fate, what was asked for it, what waits.
+
+Statements and their present state come from the store; what became of each, and the requests to a language model, from what
+capture keeps of the session. A program without the user's token gets no counts that include memories hidden from it. Only reads;
+never writes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from tacit.app.admin.digests import DigestReader
+from tacit.app.visibility import Visibility
+from tacit.model.ids import content_hash
+from tacit.model.memory import Memory, TrustTier
+from tacit.model.session import Nudge, SessionKey
+from tacit.ports.store import MemoryFilter, ProjectRecord, Store
+from tacit.state.captured import Fate, Outcome
+from tacit.state.counted import RequestRecord
+from tacit.state.registry import OUTCOMES, SESSION_SPENDING, WAITING
+
+MAX_STATEMENTS = 500
+"""Statements of one session that are told."""
+_LIVE = ("active", "quarantined")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a statement was made from.
+
+    Attributes:
+        speaker: who said it, see `Provenance.speaker`.
+        extractor: the language model that wrote it down, or "".
+        turn: the user's prompt it belongs to; 0 = unknown.
+        span: the quoted words; "" = unknown.
+    """
+
+    speaker: str
+    extractor: str = ""
+    turn: int = 0
+    span: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedStatement:
+    """One statement.
+
+    Attributes:
+        memory: the memory that holds it, as it is now.
+        fate: what became of the statement when it was stored.
+        believed: whose word it is, in words.
+        evidence: what it was made from in this session.
+        replaced: memories that it replaced.
+        questions: memories that it may contradict, about which the user has not decided.
+    """
+
+    memory: Memory
+    fate: Fate
+    believed: str
+    evidence: tuple[Evidence, ...] = ()
+    replaced: tuple[Memory, ...] = ()
+    questions: tuple[Memory, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the user has to decide on it."""
+        return self.memory.status == "quarantined" or bool(self.questions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedCount:
+    """How many statements were not stored for one reason."""
+
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillWaiting:
+    """What is to come: statements for the user, messages for the language model, transcripts to be read."""
+
+    statements: int = 0
+    messages: int = 0
+    transcripts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What one session taught.
+
+    Attributes:
+        session: `host/id`.
+        at_ms: when it was heard of last; 0 = unknown.
+        running: it has not ended, as far as is known.
+        statements: by the turn they were said in.
+        dropped: what was not stored, most frequent reason first.
+        nudges: when the agent was told that it may store something; for the user alone.
+        requests: to a language model, oldest first.
+        waiting: what is to come.
+    """
+
+    session: str
+    at_ms: int = 0
+    running: bool = False
+    statements: tuple[LearnedStatement, ...] = ()
+    dropped: tuple[DroppedCount, ...] = ()
+    nudges: tuple[Nudge, ...] = ()
+    requests: tuple[RequestRecord, ...] = ()
+    waiting: StillWaiting = StillWaiting()
+
+
+class LearnedReader:
+    """Looks up what sessions taught. `settle` waits until what was said so far is stored."""
+
+    def __init__(self, store: Store, *, digests: DigestReader, settle: Callable[[], None]) -> None:
+        self._store = store
+        self._digests = digests
+        self._settle = settle
+
+    def of_session(self, name: str, *, visibility: Visibility) -> Learned:
+        """What a session taught; `name` as for a digest.
+
+        Raises:
+            NotFound: if there is no such session, or several.
+        """
+        self._settle()
+        return self._of(self._digests.named(name), visibility)
+
+    def newest(self, project: ProjectRecord | None, *, visibility: Visibility) -> Learned | None:
+        """What the last session of `project` taught, of any project when None; None = there was none."""
+        self._settle()
+        key = self._digests.newest_session(project)
+        return self._of(key, visibility) if key is not None else None
+
+    def _of(self, key: SessionKey, visibility: Visibility) -> Learned:
+        state = self._store.load_session(key)
+        outcomes = OUTCOMES.read(self._store, key)
+        statements = self._statements(key, outcomes, visibility)
+        told = Learned(
+            session=str(key),
+            at_ms=state.last_signal_at_ms if state else 0,
+            running=state is not None and not state.ended,
+            statements=statements,
+            waiting=StillWaiting(statements=sum(one.waits for one in statements)),
+        )
+        nudges = state.nudges if state else ()
+        return self._with_counts(replace(told, nudges=nudges), key, outcomes) if visibility.by_user else told
+
+    def _with_counts(self, told: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
+        """With what a program is not told: numbers that count what it may not see."""
+        spent = SESSION_SPENDING.read(self._store, key)
+        reasons = Counter(one.reason for one in outcomes if one.fate == "dropped")
+        reasons.update(reason for request in spent.requests for reason in request.dropped)
+        unread = WAITING.find(self._store, key)
+        waiting = StillWaiting(
+            statements=told.waiting.statements,
+            messages=len(unread.messages) if unread else 0,
+            transcripts=sum(one.session == key for one in self._store.pending_handovers(limit=1000)),
+        )
+        return replace(
+            told,
+            dropped=tuple(DroppedCount(reason=reason, count=n) for reason, n in reasons.most_common()),
+            requests=spent.requests,
+            waiting=waiting,
+        )
+
+    def _statements(
+        self, key: SessionKey, outcomes: Iterable[Outcome], visibility: Visibility
+    ) -> tuple[LearnedStatement, ...]:
+        scope = self._store.scopes()
+        where = MemoryFilter(statuses=None, session=key)
+        stated = {one.id: one for one in self._store.list_memories(where, scope=scope, limit=MAX_STATEMENTS)}
+        by_memory: dict[str, list[Outcome]] = {name: [] for name in stated}
+        for one in outcomes:
+            if one.memory_id:
+                by_memory.setdefault(one.memory_id, []).append(one)
+        others = {name for one in outcomes for name in one.others}
+        known = {one.id: one for one in self._store.get([*by_memory, *others], scope=scope)}
+        questions = self._questions(tuple(by_memory), known)
+        shown = {name: one for name, one in known.items() if visibility.shows(one)}
+        found = [
+            _statement(shown[name], told, shown, [one for one in questions.get(name, ()) if visibility.shows(one)])
+            for name, told in by_memory.items()
+            if name in shown and not shown[name].is_session_note
+        ]  # fmt: skip
+        return tuple(sorted(found, key=lambda one: (_turn(one), one.memory.created_at_ms, one.memory.id)))
+
+    def _questions(
+        self, names: tuple[str, ...], known: dict[str, Memory]
+    ) -> Mapping[str, tuple[Memory, ...]]:
+        """Memories that contradict those of these ids, where both still stand."""
+        scope = self._store.scopes()
+        live = [name for name in names if name in known and known[name].status in _LIVE]
+        edges = [
+            one
+            for one in self._store.relations(live, scope=scope)
+            if one.type == "contradicts" and one.weight > 0
+        ]
+        ends = {end for one in edges for end in (one.source_id, one.target_id)}
+        memories = {one.id: one for one in self._store.get(sorted(ends), scope=scope) if one.status in _LIVE}
+        found: dict[str, dict[str, Memory]] = {}
+        for one in edges:
+            for this, other in ((one.source_id, one.target_id), (one.target_id, one.source_id)):
+                if other in memories:
+                    found.setdefault(this, {})[other] = memories[other]
+        return {name: tuple(others.values()) for name, others in found.items()}
+
+
+def _statement(
+    memory: Memory, outcomes: Iterable[Outcome], shown: Mapping[str, Memory], questions: Iterable[Memory]
+) -> LearnedStatement:
+    told = tuple(outcomes)
+    first = told[0] if told else None
+    replaced = dict.fromkeys(name for one in told for name in one.others if name in shown)
+    return LearnedStatement(
+        memory=memory,
+        fate=first.fate if first else "new",
+        believed=believed_in_words(memory),
+        evidence=tuple(_evidence(memory, one) for one in told) or (_origin(memory),),
+        replaced=tuple(shown[name] for name in replaced),
+        questions=tuple(questions),
+    )
+
+
+def _evidence(memory: Memory, outcome: Outcome) -> Evidence:
+    spans = (memory.provenance.span, *memory.evidence)
+    span = next((one for one in spans if one and content_hash(one) == outcome.span), "")
+    return Evidence(speaker=outcome.speaker, extractor=outcome.extractor, turn=outcome.turn, span=span)
+
+
+def _origin(memory: Memory) -> Evidence:
+    told = memory.provenance
+    return Evidence(speaker=told.speaker, extractor=told.extractor, turn=told.turn, span=told.span)
+
+
+def _turn(statement: LearnedStatement) -> int:
+    return min((one.turn for one in statement.evidence if one.turn), default=1_000_000)
+
+
+def believed_in_words(memory: Memory) -> str:
+    """Whose word a memory is."""
+    told = memory.provenance
+    if told.tier is TrustTier.USER:
+        word = "your words, quoted by the agent" if told.vouched else "your word"
+    elif memory.proven:
+        word = "a proven fix"
+    elif told.tier is TrustTier.ASSISTANT:
+        word = "the agent's word"
+    elif told.tier is TrustTier.TOOL:
+        word = "seen in tool output"
+    else:
+        word = "the agent's word without yours" if told.speaker == "agent" else "imported"
+    return f"{word}, written down by {told.extractor}" if told.extractor else word

@@ -1,0 +1,283 @@
+"""Forgetting for good: memories, or all of a project, session or source, with everything that quotes them.
+
+In: what is to go. Out: what went, and what could not be reached. One transaction for the store; then derived files, logs, start
+blocks, and the backups and exports that this home knows of, by what a rescan for secrets cleans with. What stays are numbers: that
+something was handed over, when, and how many tokens it took. Cannot be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from tacit.app.parts import Parts
+from tacit.app.transfer.export_cleaning import without_records
+from tacit.app.transfer.signing import Signer
+from tacit.app.transfer.versions import versions_of
+from tacit.errors import NotFound
+from tacit.model.changes import Removal
+from tacit.model.memory import Memory
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionKey
+from tacit.ports.store import MemoryFilter, ProjectRecord
+from tacit.safety.forgotten_words import ForgottenWords, words_to_forget
+from tacit.session.family import with_descendants
+from tacit.state.registry import names_of_project, names_of_sessions
+from tacit.upkeep.reindex import reindex
+from tacit.upkeep.rescan import Rescan, rescan
+
+NO_LIMIT = 1_000_000
+MOST_ALIKE = 20
+_ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeTarget:
+    """What is to go.
+
+    Attributes:
+        memories: these, in any state.
+        sessions: their records, traces and transcripts that wait.
+        project: its record, what was noted of it, and what was asked there.
+        shown: chosen from what was shown before; that all of it is gone meanwhile is no error.
+    """
+
+    memories: tuple[Memory, ...] = ()
+    sessions: tuple[SessionKey, ...] = ()
+    project: ProjectRecord | None = None
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgedMemory:
+    """One memory that goes. `content` is empty once it is gone."""
+
+    id: str
+    kind: str
+    scope: str
+    status: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What a purge did, or with `dry_run` would do.
+
+    Attributes:
+        memories: what goes.
+        sessions: `host/id` of the sessions of which everything goes.
+        rows: rows removed or cleaned, by table.
+        files: files cleaned, by place: `log`, `start`, `spool`, `index`, and the paths of backups and exports.
+        left: files that may still hold it, with what to do about each.
+        alike: ids of other memories that hold the same words, and stay.
+        dry_run: nothing was changed.
+    """
+
+    memories: tuple[PurgedMemory, ...]
+    sessions: tuple[str, ...] = ()
+    rows: dict[str, int] = field(default_factory=dict[str, int])
+    files: dict[str, int] = field(default_factory=dict[str, int])
+    left: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+class Purger:
+    """Forgets for good, in one open store.
+
+    `settle` waits until everything said so far is written; `reread` lets go of what was read before; `changed` is told.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        settle: Callable[[], None],
+        reread: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._settle = settle
+        self._reread = reread
+        self._changed = changed
+
+    # --- what is meant
+
+    def named(self, names: Sequence[str]) -> PurgeTarget:
+        """These memories, each by its id or the beginning of it.
+
+        Raises:
+            NotFound: if there is none, or several, of a name.
+        """
+        everything = self._store.scopes()
+        found = {one.id: one for one in (self._store.resolve(name, scope=everything) for name in names)}
+        return PurgeTarget(memories=tuple(found.values()))
+
+    def still_there(self, ids: Sequence[str]) -> PurgeTarget:
+        """Those of these memories that are still there; `ids` are whole."""
+        return PurgeTarget(memories=self._store.get(ids, scope=self._store.scopes()), shown=True)
+
+    def matching(self, *, scope: ScopeFilter | None, source: str | None, text: str | None) -> PurgeTarget:
+        """Everything of a source, or with these words, whatever its state."""
+        where = MemoryFilter(statuses=None, source=source, text=text)
+        return PurgeTarget(memories=self._list(where, scope or self._store.scopes()))
+
+    def of_project(self, project: ProjectRecord) -> PurgeTarget:
+        """A project: its memories, its paths' and tasks' too, its sessions, what was asked there, and the project itself.
+
+        Raises:
+            NotFound: if nothing is known of it.
+        """
+        self._settle()
+        states = self._store.list_sessions(limit=NO_LIMIT)
+        purge_target = PurgeTarget(
+            memories=self._list(MemoryFilter(statuses=None), self._scopes_of(project)),
+            sessions=with_descendants(
+                (state.key for state in states if state.project_id == project.id),
+                {state.key: state.parent for state in states},
+            ),
+            project=project,
+        )
+        if not (purge_target.memories or purge_target.sessions or self._knows(project)):
+            raise NotFound(
+                f"Nothing is known of a project at {project.root}.",
+                hint="`tacit status` names the projects; --cwd says which folder is meant.",
+            )
+        return purge_target
+
+    def _knows(self, project: ProjectRecord) -> bool:
+        return (
+            any(known.id == project.id for known in self._store.projects())
+            or bool(names_of_project(self._store, project.id))
+            or any(one.project_id == project.id for one in self._store.list_traces(limit=NO_LIMIT))
+        )
+
+    def of_session(self, key: SessionKey) -> PurgeTarget:
+        """A session, and those of its subagents: what was learned from them alone, and their records.
+
+        Raises:
+            NotFound: if nothing is known of it.
+        """
+        self._settle()
+        every = self._list(MemoryFilter(statuses=None), self._store.scopes())
+        states = {state.key: state.parent for state in self._store.list_sessions(limit=NO_LIMIT)}
+        taught = {_session_of(one): None for one in every if one.provenance.session_id}
+        family = with_descendants((key,), {**taught, **states})
+        inside = set(family)
+        learned = tuple(one for one in every if _session_of(one) in inside)
+        known = not states.keys().isdisjoint(family) or bool(names_of_sessions(self._store, family))
+        if not (learned or known):
+            raise NotFound(
+                f"Nothing is known of a session {key}.", hint="`tacit digest --project` names sessions."
+            )
+        return PurgeTarget(memories=learned, sessions=family)
+
+    def _list(self, where: MemoryFilter, scope: ScopeFilter) -> tuple[Memory, ...]:
+        return self._store.list_memories(where, scope=scope, limit=NO_LIMIT)
+
+    def _scopes_of(self, project: ProjectRecord) -> ScopeFilter:
+        return ScopeFilter.of(*(one for one in self._store.scopes().scopes if one.project_id == project.id))
+
+    # --- doing it
+
+    def purge(self, purge_target: PurgeTarget, *, dry_run: bool) -> Purged:
+        """Remove what is meant from everything that is stored; with `dry_run` only tell it.
+
+        Raises:
+            NotFound: if nothing is meant.
+            StoreError: if the store cannot be written; nothing of it is changed then.
+        """
+        if not (purge_target.memories or purge_target.sessions or purge_target.project or purge_target.shown):
+            raise NotFound(
+                "Nothing fits; nothing was changed.",
+                hint="`tacit list --all --status all` shows what there is.",
+            )
+        self._settle()
+        words = ForgottenWords(self._texts(purge_target.memories))
+        gone = self._gone(purge_target)
+        alike = self._alike(words, gone) if purge_target.memories else ()
+        done = self._remove(words, gone, dry_run=dry_run)
+        return Purged(
+            memories=tuple(
+                PurgedMemory(
+                    id=one.id,
+                    kind=one.kind,
+                    scope=str(one.scope),
+                    status=one.status,
+                    content=one.content if dry_run else "",
+                )
+                for one in purge_target.memories
+            ),
+            sessions=tuple(map(str, purge_target.sessions)),
+            rows=dict(done.rows),
+            files=dict(done.files),
+            left=done.left,
+            alike=alike,
+            dry_run=dry_run,
+        )
+
+    def _texts(self, memories: Iterable[Memory]) -> list[str]:
+        """Everything that the memories have ever said, and the words they were made from; see `words_to_forget`."""
+        return words_to_forget(
+            version
+            for memory in memories
+            for version in (memory, *(one.memory for one in versions_of(self._store, memory.id)))
+        )
+
+    def _gone(self, purge_target: PurgeTarget) -> Removal:
+        values: list[str] = [*names_of_sessions(self._store, purge_target.sessions)]
+        if purge_target.project is not None:
+            values += names_of_project(self._store, purge_target.project.id)
+        return Removal(
+            memories=tuple(one.id for one in purge_target.memories),
+            sessions=purge_target.sessions,
+            projects=(purge_target.project.id,) if purge_target.project else (),
+            values=tuple(sorted(values)),
+        )
+
+    def _alike(self, words: ForgottenWords, gone: Removal) -> tuple[str, ...]:
+        """Other memories that hold the same words, notes apart, which are cleaned."""
+        going = set(gone.memories)
+        found = [
+            one.id
+            for one in self._list(MemoryFilter(statuses=None), self._store.scopes())
+            if one.id not in going
+            and one.kind not in gone.notes
+            and any(words.held_by(text) for text in (one.content, one.provenance.span, *one.evidence))
+        ]
+        return tuple(sorted(found)[:MOST_ALIKE])
+
+    def _remove(self, words: ForgottenWords, gone: Removal, *, dry_run: bool) -> Rescan:
+        def clean(text: str, _scope: str) -> str:
+            return words.without(text)
+
+        def once(*, only_look: bool) -> Rescan:
+            return rescan(
+                self._store,
+                self._parts.home,
+                clean,
+                dry_run=only_look,
+                gone=gone,
+                records=partial(without_records, signer=Signer(self._parts.home.export_key)),
+            )
+
+        done = once(only_look=dry_run)
+        if dry_run:
+            return done
+        for _ in range(_ROUNDS):
+            # What a running session had in memory is let go; what it wrote meanwhile goes in another round.
+            self._reread()
+            self._settle()
+            if not self._store.rewrite_texts(clean, dry_run=True, gone=gone):
+                break
+            again = once(only_look=False)
+            done = replace(done, left=again.left)
+        self._changed()
+        reindex(self._store, self._parts.embedder)
+        return done
+
+
+def _session_of(memory: Memory) -> SessionKey:
+    return SessionKey(host=memory.provenance.host, session_id=memory.provenance.session_id)

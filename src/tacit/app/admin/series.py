@@ -1,0 +1,301 @@
+"""Numbers over time, for charts. In: traces, verdicts, counts of use. Out: buckets and sums. Pure but for what it reads.
+
+Only what charts need of a trace is kept, no text, so that the next question decodes new traces alone. Percentiles are nearest
+rank: the value at position ceil(p * n) of n values in order (Hyndman and Fan 1996, definition 1). The tokens of a block are shared
+out to the kinds of its memories by the length of their words in the trace.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+from tacit.config.settings import RetentionSettings
+from tacit.model.trace import Trace
+from tacit.ports.store import Store, TraceFilter
+from tacit.session import cache_meter
+from tacit.state.counted import Verdict
+from tacit.state.registry import CACHE_DAYS, CACHE_DAYS_OF_HOSTS, TOTALS, VERDICTS
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+BUCKETS_MS: Mapping[str, int] = {"hour": HOUR_MS, "day": DAY_MS}
+MOST_BUCKETS = 800
+MOST_FACTS = 5000
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """One stretch of time from `at_ms` on. Times of recalls in milliseconds, 0 where there were none.
+
+    `useful` and `wrong` = verdicts on what was handed over then; `precision` = their share of useful ones.
+    """
+
+    at_ms: int
+    injections: int
+    silences: int
+    memories: int
+    p50_ms: float
+    p95_ms: float
+    tokens: Mapping[str, int]
+    useful: int
+    wrong: int
+    precision: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """How long the recalls of one surface took, in milliseconds."""
+
+    surface: str
+    count: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A reason for silence, and how often."""
+
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackCounts:
+    """What the owner said: `precision` = useful / (useful + wrong) of what was handed over, null without a word."""
+
+    useful: int
+    wrong: int
+    missed: int
+    precision: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What came of injections over all sessions: used of `shown`, and the same share of what was not handed over."""
+
+    shown: int
+    used: int
+    rate: float | None
+    baseline: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
+
+    `recalls` = traces in that time; `complete` = False where older ones have gone already.
+    """
+
+    since_ms: int
+    until_ms: int
+    bucket_ms: int
+    recalls: int
+    complete: bool
+    buckets: tuple[Bucket, ...]
+    latency: tuple[Latency, ...]
+    silences: tuple[Reason, ...]
+    kinds: Mapping[str, int]
+    feedback: FeedbackCounts
+    used: Use
+    cache: tuple[cache_meter.CacheShare, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What charts need of one trace. `tokens` = of the block, by kind."""
+
+    at_ms: int
+    surface: str
+    took_ms: float
+    injected: int
+    silence: str
+    tokens: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def fact_of(trace: Trace) -> Fact:
+    """The numbers of `trace`."""
+    return Fact(
+        at_ms=trace.at_ms,
+        surface=trace.surface.value,
+        took_ms=trace.took_ms,
+        injected=len(trace.injected),
+        silence=trace.silence,
+        tokens=tokens_by_kind(trace),
+    )
+
+
+def tokens_by_kind(trace: Trace) -> dict[str, int]:
+    """The block's tokens shared out by the length of its memories' words; what rounding leaves goes to the first kind."""
+    chosen = set(trace.injected)
+    lengths: Counter[str] = Counter()
+    for one in trace.candidates:
+        if one.memory_id in chosen:
+            lengths[one.kind] += max(1, len(one.content))
+    if not lengths or not trace.tokens:
+        return {}
+    whole = sum(lengths.values())
+    shared = {kind: trace.tokens * length // whole for kind, length in sorted(lengths.items())}
+    first = min(shared, key=lambda kind: (-lengths[kind], kind))
+    shared[first] += trace.tokens - sum(shared.values())
+    return shared
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Nearest rank of ordered `values`; 0 of none."""
+    return round(values[max(0, math.ceil(share * len(values)) - 1)], 3) if values else 0.0
+
+
+def series_of(
+    facts: Iterable[Fact],
+    verdicts: Sequence[Verdict],
+    *,
+    since_ms: int,
+    until_ms: int,
+    bucket_ms: int,
+    used: Use,
+    complete: bool,
+) -> Series:
+    """Put numbers into buckets; `since_ms` is rounded down to a whole bucket, and at most `MOST_BUCKETS` are told."""
+    first = max(since_ms // bucket_ms, (until_ms - 1) // bucket_ms - MOST_BUCKETS + 1)
+    count = max(0, (until_ms - 1) // bucket_ms - first + 1)
+    since_ms = first * bucket_ms
+    inside = [one for one in facts if since_ms <= one.at_ms < until_ms]
+    by_bucket: list[list[Fact]] = [[] for _ in range(count)]
+    for one in inside:
+        by_bucket[one.at_ms // bucket_ms - first].append(one)
+    said = [one for one in verdicts if since_ms <= one.trace_at_ms < until_ms]
+    surfaces: dict[str, list[float]] = {}
+    kinds: Counter[str] = Counter()
+    for one in inside:
+        surfaces.setdefault(one.surface, []).append(one.took_ms)
+        kinds.update(one.tokens)
+    silences = Counter(one.silence for one in inside if one.silence)
+    return Series(
+        since_ms=since_ms,
+        until_ms=until_ms,
+        bucket_ms=bucket_ms,
+        recalls=len(inside),
+        complete=complete,
+        buckets=tuple(
+            _bucket((first + at) * bucket_ms, part, _said_in(said, first + at, bucket_ms))
+            for at, part in enumerate(by_bucket)
+        ),
+        latency=tuple(_latency(name, sorted(times)) for name, times in sorted(surfaces.items())),
+        silences=tuple(
+            Reason(reason=reason, count=number)
+            for reason, number in sorted(silences.items(), key=lambda pair: (-pair[1], pair[0]))
+        ),
+        kinds=dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
+        feedback=_feedback(said),
+        used=used,
+    )
+
+
+def _said_in(said: Sequence[Verdict], number: int, bucket_ms: int) -> list[Verdict]:
+    return [one for one in said if one.trace_at_ms // bucket_ms == number]
+
+
+def _bucket(at_ms: int, facts: Sequence[Fact], said: Sequence[Verdict]) -> Bucket:
+    times = sorted(one.took_ms for one in facts)
+    tokens: Counter[str] = Counter()
+    for one in facts:
+        tokens.update(one.tokens)
+    told = _feedback(said)
+    injections = sum(one.injected > 0 for one in facts)
+    return Bucket(
+        at_ms=at_ms,
+        injections=injections,
+        silences=len(facts) - injections,
+        memories=sum(one.injected for one in facts),
+        p50_ms=percentile(times, 0.5),
+        p95_ms=percentile(times, 0.95),
+        tokens=dict(sorted(tokens.items())),
+        useful=told.useful,
+        wrong=told.wrong,
+        precision=told.precision,
+    )
+
+
+def _latency(surface: str, times: Sequence[float]) -> Latency:
+    return Latency(
+        surface=surface,
+        count=len(times),
+        p50_ms=percentile(times, 0.5),
+        p95_ms=percentile(times, 0.95),
+        p99_ms=percentile(times, 0.99),
+    )
+
+
+def _feedback(said: Sequence[Verdict]) -> FeedbackCounts:
+    useful = sum(one.useful and one.injected for one in said)
+    wrong = sum(not one.useful and one.injected for one in said)
+    return FeedbackCounts(
+        useful=useful,
+        wrong=wrong,
+        missed=sum(one.useful and not one.injected for one in said),
+        precision=round(useful / (useful + wrong), 4) if useful + wrong else None,
+    )
+
+
+class Charts:
+    """Reads the store for `series_of`, new traces only. Safe to use from several threads."""
+
+    def __init__(self, store: Store, *, retention: Callable[[], RetentionSettings]) -> None:
+        """Read `store`; `retention` tells how long it keeps traces."""
+        self._store = store
+        self._retention = retention
+        self._lock = Lock()
+        self._facts: OrderedDict[str, Fact] = OrderedDict()
+        self._complete = False
+        """Whether everything that the store holds was read once."""
+
+    def series(self, *, since_ms: int, until_ms: int, bucket_ms: int) -> Series:
+        """Numbers of that time."""
+        with self._lock:
+            self._read()
+            facts = tuple(self._facts.values())
+        totals = TOTALS.read(self._store)
+        kept = self._retention()
+        oldest = min((one.at_ms for one in facts), default=until_ms)
+        all_there = len(facts) < kept.traces and since_ms >= until_ms - kept.trace_days * DAY_MS
+        found = series_of(
+            facts,
+            VERDICTS.read(self._store),
+            since_ms=since_ms,
+            until_ms=until_ms,
+            bucket_ms=bucket_ms,
+            used=Use(shown=totals.shown, used=totals.used, rate=totals.rate, baseline=totals.baseline),
+            complete=oldest <= since_ms or all_there,
+        )
+        return replace(found, cache=self._cache(since_ms=since_ms, until_ms=until_ms))
+
+    def _cache(self, *, since_ms: int, until_ms: int) -> tuple[cache_meter.CacheShare, ...]:
+        """What prompt caches can keep, by placement; then what they gave, by host."""
+        whole = CACHE_DAYS.read(self._store)
+        told = CACHE_DAYS_OF_HOSTS.read(self._store)
+        return (
+            *cache_meter.shares(whole, since_ms=since_ms, until_ms=until_ms),
+            *cache_meter.shares_of_hosts(told, since_ms=since_ms, until_ms=until_ms),
+        )
+
+    def _read(self) -> None:
+        after: tuple[int, str] | None = None
+        while True:
+            found = self._store.find_traces(TraceFilter(after=after), limit=_BATCH)
+            new = [one for one in found if one.id not in self._facts]
+            self._facts.update((one.id, fact_of(one)) for one in new)
+            # A recall may be stored after one that began later, so a batch without anything new ends it.
+            if not found or (self._complete and not new):
+                break
+            after = (found[-1].at_ms, found[-1].id)
+        self._complete = True
+        if len(self._facts) > MOST_FACTS:
+            kept = sorted(self._facts.items(), key=lambda pair: pair[1].at_ms)[-MOST_FACTS:]
+            self._facts = OrderedDict(kept)

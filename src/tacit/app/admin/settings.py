@@ -1,0 +1,293 @@
+"""Settings as the owner sees and changes them: every value with the layer it comes from, and what an agent or project overrides.
+
+In: a folder, an agent's name, changes. Out: values with their origins; a changed settings file. What is written holds at once,
+without a restart. Writes nothing that does not pass the one typed model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.config.describe import Described, describe_settings
+from tacit.config.fields import unknown_setting
+from tacit.config.layers import LayerName, Origin, SettingsReport, read_settings
+from tacit.config.overrides import (
+    SettingsTarget,
+    file_of,
+    named_holders,
+    overridden,
+    reset_values,
+    set_values,
+)
+from tacit.config.preset_files import preset_names
+from tacit.config.settings import Settings
+from tacit.errors import InvalidInput
+from tacit.model.pack import Surface
+
+SESSIONS_READ = 500
+INJECTION = "recall."
+"""What the ambient seed calls `memory_injection`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerValue:
+    """What one layer says: which, where (file and line, or variable), and the value."""
+
+    layer: LayerName
+    place: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One setting: what it takes, what holds, and every layer's value, lowest first; the last one holds."""
+
+    about: Described
+    key: str
+    value: Any
+    layer: LayerName
+    place: str
+    origins: tuple[LayerValue, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """What one agent has of its own.
+
+    Attributes:
+        name: of the agent.
+        memory_injection_overridden: whether anything of its injection is its own, not the default.
+        overridden: dotted names of its own settings.
+        memory_injection: its injection settings (`recall`) as they hold.
+        last_seen_ms: of its newest session; null = none is known.
+    """
+
+    name: str
+    memory_injection_overridden: bool
+    overridden: tuple[str, ...]
+    memory_injection: Mapping[str, Any]
+    last_seen_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSettingsRow:
+    """What one project has of its own in the user's file. `folder` = the name of its section, else its root."""
+
+    id: str
+    name: str
+    root: str
+    folder: str
+    overridden: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsView:
+    """Everything for a page of settings.
+
+    Attributes:
+        etag: for `If-Match`; changes with the user's file.
+        file, project_file: where the user's and the project's settings are, there or not; "" without a project.
+        cwd, agent: asked for.
+        settings: in the order of the documentation.
+        kinds: kinds of the user's own, with their fields.
+        warnings: what is wrong with a file, in sentences.
+        presets: names.
+        agents, projects: what they have of their own.
+    """
+
+    etag: str
+    file: str
+    project_file: str
+    cwd: str
+    agent: str
+    settings: tuple[SettingRow, ...]
+    kinds: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    presets: tuple[str, ...]
+    agents: tuple[AgentSettings, ...]
+    projects: tuple[ProjectSettingsRow, ...]
+
+
+class SettingsAdmin:
+    """Reads and writes settings over the files of one home. `changed` is called when a value was written."""
+
+    def __init__(self, parts: Parts, *, projects: Projects, changed: Callable[[], None]) -> None:
+        self._parts = parts
+        self._projects = projects
+        self._changed = changed
+        self._lock = Lock()
+
+    # --- looking
+
+    def view(self, *, cwd: str = "", agent: str = "") -> SettingsView:
+        """What holds in a folder for an agent."""
+        report = self._report(cwd, agent)
+        root = self._root(cwd)
+        project_file = (
+            file_of(self._parts.home, SettingsTarget(holder="project_file", name=str(root))) if root else ""
+        )
+        return SettingsView(
+            etag=self.etag(),
+            file=str(self._parts.home.config_file),
+            project_file=str(project_file),
+            cwd=cwd,
+            agent=agent,
+            settings=tuple(_row(about, report.origins[key]) for key, about in describe_settings().items()),
+            kinds={name: kind.model_dump(mode="json") for name, kind in report.settings.kinds.items()},
+            warnings=tuple(str(warning) for warning in report.warnings),
+            presets=preset_names(),
+            agents=self.agents(),
+            projects=self._own_projects(),
+        )
+
+    def explain(self, key: str, *, cwd: str = "", agent: str = "") -> SettingRow:
+        """One setting with every layer's value.
+
+        Raises:
+            UnknownSetting: if there is none of this name; names the nearest one.
+        """
+        about = describe_settings().get(key)
+        if about is None:
+            raise unknown_setting(key, "settings")
+        return _row(about, self._report(cwd, agent).origins[key])
+
+    def differences(self, *, cwd: str = "", agent: str = "") -> tuple[SettingRow, ...]:
+        """The settings whose value is not the shipped one."""
+        origins = self._report(cwd, agent).origins
+        rows = (_row(about, origins[key]) for key, about in describe_settings().items())
+        return tuple(row for row in rows if row.value != row.about.default)
+
+    def agents(self) -> tuple[AgentSettings, ...]:
+        """Agents with settings of their own, and those seen in sessions, by name."""
+        seen: dict[str, int] = {}
+        for state in self._parts.store.list_sessions(limit=SESSIONS_READ):
+            if state.agent:
+                seen.setdefault(state.agent, state.last_signal_at_ms)
+        names = {*seen, *named_holders(self._parts.home, "agents")}
+        return tuple(self._agent(name, seen.get(name)) for name in sorted(names))
+
+    def agent(self, name: str) -> AgentSettings:
+        """What one agent has of its own, known or not."""
+        return next((one for one in self.agents() if one.name == name), None) or self._agent(name, None)
+
+    def etag(self) -> str:
+        """What changes with the user's file."""
+        try:
+            body = self._parts.home.config_file.read_bytes()
+        except OSError:
+            body = b""
+        return hashlib.sha256(body).hexdigest()[:20]
+
+    def trial(
+        self, cwd: str, *, preset: str | None, surface: Surface, threshold: float | None
+    ) -> Callable[[Settings], Settings]:
+        """What makes of settings those of a trial: another preset's, another threshold for one surface.
+
+        Raises:
+            InvalidSetting: if there is no such preset.
+        """
+        root, home = self._root(cwd), self._parts.home
+
+        def adjust(settings: Settings) -> Settings:
+            if preset is not None:
+                settings = read_settings(home, root, overrides={"preset": preset}).settings
+            if threshold is None:
+                return settings
+            thresholds = settings.recall.thresholds.model_copy(update={surface.value: threshold})
+            recall = settings.recall.model_copy(update={"thresholds": thresholds})
+            return settings.model_copy(update={"recall": recall})
+
+        return adjust
+
+    # --- changing
+
+    def change(self, place: SettingsTarget, values: Mapping[str, object]) -> None:
+        """Put values into one place; dotted names and nested values are both understood.
+
+        Raises:
+            UnknownSetting, InvalidSetting: naming what is wrong and what is allowed; nothing is written.
+        """
+        with self._lock:
+            set_values(self._parts.home, self._resolved(place), values)
+        self._settle()
+
+    def revert(self, place: SettingsTarget, *, key: str = "") -> bool:
+        """Take back what one place says, all of it or one dotted name; False where there is nothing.
+
+        Raises:
+            InvalidSetting: if the file cannot be read; nothing is written.
+        """
+        with self._lock:
+            reverted = reset_values(self._parts.home, self._resolved(place), key=key)
+        self._settle()
+        return reverted
+
+    def _settle(self) -> None:
+        self._parts.settings.look_again()
+        self._changed()
+
+    def _resolved(self, place: SettingsTarget) -> SettingsTarget:
+        """A project is named by a folder in it; its section by the project's root."""
+        if place.holder == "agents" and not place.name:
+            raise InvalidInput("No agent was named.", hint="Name one.")
+        if place.holder not in ("projects", "project_file"):
+            return place
+        root = self._root(place.name)
+        if root is None:
+            raise InvalidInput("No project was named.", hint="Name its folder.")
+        return SettingsTarget(holder=place.holder, name=str(root))
+
+    # --- parts
+
+    def _root(self, cwd: str) -> Path | None:
+        project = self._projects.of(str(Path(cwd).expanduser())) if cwd else None
+        return Path(project.root) if project else None
+
+    def _report(self, cwd: str, agent: str) -> SettingsReport:
+        return self._parts.settings.report(self._root(cwd), agent=agent)
+
+    def _agent(self, name: str, last_seen_ms: int | None) -> AgentSettings:
+        report = self._parts.settings.report(None, agent=name)
+        own = overridden(report, "agents")
+        return AgentSettings(
+            name=name,
+            memory_injection_overridden=any(key.startswith(INJECTION) for key in own),
+            overridden=own,
+            memory_injection=report.settings.recall.model_dump(mode="json"),
+            last_seen_ms=last_seen_ms,
+        )
+
+    def _own_projects(self) -> tuple[ProjectSettingsRow, ...]:
+        named = {Path(name).expanduser(): name for name in named_holders(self._parts.home, "projects")}
+        rows: list[ProjectSettingsRow] = []
+        for project in self._parts.store.projects():
+            if not project.root:  # imported; nobody has worked in it here yet
+                continue
+            root = Path(project.root)
+            own = overridden(read_settings(self._parts.home, root), "projects") if root in named else ()
+            rows.append(
+                ProjectSettingsRow(
+                    id=project.id, name=project.name, root=project.root, folder=named.pop(root, str(root)),
+                    overridden=own,
+                )
+            )  # fmt: skip
+        for root, name in named.items():
+            own = overridden(read_settings(self._parts.home, root), "projects")
+            rows.append(
+                ProjectSettingsRow(id="", name=root.name, root=str(root), folder=name, overridden=own)
+            )
+        return tuple(sorted(rows, key=lambda row: (row.name, row.root)))
+
+
+def _row(about: Described, origins: tuple[Origin, ...]) -> SettingRow:
+    told = tuple(LayerValue(layer=one.layer, place=one.place, value=one.plain) for one in origins)
+    return SettingRow(
+        about=about, key=about.key, value=told[-1].value, layer=told[-1].layer, place=told[-1].place, origins=told
+    )  # fmt: skip

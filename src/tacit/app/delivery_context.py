@@ -1,0 +1,105 @@
+"""What a delivery says besides memories: what broke, that nothing is on record, which sessions came before.
+
+In: traces, errors, session records. Out: values. Source: the error states and EC-P5-01 of the multispace seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.app.reasons import loss_text
+from tacit.app.values import Failure
+from tacit.config.settings import RecallSettings
+from tacit.errors import ProviderError
+from tacit.model.pack import Block, Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionState
+from tacit.model.signal import PromptSubmitted, Signal
+from tacit.model.trace import SilenceCause, Trace
+from tacit.ports.store import Store
+from tacit.reading.entities import find_entities
+from tacit.recall.budget import adjusted_budget
+from tacit.recall.render.multispace import nothing_text
+from tacit.session import ledger
+
+SESSIONS_READ = 20
+CHARS_PER_TOKEN = 4
+"""Good enough to tell a long prompt from a short one."""
+NOTHING_FOUND_CAUSES = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
+
+
+def failure_of_error(error: Exception) -> Failure:
+    """What an exception of recall means to whoever asked."""
+    if isinstance(error, ProviderError):
+        text = str(error)
+        prefix = "" if text.startswith("Failed to embed query") else "Failed to embed query: "
+        return Failure(reason="embedding", message=f"{prefix}{text}")
+    return Failure(reason="store", message=f"Failed to retrieve memories: {error}")
+
+
+def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
+    """The timeout that a trace tells of, with the spaces that came too late; None when all came in time."""
+    losses = [loss for stage in trace.stages for loss in stage.losses]
+    late = [loss_text(loss) for loss in losses if loss.cause == "late"]
+    if not late and trace.cause is not SilenceCause.LATE:
+        return None
+    message = f"Context injection timed out after {settings.deadline_ms}ms"
+    return Failure(reason="timeout", message=message, detail="; ".join(late) or trace.silence)
+
+
+def announce_nothing_found(
+    block: Block, trace: Trace, state: SessionState, settings: RecallSettings
+) -> tuple[Block, SessionState]:
+    """Where nothing was found and it was not said yet in this session: the block that says so."""
+    if (
+        not settings.announce_empty
+        or settings.shadow
+        or state.announced_empty
+        or trace.surface is not Surface.PROMPT
+        or not block.empty
+        or trace.cause not in NOTHING_FOUND_CAUSES
+        or failure_of_trace(trace, settings)
+    ):
+        return block, state
+    text = nothing_text(Surface.PROMPT)
+    return replace(block, text=text), replace(state, announced_empty=True)
+
+
+def use_raw_text(query: Query, settings: RecallSettings) -> Query:
+    """The query with the words as they came, where a shift from what came before is looked for.
+
+    A short prompt is read together with the one before it; compared that way no topic would ever end.
+    """
+    if "divergence" not in settings.sections or query.surface is not Surface.PROMPT:
+        return query
+    if query.situation.accepted or query.text == query.raw_text:
+        return query
+    return replace(query, text=query.raw_text, entities=find_entities(query.raw_text))
+
+
+def other_sessions(store: Store, state: SessionState, settings: RecallSettings) -> tuple[SessionState, ...]:
+    """Records of the project's other sessions, newest first, where hints of time are wanted."""
+    if "badges" not in settings.sections:
+        return ()
+    found = store.list_sessions(limit=SESSIONS_READ)
+    return tuple(s for s in found if s.project_id == state.project_id and s.key != state.key)
+
+
+def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:
+    """Content hash by id of those of `ids` that are still active."""
+    return {m.id: m.content_hash for m in store.get(ids, scope=scope) if m.status == "active"}
+
+
+def adjust_query_budget(query: Query, signal: Signal, state: SessionState, settings: RecallSettings) -> Query:
+    """The query with the budget that prompt, context window and use so far leave it."""
+    prompt = signal.text if isinstance(signal, PromptSubmitted) else ""
+    budget = adjusted_budget(
+        query.budget_tokens,
+        by=settings.adjust_budget,
+        least=settings.min_budget,
+        prompt_tokens=len(prompt) // CHARS_PER_TOKEN,
+        window_tokens=settings.context_window,
+        recent_share=ledger.recent_share(state, surface=query.surface, budget=query.budget_tokens),
+    )
+    return query if budget == query.budget_tokens else replace(query, budget_tokens=budget)

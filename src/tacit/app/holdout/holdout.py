@@ -1,0 +1,130 @@
+"""Counts sessions with memory and without while a holdout is on, and what prompt caches can keep. In: handled signals. Out: reports.
+
+Works behind the answers. Holds counts and digests alone, no words; nothing of an incognito or muted session.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from tacit.app.holdout.records import SHARDS, failed_before, merged, shard_of, within
+from tacit.model.signal import (
+    Compacting,
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    SubagentStarted,
+    ToolCall,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.reading.errors import error_signature
+from tacit.session import cache_meter
+from tacit.session.cache_meter import CacheShare
+from tacit.session.holdout import held_out, root_of
+from tacit.state.counted import Record
+from tacit.state.registry import CACHE_DAYS, HOLDOUT_ERRORS, HOLDOUT_SESSIONS
+
+if TYPE_CHECKING:
+    from tacit.app.holdout.report import Holdout
+    from tacit.app.signals import SignalResult
+    from tacit.config.settings import RecallSettings
+    from tacit.ports.models import TokenCounter
+    from tacit.ports.store import Store
+
+MAX_LIVE = 256
+
+
+class HoldoutCounter:
+    """The counts of one store. Safe to use from several threads."""
+
+    def __init__(self, store: Store, tokens: TokenCounter) -> None:
+        """Keep counts in `store`; `tokens` estimates."""
+        self._store = store
+        self._tokens = tokens
+        self._lock = Lock()
+        self._live: OrderedDict[str, Record] = OrderedDict()
+
+    def concerns(self, signal: Signal, settings: RecallSettings) -> bool:
+        """Whether there is anything to count of `signal`."""
+        return settings.holdout > 0.0 or (isinstance(signal, MessageEnded) and bool(signal.sent))
+
+    def note(self, signal: Signal, handled: SignalResult, settings: RecallSettings) -> None:
+        """Count what `signal` was; called once for each, behind the answer."""
+        if isinstance(signal, MessageEnded) and signal.sent:
+            with self._lock:
+                days = cache_meter.counted(CACHE_DAYS.read(self._store), signal.sent, at_ms=signal.at_ms)
+                CACHE_DAYS.write(self._store, days)
+        state = handled.state
+        if settings.holdout <= 0.0 or state.muted or not settings.enabled or settings.shadow:
+            return
+        name = str(root_of(state))
+        with self._lock:
+            kept = self._live.get(name) or HOLDOUT_SESSIONS.read(self._store, shard_of(name)).get(name)
+            record = kept or Record(without=held_out(state, settings.holdout), at_ms=signal.at_ms)
+            record = self._counted(record, signal, handled, name)
+            self._live[name] = record
+            self._live.move_to_end(name)
+            if isinstance(signal, MessageEnded | SessionEnded) or len(self._live) > MAX_LIVE:
+                self._write(name, record)
+                while len(self._live) > MAX_LIVE:
+                    oldest, let_go = self._live.popitem(last=False)
+                    self._write(oldest, let_go)
+
+    def _counted(self, record: Record, signal: Signal, handled: SignalResult, name: str) -> Record:
+        given = handled.delivery.block.tokens
+        match signal:
+            case PromptSubmitted():
+                turns = 0 if signal.machine or signal.agent_id else 1
+                return record.plus(turns=turns, tokens=given + self._count(signal.text))
+            case ToolFinished():
+                return record.plus(
+                    calls=1, tokens=given + self._count(signal.output) + self._of_call(signal.call)
+                )
+            case ToolFailed():
+                words = given + self._count(signal.error) + self._of_call(signal.call)
+                again = self._again(signal, handled, name)
+                return record.plus(calls=1, failures=1, repeated=int(again), tokens=words)
+            case MessageEnded():
+                return record.plus(tokens=self._count(signal.text))
+            case SessionStarted() | SubagentStarted() | ToolStarting() | Compacting() | SessionEnded():
+                return record.plus(tokens=given)
+
+    def _again(self, signal: ToolFailed, handled: SignalResult, name: str) -> bool:
+        signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
+        project_id = handled.project.id if handled.project else ""
+        seen = HOLDOUT_ERRORS.read(self._store, project_id)
+        again, after = failed_before(signature, session=name, turn=handled.state.turn, seen=seen)
+        if after is not seen:
+            HOLDOUT_ERRORS.write(self._store, after, project_id)
+        return again
+
+    def _of_call(self, call: ToolCall) -> int:
+        return self._count(call.command) + self._count(call.text)
+
+    def _count(self, text: str) -> int:
+        return self._tokens.count(text) if text else 0
+
+    def _write(self, name: str, record: Record) -> None:
+        shard = shard_of(name)
+        kept = HOLDOUT_SESSIONS.read(self._store, shard)
+        HOLDOUT_SESSIONS.write(self._store, merged(kept, {name: record}), shard)
+
+    def holdout(self, *, since_ms: int, until_ms: int, share: float) -> Holdout:
+        """Sessions of that time with memory and without; `share` = the share that goes without now."""
+        from tacit.app.holdout.report import holdout_of  # noqa: PLC0415 - arrays are for reports alone
+
+        with self._lock:
+            records = dict(self._live)
+        for shard in SHARDS:
+            records = {**HOLDOUT_SESSIONS.read(self._store, shard), **records}
+        return holdout_of(within(list(records.values()), since_ms=since_ms, until_ms=until_ms), share=share)
+
+    def cache(self, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
+        """Share of each request that had stood at the beginning of the one before, by placement."""
+        return cache_meter.shares(CACHE_DAYS.read(self._store), since_ms=since_ms, until_ms=until_ms)

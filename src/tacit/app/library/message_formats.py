@@ -1,0 +1,247 @@
+"""How a conversation is written as a list of messages, and how a block gets into it and out again.
+
+In: messages with `role` and `content` (a text, or a list of parts), as the Chat Completions and Messages APIs take them;
+mappings, or objects with those attributes as their SDKs return them. Out: what each message says, as a `MessageFacts`; new
+messages that carry blocks. Never: a change to a message that came in; a message without a block is the same object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, cast
+
+from tacit.safety.escape import OPEN_TAG
+from tacit.session.history import MARKS
+
+Role = Literal["user", "assistant", "tool", "system", ""]
+GAP = "\n\n"
+MAX_RESULT_CHARS = 16_000
+LONG_CHARS = 4000
+_TEXT_TYPES = ("text", "input_text", "output_text")
+CLOSING = f"</{OPEN_TAG}>"
+_BEHIND = re.compile(rf"(?:{GAP}<{OPEN_TAG}\b[^>]*>(?:(?!{CLOSING}).)*{CLOSING})+\Z", re.DOTALL)
+_PASSING = frozenset({"cache_control"})
+"""Fields that move from message to message between two requests and say nothing of the content."""
+_FAILED = re.compile(
+    r"\s*(?:error\b|traceback \(most recent call last\)|exception\b|(?:process )?exit(?:ed with)?(?: status| code)?:? [1-9])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequest:
+    """A tool call that the model asked for."""
+
+    call_id: str
+    tool: str
+    args: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutcome:
+    """What a tool call came to."""
+
+    call_id: str
+    text: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageFacts:
+    """One message as far as the memory is concerned.
+
+    Attributes:
+        role: who speaks; "" = nobody we know.
+        text: the words without blocks of ours.
+        digest: names a user's message by what it holds; "" for the others, and for a message without words.
+        calls, results: tool calls and results in it.
+    """
+
+    role: Role
+    text: str = ""
+    digest: str = ""
+    calls: tuple[ToolRequest, ...] = ()
+    results: tuple[ToolOutcome, ...] = ()
+
+
+class MessageFormat(Protocol):
+    """One way of writing messages."""
+
+    def read(self, message: object) -> MessageFacts:
+        """What `message` says."""
+        ...
+
+    def place(self, message: Any, text: str) -> Any:
+        """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
+        ...
+
+
+class RoleContentFormat:
+    """Messages with `role` and `content`: Anthropic Messages, OpenAI Chat Completions, plain lists."""
+
+    def read(self, message: object) -> MessageFacts:
+        """What `message` says."""
+        role, content = field(message, "role"), field(message, "content")
+        parts = parts_of(content)
+        text = own_text(content, parts)
+        match role:
+            case "user" | "human":
+                others = [part for part in parts if not is_text(part)]
+                results = tuple(_result(p) for p in parts if field(p, "type") == "tool_result")
+                name = digest(text, [canonical(part) for part in others]) if text.strip() else ""
+                return MessageFacts(role="user", text=text, digest=name, results=results)
+            case "assistant" | "ai" | "model":
+                calls = [_call(p) for p in parts if field(p, "type") == "tool_use"]
+                calls += [_chat_call(c) for c in sequence(field(message, "tool_calls"))]
+                return MessageFacts(role="assistant", text=text, calls=tuple(calls))
+            case "tool":
+                call_id = str(field(message, "tool_call_id") or "")
+                return MessageFacts(
+                    role="tool", results=(ToolOutcome(call_id=call_id, text=text, failed=looks_failed(text)),)
+                )
+            case "system" | "developer":
+                return MessageFacts(role="system", text=text)
+            case _:
+                return MessageFacts(role="")
+
+    def place(self, message: Any, text: str) -> Any:
+        """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
+        content = field(message, "content")
+        placed = place_in_content(content, text)
+        if placed is content or not isinstance(message, Mapping):
+            return message
+        return {**cast("Mapping[str, object]", message), "content": placed}
+
+
+ROLE_CONTENT = RoleContentFormat()
+
+
+def place_in_content(content: object, text: str, *, kind: str = "text") -> object:
+    """A text or a list of parts with `text` behind it as its only block; `kind` is the type of the part that carries it."""
+    if isinstance(content, str):
+        if text and content.endswith(GAP + text):
+            return content
+        base = strip_own_blocks(content)
+        return f"{base}{GAP}{text}" if text else base if base != content else content
+    parts = sequence(content)
+    if not parts:
+        return content
+    ours = [part for part in parts if is_block_part(part)]
+    if [field(part, "text") for part in ours] == ([text] if text else []):
+        return content
+    kept = [part for part in parts if not is_block_part(part)]
+    return [*kept, {"type": kind, "text": text}] if text else kept
+
+
+def field(value: object, name: str) -> Any:
+    """A field of a mapping or an attribute of an object; None where there is none."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value).get(name)
+    return None if value is None or isinstance(value, str) else getattr(value, name, None)
+
+
+def sequence(value: object) -> Sequence[Any]:
+    """`value` where it is a list, else nothing."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return ()
+    return cast("Sequence[Any]", value)
+
+
+def parts_of(content: object) -> Sequence[Any]:
+    """The parts of message content; a text alone has none."""
+    return sequence(content)
+
+
+def is_text(part: object) -> bool:
+    """Whether a part holds words."""
+    return isinstance(part, str) or (
+        field(part, "type") in (None, *_TEXT_TYPES) and isinstance(field(part, "text"), str)
+    )
+
+
+def is_block_part(part: object) -> bool:
+    """Whether a part is a block of ours and nothing else."""
+    text = part if isinstance(part, str) else field(part, "text")
+    return is_text(part) and isinstance(text, str) and text.lstrip().startswith(MARKS)
+
+
+def strip_own_blocks(text: str) -> str:
+    """`text` without the blocks that were put behind it, to the letter; "" where it is nothing but a block."""
+    if text.lstrip().startswith(MARKS):
+        return ""
+    found = _BEHIND.search(text) if CLOSING in text else None
+    return text[: found.start()] if found else text
+
+
+def own_text(content: object, parts: Sequence[object]) -> str:
+    """The words of message content, without blocks of ours."""
+    if isinstance(content, str):
+        return strip_own_blocks(content)
+    texts = [part if isinstance(part, str) else field(part, "text") for part in parts if is_text(part)]
+    return "\n".join(text for text in texts if text and not text.lstrip().startswith(MARKS))
+
+
+def canonical(value: object) -> object:
+    """A part as plain values that are the same in the next request, whatever is cached there."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        return {name: canonical(fields[name]) for name in sorted(fields) if name not in _PASSING}
+    if isinstance(value, str) and len(value) > LONG_CHARS:  # a picture, a document
+        return f"{len(value)}:{zlib.crc32(value.encode('utf-8', 'surrogatepass'))}:{value[:40]}"
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return value
+    if isinstance(value, Sequence):
+        return [canonical(item) for item in cast("Sequence[object]", value)]
+    dump = getattr(value, "model_dump", None)
+    return canonical(dump(mode="json")) if callable(dump) else type(value).__name__
+
+
+def digest(text: str, others: Sequence[object] = ()) -> str:
+    """Sixteen hexadecimal digits over what a message holds."""
+    blob = json.dumps([text, *others], sort_keys=True, default=str)
+    return hashlib.blake2b(blob.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def looks_failed(text: str) -> bool:
+    """Whether a tool's output begins as an error does, where the API has no word for it."""
+    return bool(_FAILED.match(text))
+
+
+def _result(part: object) -> ToolOutcome:
+    content = field(part, "content")
+    text = own_text(content, parts_of(content))[:MAX_RESULT_CHARS]
+    return ToolOutcome(
+        call_id=str(field(part, "tool_use_id") or ""), text=text, failed=bool(field(part, "is_error"))
+    )
+
+
+def _call(part: object) -> ToolRequest:
+    given = field(part, "input")
+    args: Mapping[str, object] = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    return ToolRequest(call_id=str(field(part, "id") or ""), tool=str(field(part, "name") or ""), args=args)
+
+
+def _chat_call(call: object) -> ToolRequest:
+    function = field(call, "function") or field(call, "custom")
+    return call_of(
+        str(field(call, "id") or ""),
+        field(function, "name"),
+        field(function, "arguments") or field(function, "input"),
+    )
+
+
+def call_of(call_id: str, name: object, arguments: object) -> ToolRequest:
+    """A call whose arguments came as the JSON text that the model wrote."""
+    args: Mapping[str, object] = {}
+    if isinstance(arguments, str):
+        try:
+            read: object = json.loads(arguments)
+        except ValueError:
+            read = {"input": arguments}
+        args = cast("Mapping[str, object]", read) if isinstance(read, Mapping) else {"input": arguments}
+    return ToolRequest(call_id=call_id, tool=str(name or ""), args=args)

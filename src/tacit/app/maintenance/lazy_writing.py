@@ -1,0 +1,68 @@
+"""The write side, loaded when it is first needed: no first answer needs it, and it is half of the program.
+
+In: what it is made of. Out: the one `Writing`, made once whoever asks first. Loads nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.app.maintenance.writing import Writing
+    from tacit.app.parts import Parts
+    from tacit.app.projects import Projects
+    from tacit.app.sessions import LiveSessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingParts:
+    """What the write side is made of.
+
+    Attributes:
+        parts, projects, sessions: of the open store.
+        settle: waits until what was said so far is written.
+        changed: called when a decision changed what is recalled.
+    """
+
+    parts: Parts
+    projects: Projects
+    sessions: LiveSessions
+    settle: Callable[[], None]
+    changed: Callable[[], None]
+
+
+class LazyWriting:
+    """Call it for the write side. Safe to use from several threads."""
+
+    def __init__(self, made_of: WritingParts) -> None:
+        self._made_of = made_of
+        self._made: Writing | None = None
+        self._lock = Lock()
+
+    def __call__(self) -> Writing:
+        """The write side, by the settings of now; the first call loads it, which takes a few tenths of a second."""
+        made = self._made or self._make()
+        made.follow_settings()
+        return made
+
+    def working(self) -> bool:
+        """Whether long work goes on; what was not loaded does none."""
+        return self._made is not None and self._made.maintenance.jobs.running
+
+    def close(self) -> None:
+        """End the jobs that still run."""
+        if self._made is not None:
+            if self._made.capture.paid is not None:
+                self._made.capture.paid.stop()
+            self._made.maintenance.jobs.close()
+
+    def _make(self) -> Writing:
+        from tacit.app.maintenance.writing import Writing  # noqa: PLC0415 - see the module docstring
+
+        with self._lock:
+            if self._made is None:
+                self._made = Writing(self._made_of)
+            return self._made

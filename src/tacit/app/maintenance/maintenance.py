@@ -1,0 +1,151 @@
+"""What is done to the store while nobody waits: rescans for secrets, upkeep. In: the parts. Out: reports.
+
+Never decides what is injected; never touches a memory that the user stated but to take a secret out of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.app.maintenance.jobs import Jobs
+from tacit.app.parts import Parts
+from tacit.capture.extract.pending import without_old
+from tacit.errors import StoreFull, StoreReadOnly
+from tacit.model.memory import Sensitivity
+from tacit.model.scope import Scope
+from tacit.state.counted import Totals
+from tacit.state.registry import PENDING, TOTALS
+from tacit.upkeep.backups import Outcome, make_backup
+from tacit.upkeep.decay import DecayCounts
+from tacit.upkeep.reindex import reindex
+from tacit.upkeep.rescan import Rescan, note_copy, rescan
+from tacit.upkeep.retention import DAY_MS, RetentionCounts, apply_retention
+from tacit.upkeep.rounds import Statistics, run_upkeep_round, statistics
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepReport:
+    """What one round of upkeep did: records that went, memories tended, pending failures given up."""
+
+    records: RetentionCounts
+    tended: DecayCounts
+    pending: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreUse:
+    """What is stored and what it was good for.
+
+    `rate` = share of what was handed over that was used, `baseline` = the same share of what was not handed over; None =
+    nothing to tell by.
+    """
+
+    store: Statistics
+    impact: Totals
+    rate: float | None
+    baseline: float | None
+
+
+class Maintenance:
+    """Looks after one open store. `settle` waits until everything said so far is written."""
+
+    def __init__(self, parts: Parts, *, settle: Callable[[], None]) -> None:
+        self._parts = parts
+        self._settle = settle
+        self.jobs = Jobs(parts)
+
+    def rescan(self, *, dry_run: bool) -> Rescan:
+        """Take out of everything stored what the rules of today find; with `dry_run` only count it.
+
+        Raises:
+            StoreError: if the store cannot be written; nothing of it is changed then.
+        """
+        self._settle()
+        redactors = self._parts.redactor
+        known: dict[str, Callable[[str], str]] = {}
+
+        def clean(text: str, scope: str) -> str:
+            if scope not in known:
+                redactor = redactors.at(Scope.parse(scope)) if scope else redactors
+                known[scope] = lambda words: redactor.redact(words).text
+            return known[scope](text)
+
+        done = rescan(self._parts.store, self._parts.home, clean, dry_run=dry_run)
+        if done.rows and not dry_run:
+            reindex(self._parts.store, self._parts.embedder)
+        return done
+
+    def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Renew the vectors of another embedder; returns how many were renewed."""
+        return reindex(self._parts.store, self._parts.embedder, progress=progress)
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy of the store to `target`, which must not exist, and remember where."""
+        self._settle()
+        self._parts.store.backup(target)
+        note_copy(self._parts.store, target.absolute())
+
+    def back_up_if_due(self, *, interrupted: Callable[[], bool]) -> Outcome:
+        """Write the automatic backup of the day, as the settings say.
+
+        Raises:
+            StoreError: as the store; older backups stay.
+        """
+        parts = self._parts
+        return make_backup(
+            lambda target: parts.store.backup(target, interrupted=interrupted),
+            parts.home,
+            keep=parts.settings.current().backup.keep,
+            clock=parts.clock,
+        )
+
+    def upkeep(self, *, interrupted: Callable[[], bool] = lambda: False) -> UpkeepReport:
+        """Write the backup of the day, then let go what has had its time; what the user stated stays.
+
+        Running it again at once changes nothing more. `interrupted` says when the process has to leave.
+
+        Raises:
+            StoreError: as the store; what was done before it stays done.
+        """
+        parts = self._parts
+        try:
+            done = self.back_up_if_due(interrupted=interrupted)
+            _LOG.log(logging.WARNING if done == "no space" else logging.DEBUG, "automatic backup: %s", done)
+        except (StoreFull, StoreReadOnly) as error:
+            _LOG.warning("automatic backup: %s", error)
+        settings = parts.settings.current().retention
+        records = apply_retention(parts.store, settings, clock=parts.clock)
+        tended = run_upkeep_round(parts.store, parts.kinds, settings, clock=parts.clock)
+        parts.store.tidy()
+        return UpkeepReport(
+            records=records, tended=tended, pending=self._age_pending(settings.pending_fix_days)
+        )
+
+    def _age_pending(self, days: float) -> int:
+        """Forget failures that nobody fixed for so long; returns how many."""
+        store, gone = self._parts.store, 0
+        before_ms = int(self._parts.clock.now_ms() - days * DAY_MS)
+        for name in PENDING.names(store):
+            pending = PENDING.parse(store.get_value(name)) or ()
+            kept = without_old(pending, before_ms=before_ms)
+            if kept != pending:
+                gone += len(pending) - len(kept)
+                store.put_value(name, PENDING.text(kept))
+        return gone
+
+    def statistics(self, *, levels: tuple[Sensitivity, ...] | None = None) -> StoreUse:
+        """Counts of what is stored of these sensitivities (None = any), and of what injections were good for."""
+        self._settle()
+        store = self._parts.store
+        totals = TOTALS.read(store)
+        return StoreUse(
+            store=statistics(store, self._parts.kinds, levels=levels),
+            impact=totals,
+            rate=totals.rate,
+            baseline=totals.baseline,
+        )

@@ -1,0 +1,361 @@
+"""The review queue and undo: what nobody but the user can decide. In: decisions. Out: the changes made.
+
+What is rejected is remembered, so that it is not learned again. Every decision, also one on many statements, is one change,
+and can be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tacit.app.maintenance.review_queue import LIVE, MAX_ENTRIES, ReviewFilter, ReviewQueue
+from tacit.app.maintenance.undo import connected_versions, plan_undo
+from tacit.app.memories import Memories
+from tacit.app.parts import Parts
+from tacit.capture.amend import with_amended_digests
+from tacit.capture.reconcile.rejected import Rejected
+from tacit.errors import Conflict, InvalidInput, NotFound
+from tacit.model.changes import Change, Edit, Merge, Retire, Skip
+from tacit.model.memory import Memory, Relation, TrustTier
+from tacit.model.scope import ScopeFilter
+from tacit.ports.store import Recorded, ValueChanges
+from tacit.safety.trust import most_sensitive
+
+ReviewAction = Literal["accept", "reject", "merge", "keep"]
+BulkAction = Literal["accept", "reject", "keep"]
+MAX_EVIDENCE = 8
+ACCEPTED_REASON = "accepted in review"
+REJECTED_REASON = "rejected in review"
+KEPT_REASON = "kept in review"
+REVIEW_REASONS = (ACCEPTED_REASON, REJECTED_REASON, KEPT_REASON)
+"""Reasons of the changes that are a decision itself; others come with one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DecisionWrites:
+    """What one decision writes."""
+
+    changes: tuple[Change, ...]
+    rejected: tuple[Memory, ...] = ()
+    forgiven: tuple[Memory, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+class Review:
+    """Answers what waits for the user, over one open store."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        memories: Memories,
+        show: Callable[[str], Memory],
+        changed: Callable[[], None],
+    ) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._memories = memories
+        self._show = show
+        self._changed = changed
+        self._rejected = Rejected(parts.store, parts.embedder)
+        self.queue = ReviewQueue(parts.store)
+
+    # --- decisions
+
+    def decide(
+        self,
+        id_or_prefix: str,
+        action: ReviewAction,
+        *,
+        content: str | None = None,
+        into: str | None = None,
+    ) -> tuple[Change, ...]:
+        """Decide on one statement of the queue.
+
+        Args:
+            id_or_prefix: either statement of a pair, or one that waits.
+            action: `accept` = it holds, and ends what it contradicts; `reject` = it goes, and is not learned again;
+                `merge` = it says what the other says; `keep` = both hold.
+            content: for `accept`, better words.
+            into: for `merge`, the memory it says the same as; None = the other one of its pair.
+
+        Raises:
+            NotFound: if there is no such memory.
+            InvalidInput: if it is not in the queue, or there is nothing to merge it with.
+            RefusedByRedaction: if the better words hold a secret.
+        """
+        memory = self._show(id_or_prefix)
+        others = self._others(memory)
+        if not (into and memory.status in LIVE):
+            self._must_wait(memory, others)
+        match action:
+            case "merge":
+                decided = self._merge(memory, self._target(memory, others, into))
+            case "accept":
+                decided = self._accept(self._better(memory, content), others)
+            case "reject":
+                decided = self._reject(memory)
+            case "keep":
+                decided = self._keep(memory, others)
+        self._write(decided.changes, values=self._values(decided), relations=decided.relations)
+        self._changed()
+        return decided.changes
+
+    def decide_all(
+        self,
+        action: BulkAction,
+        *,
+        ids: Sequence[str] = (),
+        where: ReviewFilter | None = None,
+        scope: ScopeFilter | None = None,
+        count: int | None = None,
+    ) -> tuple[Change, ...]:
+        """Decide on many entries alike, in one change: those of `ids`, else all that `where` asks for.
+
+        Args:
+            action: as for `decide`.
+            ids: of the statements, or their beginnings.
+            where: which entries, where no ids are given.
+            scope: what may be seen; None = everything.
+            count: how many `where` must ask for, so that nobody decides on what they have not seen.
+
+        Raises:
+            NotFound: if there is no such memory.
+            InvalidInput: if one of `ids` is not in the queue.
+            Conflict: if `where` asks for another number than `count`.
+        """
+        if ids:
+            memories = [self._show(name) for name in dict.fromkeys(ids)]
+        else:
+            memories = list(self.queue.matching(where or ReviewFilter(), scope=scope))
+            if count is not None and len(memories) != count:
+                raise Conflict(
+                    f"{len(memories)} statements wait that fit, not {count}; nothing was decided.",
+                    hint="Look at the list again, then decide on that number.",
+                )
+        made: list[_DecisionWrites] = []
+        gone: set[str] = set()
+        for memory in memories:
+            pair = self._others(memory)
+            others = tuple(one for one in pair if one.id not in gone)
+            if memory.id in gone or (pair and not others and memory.status == "active"):
+                continue  # the decision on another one of these settled it
+            self._must_wait(memory, others)
+            match action:
+                case "accept":
+                    made.append(self._accept(memory, others))
+                    gone.update(one.id for one in others)
+                case "reject":
+                    made.append(self._reject(memory))
+                    gone.add(memory.id)
+                case "keep":
+                    made.append(self._keep(memory, others))
+        decided = _DecisionWrites(
+            changes=tuple(change for one in made for change in one.changes),
+            rejected=tuple(memory for one in made for memory in one.rejected),
+            forgiven=tuple(memory for one in made for memory in one.forgiven),
+            relations=tuple(relation for one in made for relation in one.relations),
+        )
+        if decided.changes:
+            self._write(decided.changes, values=self._values(decided), relations=decided.relations)
+            self._changed()
+        return decided.changes
+
+    def _must_wait(self, memory: Memory, others: Sequence[Memory]) -> None:
+        read_off = memory.provenance.tier is TrustTier.IMPORT  # waits for nobody, but may be accepted
+        if memory.status not in LIVE or not (others or read_off or memory.status == "quarantined"):
+            raise InvalidInput(
+                f"{memory.id} does not wait for a decision.", hint="`tacit review list` shows what does."
+            )
+
+    def _values(self, decided: _DecisionWrites) -> ValueChanges:
+        return self._rejected.changed(add=decided.rejected, drop=decided.forgiven)
+
+    def _others(self, memory: Memory) -> tuple[Memory, ...]:
+        """Live memories that contradict `memory`, undecided so far."""
+        everything = self._store.scopes()
+        edges = self._store.relations([memory.id], scope=everything)
+        ids = [
+            edge.target_id if edge.source_id == memory.id else edge.source_id
+            for edge in edges
+            if edge.type == "contradicts" and edge.weight > 0
+        ]
+        return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
+
+    def _better(self, memory: Memory, content: str | None) -> Memory:
+        """The memory in the user's words, not stored yet."""
+        if content is None:
+            return memory
+        return self._memories.edited(
+            memory, content=content, kind=None, when=None, scope=None, importance=None, pinned=None
+        )
+
+    def _accept(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
+        accepted = Edit(memory=self._confirmed(memory), reason=ACCEPTED_REASON)
+        ended = [
+            Edit(memory=self._ended(other, memory.id), reason=f"{memory.id} was accepted in review")
+            for other in others
+        ]
+        relations = [Relation(source_id=memory.id, target_id=other.id, type="updates") for other in others]
+        return _DecisionWrites(changes=(accepted, *ended), forgiven=(memory,), relations=tuple(relations))
+
+    def _reject(self, memory: Memory) -> _DecisionWrites:
+        retired = Retire(memory_id=memory.id, at_ms=self._now(), reason=REJECTED_REASON)
+        return _DecisionWrites(changes=(retired,), rejected=(memory,))
+
+    def _keep(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
+        """Both hold: the pair is no question any more.
+
+        Raises:
+            InvalidInput: if it is no pair. To keep one statement that waits is to accept it, which is to be said.
+        """
+        if not others:
+            raise InvalidInput(
+                f"{memory.id} contradicts nothing, so there are no two to keep.",
+                hint=f"`tacit review accept {memory.id}` confirms it, `tacit review reject {memory.id}` drops it.",
+            )
+        settled = tuple(
+            Relation(source_id=source, target_id=target, type="contradicts", weight=0.0)
+            for other in others
+            for source, target in ((memory.id, other.id), (other.id, memory.id))
+        )
+        kept = Edit(memory=self._confirmed(memory), reason=KEPT_REASON)
+        return _DecisionWrites(changes=(kept,), relations=settled)
+
+    def _merge(self, memory: Memory, target: Memory) -> _DecisionWrites:
+        spans = [span for span in (memory.provenance.span or memory.content, *memory.evidence) if span]
+        kept = replace(
+            self._confirmed(target),
+            frequency=target.frequency + memory.frequency,
+            importance=max(target.importance, memory.importance),
+            sensitivity=most_sensitive(target.sensitivity, memory.sensitivity),
+            evidence=tuple(dict.fromkeys((*target.evidence, *spans)))[-MAX_EVIDENCE:],
+            trigger=memory.trigger if target.trigger.empty else target.trigger,
+        )
+        changes = (
+            Merge(memory=kept, reason=f"{memory.id} says the same, by review"),
+            Edit(memory=self._ended(memory, target.id), reason=f"merged into {target.id} in review"),
+        )
+        return _DecisionWrites(changes=changes)
+
+    def _target(self, memory: Memory, others: Sequence[Memory], into: str | None) -> Memory:
+        target = self._show(into) if into else (others[0] if others else None)
+        if target is None or target.id == memory.id or target.status not in LIVE:
+            raise InvalidInput(
+                f"There is nothing that {memory.id} could be merged into.",
+                hint="Name a live memory with --into.",
+            )
+        return target
+
+    def _confirmed(self, memory: Memory) -> Memory:
+        provenance = replace(memory.provenance, tier=TrustTier.USER)
+        return replace(memory, status="active", provenance=provenance, updated_at_ms=self._now())
+
+    def _ended(self, memory: Memory, by: str) -> Memory:
+        now = self._now()
+        over = replace(memory.validity, valid_to_ms=max(now, memory.validity.valid_from_ms), superseded_by=by)
+        return replace(memory, status="superseded", validity=over, updated_at_ms=now)
+
+    # --- taking back
+
+    def changes(
+        self,
+        *,
+        scope: ScopeFilter | None = None,
+        memory_id: str | None = None,
+        change_id: str | None = None,
+        limit: int = 20,
+    ) -> tuple[Recorded, ...]:
+        """What was written last, newest first, with the reasons: of all, of one memory, or by one change."""
+        name = self._show(memory_id).id if memory_id else None
+        return self._store.recorded(
+            scope=scope or self._store.scopes(), limit=limit, memory_id=name, change_id=change_id
+        )
+
+    def undo(
+        self, change_or_memory: str, *, memory_id: str | None = None, keep_both: bool = False
+    ) -> tuple[Change, ...]:
+        """Take a change back.
+
+        Args:
+            change_or_memory: the id of a change; or of a memory, for the last change of that memory.
+            memory_id: of the change, only what it did to this memory and to what that replaced.
+            keep_both: let the later statement of a supersession or a merge stay.
+
+        Raises:
+            NotFound: if there is no such change or memory, or the change did nothing to the memory.
+            Conflict: if a later change touched one of its memories.
+            InvalidInput: if `keep_both` has nothing to keep.
+        """
+        everything = self._store.scopes()
+        change_id = change_or_memory
+        if not change_id.startswith("chg_"):
+            memory_id = self._show(change_or_memory).id
+            change_id = self._store.recorded(scope=everything, limit=1, memory_id=memory_id)[0].change_id
+        versions = self._store.recorded(scope=everything, limit=MAX_ENTRIES, change_id=change_id)
+        if memory_id is not None:
+            versions = connected_versions(versions, self._show(memory_id).id)
+        if not versions:
+            raise NotFound(f"There is no change {change_id}.", hint="`tacit list --changes` names changes.")
+        # A digest that quoted what was ended is derived: where it has changed since, it stays as it is.
+        versions = tuple(
+            one for one in versions if one.memory.kind != "digest" or self._untouched(one, change_id)
+        )
+        changes = plan_undo(versions, clock=self._parts.clock, keep_both=keep_both)
+        self._write(
+            changes,
+            values=self._rejected.changed(
+                add=(), drop=[one.memory for one in versions if one.reason == REJECTED_REASON]
+            ),
+            relations=self._questioned_again(versions),
+            expected={one.memory.id: change_id for one in versions},
+        )
+        self._changed()
+        return changes
+
+    def _untouched(self, version: Recorded, change_id: str) -> bool:
+        found = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=version.memory.id)
+        return bool(found) and found[0].change_id == change_id
+
+    def _questioned_again(self, versions: Sequence[Recorded]) -> tuple[Relation, ...]:
+        """The pairs that were settled by keeping both, as questions again."""
+        kept = [one.memory.id for one in versions if one.reason == KEPT_REASON]
+        if not kept:
+            return ()
+        scope = self._store.scopes()
+        edges = [one for one in self._store.relations(kept, scope=scope) if one.type == "contradicts"]
+        known = {one.id: one for one in self._store.get([e.source_id for e in edges], scope=scope)}
+        return tuple(
+            replace(edge, weight=1.0)
+            for edge in edges
+            if edge.source_id in kept and edge.weight == 0.0 and edge.source_id in known
+        )
+
+    def _write(
+        self,
+        changes: Sequence[Change],
+        *,
+        values: ValueChanges | None = None,
+        relations: Sequence[Relation] = (),
+        expected: Mapping[str, str] | None = None,
+    ) -> None:
+        written = with_amended_digests(changes, self._store)
+        carried = [change.memory for change in written if not isinstance(change, Retire | Skip)]
+        stored = self._store.get([one.id for one in carried], scope=self._store.scopes())
+        words = {one.id: one.content_hash for one in stored}
+        # Vectors are made only where words changed: a decision on a thousand statements changes none.
+        made = any(words.get(one.id) != one.content_hash for one in carried)
+        embedder = self._parts.embedder
+        self._store.apply(
+            written,
+            vectors=embedder.embed([one.content for one in carried]) if made else None,
+            identity=embedder.identity if made else None,
+            values=values,
+            relations=relations,
+            expected=expected,
+        )
+
+    def _now(self) -> int:
+        return self._parts.clock.now_ms()

@@ -1,0 +1,259 @@
+"""The review queue: what waits for the user. In: a store, what is asked for. Out: entries in order, counts, reasons in words.
+
+In the queue: pairs that contradict each other, then statements that wait for a confirmation, newest first. Never changes
+anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tacit.capture.reconcile.compare import overlap, parse_statement
+from tacit.model.memory import BY_TOOL, Memory, Sensitivity, TrustTier
+from tacit.model.scope import ScopeFilter, project_scope
+from tacit.ports.store import MemoryFilter, Store
+from tacit.reading.words.spelling import holds_words
+
+LIVE: tuple[Literal["active"], Literal["quarantined"]] = ("active", "quarantined")
+MAX_ENTRIES = 100_000
+MIN_SHARED_WORDS = 0.5
+"""Least share of words in common at which two statements are said to differ in the others."""
+SHOWN_CHARS = 160
+SHOWN_WORDS = 4
+
+ReviewCause = Literal["contradiction", "agent", "import", "unconfirmed"]
+"""Why a statement waits: it contradicts another; an agent added it; it was imported; it was captured and not confirmed."""
+
+ReviewGroup = Literal["kind", "source", "tier", "cause", "scope"]
+GROUPS: tuple[ReviewGroup, ...] = ("kind", "source", "tier", "cause", "scope")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem:
+    """One question to the user.
+
+    Attributes:
+        memory: the statement in question, the later one of a pair.
+        other: what it contradicts; None = it waits for a confirmation.
+        cause: why it is here, as one of a few words.
+        reason: why it is here, as a sentence.
+        alike: whether the words of a pair are alike enough for a comparison word by word.
+    """
+
+    memory: Memory
+    other: Memory | None
+    cause: ReviewCause
+    reason: str
+    alike: bool = False
+
+    @property
+    def groups(self) -> Mapping[ReviewGroup, str]:
+        """The group of each sort that it belongs to."""
+        scope = self.memory.scope
+        return {
+            "kind": self.memory.kind,
+            "source": self.memory.provenance.source,
+            "tier": self.memory.provenance.tier.name.lower(),
+            "cause": self.cause,
+            "scope": str(project_scope(scope.project_id)) if scope.project_id else str(scope),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewFilter:
+    """Which entries; an empty field asks for all. `text` = all of these words, in any order."""
+
+    kind: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    tier: tuple[str, ...] = ()
+    cause: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewPage:
+    """Part of the queue.
+
+    Attributes:
+        items: the entries.
+        total: how many the filter asks for.
+        waiting: how many wait in all.
+        groups: of those asked for, how many by kind, source, tier, cause and scope, most first.
+        following: where the next part begins; None = this is the last.
+    """
+
+    items: tuple[ReviewItem, ...]
+    total: int
+    waiting: int
+    groups: Mapping[ReviewGroup, Sequence[tuple[str, int]]]
+    following: tuple[int, str] | None
+
+
+_WORD = re.compile(r"[^\W_][\w./-]*\w|[^\W_]")
+_BETWEEN = re.compile(r"; (?=[a-z ]+ mem_)")
+"""Between the reasons of several contradictions that were recorded together."""
+_EVERYTHING = ReviewFilter()
+_Entry = tuple[Memory, Memory | None]
+_Place = tuple[int, int, str, str]
+
+
+class ReviewQueue:
+    """Reads what waits, from one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(
+        self,
+        where: ReviewFilter = _EVERYTHING,
+        *,
+        scope: ScopeFilter | None = None,
+        limit: int = 50,
+        after: tuple[int, str] | None = None,
+        levels: tuple[Sensitivity, ...] | None = None,
+    ) -> ReviewPage:
+        """The entries that `where` asks for, from the one after `after`, which is a `following`.
+
+        Memories of other sensitivities than `levels` (None = any) are neither shown nor counted.
+        """
+        entries = self._entries(scope or self._store.scopes(), levels)
+        found = _filtered(entries, where)
+        counts: dict[ReviewGroup, Counter[str]] = {name: Counter() for name in GROUPS}
+        for memory, other in found:
+            for name, value in ReviewItem(
+                memory=memory, other=other, cause=_cause(memory, other), reason=""
+            ).groups.items():
+                counts[name][value] += 1
+        rest = found if after is None else [one for one in found if _place(one) > _place_of(after)]
+        shown = rest[: max(limit, 0)]
+        return ReviewPage(
+            items=tuple(self._item(*entry) for entry in shown),
+            total=len(found),
+            waiting=len(entries),
+            groups={
+                name: sorted(count.items(), key=lambda one: (-one[1], one[0]))
+                for name, count in counts.items()
+            },
+            following=_following(shown[-1]) if shown and len(rest) > len(shown) else None,
+        )
+
+    def matching(self, where: ReviewFilter, *, scope: ScopeFilter | None) -> tuple[Memory, ...]:
+        """The statements in question of all entries that `where` asks for, each once."""
+        found = _filtered(self._entries(scope or self._store.scopes()), where)
+        return tuple({memory.id: memory for memory, _ in found}.values())
+
+    def _entries(self, scope: ScopeFilter, levels: tuple[Sensitivity, ...] | None = None) -> list[_Entry]:
+        live = MemoryFilter(statuses=LIVE, sensitivities=levels)
+        with self._store.at_once():
+            edges = [one for one in self._store.relations_of("contradicts", scope=scope) if one.weight > 0]
+            ends = dict.fromkeys(end for one in edges for end in (one.source_id, one.target_id))
+            by_id = {one.id: one for one in self._store.get(list(ends), scope=scope) if live.fits(one)}
+            unconfirmed = replace(live, statuses=("quarantined",))
+            waiting = self._store.list_memories(unconfirmed, scope=scope, limit=MAX_ENTRIES)
+        pairs = [
+            (by_id[edge.source_id], by_id[edge.target_id])
+            for edge in edges
+            if {edge.source_id, edge.target_id} <= by_id.keys()
+        ]
+        paired = {memory.id for pair in pairs for memory in pair}
+        entries: list[_Entry] = [*pairs, *((one, None) for one in waiting if one.id not in paired)]
+        return sorted(entries, key=_place)
+
+    def _item(self, memory: Memory, other: Memory | None) -> ReviewItem:
+        cause = _cause(memory, other)
+        if other is None:
+            return ReviewItem(
+                memory=memory, other=None, cause=cause, reason=f"{_source_text(memory)}, not confirmed by you"
+            )
+        versions = self._store.recorded(scope=self._store.scopes(), limit=MAX_ENTRIES, memory_id=memory.id)
+        mine, theirs = parse_statement(memory.content), parse_statement(other.content)
+        alike = overlap(frozenset(mine.order), frozenset(theirs.order)) >= MIN_SHARED_WORDS
+        reason = _contradiction(memory, other, versions[-1].reason if versions else "", alike=alike)
+        return ReviewItem(memory=memory, other=other, cause=cause, reason=reason, alike=alike)
+
+
+def _place(entry: _Entry) -> _Place:
+    """Pairs first, then the newest statement first; ties by id."""
+    memory, other = entry
+    return int(other is None), -memory.created_at_ms, memory.id, other.id if other else ""
+
+
+def _following(entry: _Entry) -> tuple[int, str]:
+    memory, other = entry
+    return memory.created_at_ms, f"{memory.id} {other.id if other else ''}"
+
+
+def _place_of(following: tuple[int, str]) -> _Place:
+    created, names = following
+    memory, _, other = names.partition(" ")
+    return int(not other), -created, memory, other
+
+
+def _filtered(entries: Sequence[_Entry], where: ReviewFilter) -> list[_Entry]:
+    if where == _EVERYTHING:
+        return list(entries)
+    wanted: dict[ReviewGroup, set[str]] = {
+        name: set(values) for name in GROUPS if (values := getattr(where, name))
+    }
+    return [entry for entry in entries if _fits(entry, wanted, where.text)]
+
+
+def _fits(entry: _Entry, wanted: Mapping[ReviewGroup, set[str]], text: str) -> bool:
+    memory, other = entry
+    groups = ReviewItem(memory=memory, other=other, cause=_cause(memory, other), reason="").groups
+    if any(groups[name] not in values for name, values in wanted.items()):
+        return False
+    return not text or holds_words(f"{memory.content} {other.content if other else ''}", text)
+
+
+def _cause(memory: Memory, other: Memory | None) -> ReviewCause:
+    if other is not None:
+        return "contradiction"
+    if memory.provenance.speaker == "agent":
+        return "agent"
+    return "import" if memory.provenance.tier is TrustTier.IMPORT else "unconfirmed"
+
+
+def _source_text(memory: Memory) -> str:
+    """Where it comes from, in words."""
+    provenance = memory.provenance
+    if provenance.speaker == "agent":
+        if provenance.source == BY_TOOL:
+            return "added by the agent (memory_add)"
+        return "added by a command or request that did not prove to be yours"
+    if provenance.tier is TrustTier.IMPORT and provenance.host:
+        return f"imported from {provenance.host}"
+    return f"said by {provenance.speaker}"
+
+
+def _shared(text: str, others: frozenset[str]) -> list[str]:
+    """Words of `text` as they are written there that mean something and stand in the other statement, too."""
+    words = dict.fromkeys(word for word in _WORD.findall(text) if set(parse_statement(word).order) & others)
+    return list(words)[:SHOWN_WORDS]
+
+
+def _contradiction(memory: Memory, other: Memory, recorded: str, *, alike: bool) -> str:
+    """Why a pair waits, in words, and which memory accepting the later one would replace.
+
+    What was recorded says how the two differ word by word: of other than similar texts nobody can read that.
+    """
+    _, _, against = recorded.rpartition(", but ")
+    shared = _shared(memory.content, frozenset(parse_statement(other.content).order))
+    if alike and other.id in recorded:
+        told = next(part for part in _BETWEEN.split(recorded) if other.id in part)
+        how = told.replace(other.id, "the one on record")
+    elif shared:
+        how = f"both speak of {', '.join(shared)}" + (f", but {against}" if against != recorded else "")
+    else:
+        how = "the two may not both hold" + (f": {against}" if against != recorded else "")
+    shown = (
+        other.content if len(other.content) <= SHOWN_CHARS else f"{other.content[:SHOWN_CHARS].rstrip()}..."
+    )
+    return (
+        f"{how}. Accepting it replaces \N{LEFT DOUBLE QUOTATION MARK}{shown}\N{RIGHT DOUBLE QUOTATION MARK}"
+    )

@@ -1,0 +1,98 @@
+"""Taking a change back. In: the versions that one change wrote. Out: the changes that bring back what stood before. Pure.
+
+A change is taken back whole, or for one memory of it together with what that memory replaced. What was replaced holds again
+and what was added is retired or, with `keep_both`, stays beside it. Nothing is deleted: taking back is a change too, and can
+be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tacit.errors import InvalidInput
+from tacit.model.changes import Add, Change, Edit, Retire
+from tacit.model.ids import new_id
+from tacit.model.memory import Memory
+from tacit.ports.clock import Clock
+from tacit.ports.store import Recorded
+
+UNDONE_REASON = "undone"
+
+
+def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = False) -> tuple[Change, ...]:
+    """The changes that take `versions` back; they are the whole change, or `connected_versions` ones of it.
+
+    Args:
+        versions: what one change wrote.
+        clock: for the time, and for ids of what is stored anew.
+        keep_both: let the later statement of a supersession or a merge stay as one of its own.
+
+    Raises:
+        InvalidInput: if `keep_both` was asked for and there is nothing to keep.
+    """
+    now = clock.now_ms()
+    restored = tuple(_restored(one, now) for one in versions if one.before is not None)
+    added = [one for one in versions if one.before is None]
+    if keep_both:
+        if added and restored:
+            return restored
+        if added or len(versions) != 1:
+            raise InvalidInput("Nothing else would hold beside it.", hint="Leave --keep-both out.")
+        return (*restored, _split_merged(versions[0], clock))
+    retired = (Retire(memory_id=one.memory.id, at_ms=now, reason=_reason(one)) for one in added)
+    return (*restored, *retired)
+
+
+def connected_versions(versions: Sequence[Recorded], memory_id: str) -> tuple[Recorded, ...]:
+    """The version of `memory_id` and those of what it replaced or was replaced by, in the order given."""
+    wanted = {memory_id}
+    while True:
+        more = {
+            end
+            for one in versions
+            for end in (one.memory.id, *_replaced_by(one))
+            if wanted & {one.memory.id, *_replaced_by(one)}
+        }
+        if more <= wanted:
+            return tuple(one for one in versions if one.memory.id in wanted)
+        wanted |= more
+
+
+def _replaced_by(one: Recorded) -> tuple[str, ...]:
+    """The memory that ended it with this version, or from whose end this version brings it back."""
+    after = one.memory.validity.superseded_by
+    before = one.before.validity.superseded_by if one.before is not None else None
+    return tuple(name for name in (after, before) if name and after != before)
+
+
+def _reason(one: Recorded) -> str:
+    return f"{UNDONE_REASON}: {one.reason}"
+
+
+def _restored(one: Recorded, now_ms: int) -> Edit:
+    assert one.before is not None
+    return Edit(memory=replace(one.before, updated_at_ms=now_ms), reason=_reason(one))
+
+
+def _split_merged(merged: Recorded, clock: Clock) -> Add:
+    """What was merged into a memory, as a memory of its own: in the words that were said."""
+    before = merged.before
+    assert before is not None
+    said = [span for span in merged.memory.evidence if span not in before.evidence]
+    if not said or merged.memory.frequency <= before.frequency:
+        raise InvalidInput("Nothing was merged here that could stand alone.", hint="Leave --keep-both out.")
+    now = clock.now_ms()
+    apart: Memory = replace(
+        before,
+        id=new_id("mem", now_ms=now, entropy=clock.entropy(5)),
+        content=said[-1],
+        created_at_ms=now,
+        updated_at_ms=now,
+        validity=replace(before.validity, valid_from_ms=now, valid_to_ms=None, superseded_by=None),
+        frequency=1,
+        use_count=0,
+        evidence=(),
+        provenance=replace(before.provenance, span=said[-1]),
+    )
+    return Add(memory=apart, reason=_reason(merged))

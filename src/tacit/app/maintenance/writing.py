@@ -1,0 +1,132 @@
+"""The write side of one open store, put together: capture, the memories themselves, review, upkeep.
+
+In: the parts. Out: objects that share one capture. Loaded late (`LaterWriting`); answers no hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.app.maintenance.lazy_writing import WritingParts
+from tacit.app.maintenance.maintenance import Maintenance
+from tacit.app.maintenance.review import Review
+from tacit.app.memories import Memories
+from tacit.app.parts import Parts
+from tacit.app.quote_check import prompts_of, said_by_user
+from tacit.app.redaction import outgoing
+from tacit.app.tuning import TuneReport, tune
+from tacit.capture.pipeline import CapturePipeline
+from tacit.capture.write_up.session_writer import WriterAccess
+from tacit.model.memory import Memory
+from tacit.model.query import Query
+from tacit.model.session import SessionKey
+from tacit.ports.store import ProjectRecord
+from tacit.providers.tokens import EstimateCounter
+from tacit.recall.pipeline import RecallPipeline
+
+if TYPE_CHECKING:
+    from tacit.app.admin.admin import Admin
+    from tacit.app.transfer.transfer import Transfer
+
+REQUEST_MARGIN = 1.0
+"""On 25 real sessions 1.14 times the exact count."""
+
+
+class Writing:
+    """Everything that writes memories."""
+
+    def __init__(self, made_of: WritingParts) -> None:
+        self._made_of = made_of
+        self._parts = parts = made_of.parts
+        self._sessions = made_of.sessions
+        self.capture = CapturePipeline(
+            store=parts.store,
+            embedder=parts.embedder,
+            tokens=parts.tokens,
+            clock=parts.clock,
+            redactor=parts.redactor,
+            kinds=parts.kinds,
+            settings=parts.settings.current().capture,
+            identify=self._project_of,
+            session_of=made_of.sessions.load,
+            model=_model(parts),
+        )
+        self.memories = Memories(parts=parts, projects=made_of.projects, capture=self.capture)
+        self.maintenance = Maintenance(parts, settle=made_of.settle)
+        self.review = Review(parts, memories=self.memories, show=self._show, changed=made_of.changed)
+
+    def _project_of(self, cwd: str) -> ProjectRecord:
+        """The project that what is learned in `cwd` belongs to; known from now on, so that no other folder gets its name."""
+        projects = self._made_of.projects
+        return projects.register(projects.membership(cwd).project)
+
+    def follow_settings(self) -> None:
+        """Capture by the settings of now: a changed file holds without a restart."""
+        self.capture.follow(self._parts.settings.current().capture)
+
+    @cached_property
+    def admin(self) -> Admin:
+        """What the owner looks at and changes by hand."""
+        from tacit.app.admin.admin import Admin  # noqa: PLC0415 - for pages and programs alone
+
+        return Admin(
+            self._parts, projects=self._made_of.projects, memories=self.memories, review=self.review,
+            settle=self._made_of.settle, changed=self._made_of.changed, feed=self._sessions.feed,
+            reread=self._sessions.reread,
+        )  # fmt: skip
+
+    @cached_property
+    def transfer(self) -> Transfer:
+        """Export and import."""
+        from tacit.app.transfer.transfer import Transfer  # noqa: PLC0415 - hardly ever asked for
+
+        return Transfer(
+            self._parts, capture=self.capture, memories=self.memories, projects=self._made_of.projects,
+            settle=self._made_of.settle, changed=self._made_of.changed,
+        )  # fmt: skip
+
+    def _show(self, id_or_prefix: str) -> Memory:
+        return self._parts.store.resolve(id_or_prefix, scope=self._parts.store.scopes())
+
+    def as_of(self, query: Query, as_of_ms: int) -> RecallPipeline:
+        """A read path that knows what was known at `as_of_ms`."""
+        from tacit.app.queries.as_of import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
+
+        return pipeline_as_of(self._parts, query, as_of_ms)
+
+    def tune(self, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
+        """Fit the threshold of prompts to this store; see `tacit.app.tuning`."""
+        return tune(self._parts, pipeline, bound=bound, apply=apply)
+
+    def said_lately(
+        self, content: str, words: str, project: ProjectRecord | None, session: SessionKey | None
+    ) -> bool:
+        """Whether a recent prompt of `project` holds `words` and says the same as `content`."""
+        self._sessions.flush()
+        prompts = prompts_of(self._parts.store, project, session, now_ms=self._parts.clock.now_ms())
+        return said_by_user(content, words, prompts, project=Path(project.root).name if project else "")
+
+
+def _model(parts: Parts) -> WriterAccess | None:
+    if parts.writer is None:
+        return None
+
+    def may_send(root: str) -> bool:
+        settings = parts.settings.current(root or None)
+        return settings.capture.enabled and not settings.privacy.incognito
+
+    def vouches(content: str, words: str, prompts: Sequence[str], project: str) -> bool:
+        return said_by_user(content, words, prompts, project=project)
+
+    return WriterAccess(
+        writer=parts.writer,
+        prepare=outgoing(parts.settings.current(), parts.redactor),
+        # For one text the usual estimate is rather too high; for a whole request that is a quarter of what may be sent.
+        tokens=EstimateCounter(margin=REQUEST_MARGIN),
+        settings=parts.settings.current().capture.extractor,
+        vouches=vouches,
+        may_send=may_send,
+    )

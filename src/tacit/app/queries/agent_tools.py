@@ -1,0 +1,362 @@
+"""What an agent may ask and do through tools. In: who asks, and what. Out: values, redacted, of what may be seen from its folder.
+
+An agent never sees more than its folder shows. What the user said it may not retire without the user's own words, and its
+feedback on one memory counts once: a tool call can be somebody else's idea. Never rewrites a memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from threading import Lock
+
+from tacit.app.maintenance.lazy_writing import LazyWriting
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.app.queries.search import MemorySearch
+from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens, narrowed
+from tacit.app.sessions import LiveSessions
+from tacit.app.visibility import Visibility
+from tacit.config.settings import Settings
+from tacit.errors import InvalidInput, NotFound, RefusedByTrust
+from tacit.model.ids import normalize_text
+from tacit.model.kinds import DIGEST
+from tacit.model.memory import Memory, Speaker, TrustTier
+from tacit.model.scope import ScopeFilter
+from tacit.model.trace import Trace
+from tacit.ports.store import MemoryFilter
+from tacit.reading.words.stems import content_words
+from tacit.recall.pipeline import RecallPipeline
+
+"""What is known of the user and how they want to work."""
+MAX_LISTED = 500
+"""Most memories that one listing counts."""
+MAX_JUDGED = 2000
+"""Memories whose feedback is remembered, so that an agent's word counts once."""
+LEAST_QUOTED = 3
+TRACES = 50
+MAX_ADDED_BY_SEARCH = 5
+"""Memories that the search may add to an answer."""
+MIN_WORD_SIMILARITY = 0.75
+"""Similarity of two words from which one may be a slip of the other."""
+_WORD = re.compile(r"\w{3,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who uses a tool.
+
+    Attributes:
+        cwd: working folder; "" = unknown, then only universal memories are seen.
+        client: names the process that asks, for as long as it lives; "" = unknown.
+    """
+
+    cwd: str = ""
+    client: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryListing:
+    """Memories, newest first, and how many more there are after them."""
+
+    memories: tuple[Memory, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStats:
+    """Counts of what may be seen, and of the session at work.
+
+    Attributes:
+        active: memories that may be handed over.
+        kinds: (kind, memories), most frequent first; of the newest ones.
+        unconfirmed: memories that wait for the user.
+        session: `host/id` of the session at work, or "".
+        injected, silent: recalls of that session with and without a block, of the newest.
+        tokens: tokens of those blocks.
+        silences: (reason, recalls), most frequent first.
+        answers: answers on demand it had.
+        refused: why it gets no further one, or "".
+    """
+
+    active: int
+    kinds: tuple[tuple[str, int], ...] = ()
+    unconfirmed: int = 0
+    session: str = ""
+    injected: int = 0
+    silent: int = 0
+    tokens: int = 0
+    silences: tuple[tuple[str, int], ...] = ()
+    answers: int = 0
+    refused: str = ""
+
+
+class AgentTools:
+    """Answers tool calls. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        projects: Projects,
+        sessions: LiveSessions,
+        pipeline: RecallPipeline,
+        writing: LazyWriting,
+        settings_at: Callable[[str], Settings],
+        changed: Callable[[], None],
+    ) -> None:
+        """Work over one open store; `changed` is called when what is recalled has changed."""
+        self.queries = SessionAnswers(
+            parts=parts, projects=projects, sessions=sessions, pipeline=pipeline, settings_at=settings_at
+        )
+        self._parts = parts
+        self._store = parts.store
+        self._projects = projects
+        self._sessions = sessions
+        self._writing = writing
+        self._settings_at = settings_at
+        self._changed = changed
+        self._search = MemorySearch(parts.store, parts.embedder)
+        self._judged: OrderedDict[tuple[str, str], bool] = OrderedDict()
+        self._lock = Lock()
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`, at most a few too many."""
+        return self._parts.estimate.count(text)
+
+    def answer(
+        self,
+        caller: Caller,
+        query: str,
+        *,
+        scope: str = "",
+        category: str = "",
+        kinds: Sequence[str] = (),
+        without: Sequence[str] = (),
+        budget_tokens: int | None = None,
+    ) -> ContextAnswer:
+        """What is known of `query`; counts for the session where the preset limits answers.
+
+        Args:
+            caller: who asks.
+            query: the words; "" = the best there is.
+            scope: as `SessionAnswers.memory_context`.
+            category: one kind, or "".
+            kinds: only these, or () = all.
+            without: none of these.
+            budget_tokens: most tokens of the answer; None = as the settings say.
+
+        Raises:
+            UnknownKind, InvalidScope: naming what is wrong.
+        """
+        return self.queries.memory_context(
+            caller.cwd, query=query, scope=scope, category=category, kinds=kinds, without=without,
+            client=caller.client, budget_tokens=budget_tokens,
+        )  # fmt: skip
+
+    def last_words(self, caller: Caller) -> str:
+        """What the session at work is about: its last prompt, or ""."""
+        key = self.queries.newest(caller.cwd)
+        state = self._sessions.load(key) if key else None
+        return state.recent_prompts[-1] if state and state.recent_prompts else ""
+
+    def listing(
+        self,
+        caller: Caller,
+        *,
+        kinds: Sequence[str] = (),
+        scope: str = "",
+        text: str = "",
+        unconfirmed: bool = True,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> MemoryListing:
+        """Memories that may be seen, newest first; with `text`, those that the search finds, best first.
+
+        Raises:
+            UnknownKind, InvalidScope: naming what is wrong.
+        """
+        names = tuple(self._parts.kinds.get(kind).name for kind in kinds)
+        where = MemoryFilter(
+            kinds=names or None,
+            statuses=("active", "quarantined") if unconfirmed else ("active",),
+        )
+        visible = self._visible(caller.cwd, scope)
+        if text.strip():
+            searched = self._search.find(text, where, scope=visible)
+            found = tuple(one.memory for one in searched)[offset:]
+        else:
+            found = self._store.list_memories(
+                where, scope=visible, limit=max(limit, MAX_LISTED), offset=offset
+            )
+        seen = self._allowed(caller, found)
+        return MemoryListing(memories=self._clean(caller, seen[:limit]), more=len(seen) - len(seen[:limit]))
+
+    def matching(self, caller: Caller, query: str, *, besides: Sequence[str]) -> tuple[Memory, ...]:
+        """The best of what the search finds, slips and word order aside, that recall left out; () where answers are limited."""
+        recall = self._settings_at(caller.cwd).recall
+        if recall.answers_per_session or recall.session_tokens:
+            return ()
+        found = self.listing(caller, text=query, unconfirmed=False, limit=MAX_ADDED_BY_SEARCH).memories
+        return tuple(one for one in found if one.id not in besides and _holds_most(one.content, query))
+
+    def profile(self, caller: Caller) -> MemoryListing:
+        """What is known of the user and their standing rules, the most important first; nothing that nobody confirmed."""
+        kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
+        found = self.listing(caller, kinds=kinds, unconfirmed=False, limit=MAX_LISTED)
+        theirs = [one for one in found.memories if one.provenance.tier >= TrustTier.ASSISTANT]
+        ranked = sorted(theirs, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
+        return MemoryListing(memories=tuple(ranked), more=found.more)
+
+    def digests(self, caller: Caller, *, limit: int = 1) -> MemoryListing:
+        """The newest digests of sessions in this project."""
+        return self.listing(caller, kinds=(DIGEST,), limit=limit)
+
+    def forget(self, caller: Caller, id_or_prefix: str, *, reason: str, user_words: str) -> Memory:
+        """Stop recalling a memory, and return it; the user can take that back.
+
+        Raises:
+            NotFound: if there is none of this id here.
+            RefusedByTrust: if the user said it, and `user_words` are none of theirs that speak of it.
+        """
+        memory = self.seen(caller, id_or_prefix)
+        if memory.provenance.tier is TrustTier.USER and not self.speaks_of(caller, memory, user_words):
+            raise RefusedByTrust(
+                f"{memory.id} is the user's own word: only they can end it.",
+                hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
+            )
+        self._writing().memories.forget(
+            memory, reason=f"an agent: {reason}" if reason else "forgotten by an agent"
+        )
+        self._changed()
+        return self._clean(caller, (memory,))[0]
+
+    def feedback(self, caller: Caller, id_or_prefix: str, *, useful: bool) -> tuple[Memory, bool]:
+        """Say whether a memory helped; the memory, and whether it counted (one client's word counts once).
+
+        Raises:
+            NotFound: if there is none of this id here.
+        """
+        memory = self.seen(caller, id_or_prefix)
+        word = (caller.client or caller.cwd, memory.id)
+        with self._lock:
+            counted = self._judged.get(word) is not useful
+            self._judged[word] = useful
+            while len(self._judged) > MAX_JUDGED:
+                self._judged.popitem(last=False)
+        if counted:
+            self._writing().memories.feedback(memory, useful=useful)
+        return self._clean(caller, (memory,))[0], counted
+
+    def traces(self, caller: Caller, *, memory: str = "", limit: int = 3) -> tuple[Trace, ...]:
+        """The newest recalls of the session at work; with an id, those that looked at that memory.
+
+        Raises:
+            NotFound: if there is no memory of this id here.
+        """
+        name = self.seen(caller, memory).id if memory else ""
+        from tacit.app.admin.recalls import with_words  # noqa: PLC0415 - the owner asks for traces, no hook does
+
+        key = self.queries.newest(caller.cwd)
+        if key is None:
+            return ()
+        self._sessions.flush()
+        found = self._store.list_traces(session=str(key), limit=TRACES)
+        shown = tuple(trace for trace in found if not name or name in _looked_at(trace))[:limit]
+        # A memory may have been restricted since, or the user have asked for it by hand.
+        return self._visibility(caller).traces(with_words(self._store, shown))
+
+    def stats(self, caller: Caller) -> AgentStats:
+        """Counts of what may be seen from here, and of the session at work."""
+        scope = self._visible(caller.cwd, "")
+        levels = self._visibility(caller).levels
+        live = self._store.list_memories(
+            MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels), scope=scope, limit=2000
+        )
+        kinds = Counter(memory.kind for memory in live if memory.status == "active")
+        counts = AgentStats(
+            active=self._store.count_memories(MemoryFilter(sensitivities=levels), scope=scope),
+            kinds=tuple(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
+            unconfirmed=sum(memory.status == "quarantined" for memory in live),
+        )
+        key = self.queries.newest(caller.cwd)
+        state = self._sessions.load(key) if key else None
+        if key is None or state is None:
+            return counts
+        self._sessions.flush()
+        traces = self._store.list_traces(session=str(key), limit=TRACES)
+        silences = Counter(trace.silence for trace in traces if trace.silence)
+        return replace(
+            counts,
+            session=str(key),
+            injected=sum(bool(trace.injected) for trace in traces),
+            silent=sum(not trace.injected for trace in traces),
+            tokens=sum(trace.tokens for trace in traces),
+            silences=tuple(sorted(silences.items(), key=lambda entry: (-entry[1], entry[0]))),
+            answers=len(state.answers),
+            refused=allowed_tokens(state, self._settings_at(caller.cwd).recall)[1],
+        )
+
+    def _visible(self, cwd: str, scope: str) -> ScopeFilter:
+        project, settings = self._projects.of(cwd), self._settings_at(cwd)
+        visible = self._projects.visible(
+            project, share_preferences=settings.project.share_preferences, links=settings.project.link
+        )
+        return narrowed(visible, scope, project) if scope else visible
+
+    def seen(self, caller: Caller, id_or_prefix: str) -> Memory:
+        """The memory of this id that the caller may see.
+
+        Raises:
+            InvalidInput, NotFound: if it names none.
+        """
+        if not id_or_prefix.strip():
+            raise InvalidInput("No memory was named.", hint="memory_list and memory_search show ids.")
+        memory = self._store.resolve(id_or_prefix.strip(), scope=self._visible(caller.cwd, ""))
+        if not self._allowed(caller, (memory,)):
+            raise NotFound(f"No memory is called {id_or_prefix.strip()!r}.", hint="memory_list shows ids.")
+        return memory
+
+    def _allowed(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+        """Those of `memories` that an agent may see, by their sensitivity."""
+        visibility = self._visibility(caller)
+        return tuple(memory for memory in memories if visibility.shows(memory))
+
+    def _visibility(self, caller: Caller) -> Visibility:
+        key = self.queries.only_session(caller.cwd)
+        return Visibility(self._store, speaker=Speaker.AGENT, session=str(key) if key else "")
+
+    def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+        clean = self._parts.redactor.cleaner(self._settings_at(caller.cwd))
+        return tuple(replace(memory, content=clean(memory.content) or "-") for memory in memories)
+
+    def speaks_of(self, caller: Caller, memory: Memory, user_words: str) -> bool:
+        """Whether a recent prompt holds `user_words`, and they speak of this memory: by its id, or half of its words."""
+        from tacit.app.quote_check import prompts_of  # noqa: PLC0415 - loads the write side
+
+        quoted = normalize_text(user_words)
+        if len(quoted.split()) < LEAST_QUOTED:
+            return False
+        self._sessions.flush()
+        now = self._parts.clock.now_ms()
+        prompts = prompts_of(self._store, self._projects.of(caller.cwd), None, now_ms=now)
+        if not any(quoted in normalize_text(prompt) for prompt in prompts):
+            return False
+        wanted = set(_WORD.findall(normalize_text(memory.content)))
+        return memory.id in user_words or 2 * len(wanted & set(_WORD.findall(quoted))) >= len(wanted)
+
+
+def _holds_most(content: str, query: str) -> bool:
+    """Whether `content` holds at least half of the words of `query`, slips allowed."""
+    asked, held = set(content_words(query)), set(content_words(content))
+    return 2 * sum(bool(get_close_matches(word, held, 1, MIN_WORD_SIMILARITY)) for word in asked) >= max(
+        1, len(asked)
+    )
+
+
+def _looked_at(trace: Trace) -> set[str]:
+    told = {candidate.memory_id for candidate in trace.candidates}
+    return told | {drop.memory_id for stage in trace.stages for drop in stage.drops} | set(trace.injected)

@@ -1,0 +1,182 @@
+"""Injection as a library call: `inject_context(query, session_id)` returns what was chosen and why, as values.
+
+In: the user's words, a session id. Out: an `InjectionResult` with nine fields, or an `InjectionFailed` that carries one: empty
+when the words could not be embedded or the store failed, complete in itself when only the time ran out. Source: REQ-P5-05,
+-06 and the error states of the multispace seed. Works with every preset; alerts, counts and hints are there where it has them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from tacit.app.values import Delivery
+from tacit.config.settings import Categories, RecencyWeights, Settings
+from tacit.model.pack import PackItem, Surface
+from tacit.model.sections import DivergenceAlert
+from tacit.model.session import SessionKey
+from tacit.model.signal import PromptSubmitted, Signal
+from tacit.ports.clock import Clock
+from tacit.ports.host import HostCapabilities
+
+_LOG = logging.getLogger(__name__)
+LIBRARY = HostCapabilities(
+    arrival=((Surface.PROMPT, "before"),), cap_chars=0, stored=True, post_compaction=False
+)
+"""What a program can do that calls this: hand a text over before its model reads the words, and keep it."""
+HTTP_STATUS = {"embedding": 500, "store": 500, "timeout": 408}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectionResult:
+    """What to put before the words.
+
+    Attributes:
+        formatted_context: the block in Markdown; "" = nothing.
+        total_tokens: its size.
+        divergence_alerts: signs that the work has shifted, lowest similarity first.
+        high_relevance_count: memories on which spaces agree with 2.5 or more.
+        single_space_count: memories with less.
+        session_summary_included: whether the last session is told of.
+        temporal_badges: hints of time.
+        memories_included: ids in the order of the block.
+        latency_ms: whole time.
+    """
+
+    formatted_context: str = ""
+    total_tokens: int = 0
+    divergence_alerts: tuple[DivergenceAlert, ...] = ()
+    high_relevance_count: int = 0
+    single_space_count: int = 0
+    session_summary_included: bool = False
+    temporal_badges: tuple[str, ...] = ()
+    memories_included: tuple[str, ...] = ()
+    latency_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectionFailed:
+    """Something broke. `reason` is embedding, store or timeout; `http_status` what an HTTP server answers with.
+
+    `result` may be used as it is: it is empty, or, after a timeout, what was found in time.
+    """
+
+    reason: str
+    message: str
+    result: InjectionResult
+
+    @property
+    def http_status(self) -> int:
+        """500, or 408 for a timeout."""
+        return HTTP_STATUS[self.reason]
+
+
+class SignalEngine(Protocol):
+    """The part of the engine that this uses."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time of its answers."""
+        ...
+
+    def handle(
+        self,
+        signal: Signal,
+        *,
+        capabilities: HostCapabilities,
+        deadline_ms: float,
+        adjust: Callable[[Settings], Settings] | None = None,
+    ) -> Delivery:
+        """Handle one signal."""
+        ...
+
+
+class Injection:
+    """Calls for one program. The setters hold for the calls after them."""
+
+    def __init__(self, engine: SignalEngine, *, host: str = "library") -> None:
+        """Ask `engine` in the name of `host`."""
+        self._engine = engine
+        self._clock = engine.clock
+        self._host = host
+        self._categories: Categories | None = None
+        self._recency: RecencyWeights | None = None
+
+    def set_token_budget(self, budget: Categories) -> None:
+        """Tokens per category; their sum becomes the budget of the whole."""
+        self._categories = budget
+
+    def configure_recency_weights(self, weights: RecencyWeights) -> None:
+        """Factors on the priority by age."""
+        self._recency = weights
+
+    def inject_context(
+        self, query: str, session_id: str, *, cwd: str = "", deadline_ms: float | None = None
+    ) -> InjectionResult | InjectionFailed:
+        """What to put before `query` in the session `session_id`.
+
+        Args:
+            query: the user's words.
+            session_id: names the conversation; what was handed over in it does not come again.
+            cwd: folder whose project it is about.
+            deadline_ms: milliseconds; None = as the settings say.
+        """
+        started = self._clock.monotonic_ms()
+        now = self._clock.now_ms()
+        session = SessionKey(host=self._host, session_id=session_id)
+        signal = PromptSubmitted(
+            session=session,
+            key=f"inject:{now}:{self._clock.entropy(4).hex()}",
+            at_ms=now,
+            cwd=cwd,
+            text=query,
+        )
+        limit = float("inf") if deadline_ms is None else deadline_ms
+        delivery = self._engine.handle(signal, capabilities=LIBRARY, deadline_ms=limit, adjust=self._adjusted)
+        took = max(0, round(self._clock.monotonic_ms() - started))
+        return self._answer(delivery, took)
+
+    def _adjusted(self, settings: Settings) -> Settings:
+        recall = settings.recall
+        changed: dict[str, object] = {}
+        if self._categories is not None:
+            changed["categories"] = self._categories
+            whole = sum(self._categories.model_dump().values())
+            changed["budgets"] = recall.budgets.model_copy(update={"prompt": whole})
+        if self._recency is not None:
+            changed["recency"] = self._recency
+        return (
+            settings.model_copy(update={"recall": recall.model_copy(update=changed)}) if changed else settings
+        )
+
+    def _answer(self, delivery: Delivery, took_ms: int) -> InjectionResult | InjectionFailed:
+        result = replace(_result_of(delivery), latency_ms=took_ms)
+        failure = delivery.failure
+        if failure is None:
+            return result
+        if failure.reason == "timeout":
+            _LOG.warning("%s", failure.message, extra={"detail": failure.detail})
+        else:
+            _LOG.error("%s", failure.message)
+            result = InjectionResult(latency_ms=took_ms)
+        return InjectionFailed(reason=failure.reason, message=failure.message, result=result)
+
+
+def _result_of(delivery: Delivery) -> InjectionResult:
+    block, pack = delivery.block, delivery.pack
+    if block.empty:
+        return InjectionResult()
+    items: tuple[PackItem, ...] = pack.items if pack else ()
+    memories = [item for item in items if item.category != "session"]
+    return InjectionResult(
+        formatted_context=block.text,
+        total_tokens=block.tokens,
+        divergence_alerts=pack.sections.alerts if pack else (),
+        high_relevance_count=sum(1 for item in memories if item.category == "cluster"),
+        single_space_count=sum(1 for item in memories if item.category != "cluster"),
+        session_summary_included=len(memories) < len(items),
+        temporal_badges=pack.sections.badges if pack else (),
+        memories_included=block.memory_ids,
+    )

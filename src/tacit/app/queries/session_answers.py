@@ -1,0 +1,353 @@
+"""Answers on demand that a session may have a few of: `memory_context(query, scope, category)`.
+
+In: words, a scope, a kind, a folder. Out: a block, or why there is none. A scope only narrows what may be seen from the
+folder. Answers count for the session that asks: where the caller cannot name it, the project's newest one.
+Source: the on-demand mode of the scoped seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.app.queries.answer_cache import AnswerCache
+from tacit.app.redaction import Clean, clean_trace
+from tacit.app.sessions import LiveSessions
+from tacit.config.settings import RecallSettings, Settings
+from tacit.errors import InvalidScope
+from tacit.model.ids import new_id
+from tacit.model.memory import Memory
+from tacit.model.pack import Block, Pack, Surface
+from tacit.model.query import Query
+from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.situation import Situation
+from tacit.model.trace import DropCause, DropReason, Trace
+from tacit.ports.store import ProjectRecord
+from tacit.reading.entities import find_entities
+from tacit.recall.deliver import Delivered
+from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.render import ID_TOKENS, rendering
+from tacit.recall.stage_log import StageLog
+from tacit.session import ledger
+from tacit.session.answer_priority import wait_for_pending_answers
+
+MAX_CHARS = 4000
+SESSIONS_READ = 8
+ACTIVE_SESSION_MS = 6 * 3_600_000
+"""A session without a signal for so long is not taken for the one that asks."""
+PARALLEL_SESSIONS_MS = 10 * 60_000
+"""Sessions whose last signals are no further apart are at work side by side."""
+MIN_ANSWER_TOKENS = 100
+"""Tokens below which a rest of the session's tokens is not worth an answer: its frame alone takes most of them."""
+HOOK_WAIT_S = 0.05
+"""So long does one step of an answer wait for hooks at most."""
+CLIENTS = "mcp"
+"""Host of the records that only count what a client without a session was told."""
+CATEGORIES = {"rule": "guideline"}
+"""Words that the design uses for kinds of other names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextAnswer:
+    """A block; empty with the reason in words. `more` memories fitted the question and not the tokens."""
+
+    block: Block
+    refused: str = ""
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindSelection:
+    """Names of kinds that alone are wanted (none = all) and of those that are not."""
+
+    only: frozenset[str]
+    never: frozenset[str]
+
+    def __call__(self, memory: Memory) -> DropReason | None:
+        """Why a memory is none of those asked for; None = it is one."""
+        if self.only and memory.kind not in self.only:
+            return DropReason(cause=DropCause.KIND_NOT_ASKED, detail=", ".join(sorted(self.only)))
+        return (
+            DropReason(cause=DropCause.KIND_NOT_ASKED, detail="others") if memory.kind in self.never else None
+        )
+
+
+class SessionAnswers:
+    """Answers questions and counts them. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        *,
+        parts: Parts,
+        projects: Projects,
+        sessions: LiveSessions,
+        pipeline: RecallPipeline,
+        settings_at: Callable[[str], Settings],
+    ) -> None:
+        self._parts = parts
+        self._projects = projects
+        self._sessions = sessions
+        self._pipeline = pipeline
+        self._settings_at = settings_at
+        self._shared: AnswerCache[tuple[Delivered, Trace]] = AnswerCache(
+            change=parts.store.change, clock=parts.clock
+        )
+
+    def memory_context(
+        self,
+        cwd: str,
+        *,
+        query: str = "",
+        scope: str = "",
+        category: str = "",
+        session: SessionKey | None = None,
+        kinds: Sequence[str] = (),
+        without: Sequence[str] = (),
+        client: str = "",
+        budget_tokens: int | None = None,
+    ) -> ContextAnswer:
+        """What is known of `query`.
+
+        Args:
+            cwd: folder whose project is asked.
+            query: the words; "" = the best there is of that scope and category.
+            scope: `universal`, `language:X`, `project:X` or `project:X:task:Y`; "" = all that may be seen.
+            category: name of a kind; "" = all of them.
+            session: who asks; None = the newest session of the project.
+            kinds: names of kinds that alone are wanted; () = all.
+            without: names of kinds that are not.
+            client: the process that asks, where no session is known; its answers are counted by it.
+            budget_tokens: most tokens, where the preset does not allow fewer; None = as the settings say.
+
+        Raises:
+            UnknownKind, InvalidScope: naming what is wrong.
+        """
+        settings = self._settings_at(cwd)
+        wanted = self._wanted((*kinds, category) if category else kinds, without)
+        project = self._projects.of(cwd)
+        where = project.id if project else ""
+        visible = self._visible(project, scope, settings)
+        limited = bool(settings.recall.answers_per_session or settings.recall.session_tokens)
+        at_work = self._at_work(cwd) if session is None else ()
+        key = session or next((state.key for state in at_work), None)
+        if key is None and limited and client:
+            key = SessionKey(host=CLIENTS, session_id=client)
+        sure = len(_side_by_side(at_work)) < 2
+        most = budget_tokens or settings.recall.budgets.on_demand
+        if key is None or not (sure or limited):
+            return self._answer(query, visible, wanted, settings, most, project=where)[0]
+        if not limited:
+            # Only counting it is done in turn: a hook of this session must not wait for the answer.
+            state = self._record(key, cwd)
+            answer, packed = self._answer(query, visible, wanted, settings, most, state=state, project=where)
+            with self._sessions.turn(key, timeout_s=5.0):
+                self._sessions.save(self._counted(self._record(key, cwd), answer, packed))
+            return answer
+        with self._sessions.turn(key, timeout_s=5.0):
+            state = self._record(key, cwd)
+            budget, refused = allowed_tokens(state, settings.recall)
+            if refused:
+                return ContextAnswer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
+            answer, packed = self._answer(
+                query, visible, wanted, settings, min(budget, most), state=state, project=where, waits=False
+            )
+            after = self._counted(state, answer, packed)
+            # What one of several was told does not count as known to the other.
+            self._sessions.save(after if sure else replace(after, ledger=state.ledger))
+        return answer
+
+    def _record(self, key: SessionKey, cwd: str) -> SessionState:
+        known = self._sessions.load(key)
+        return known or SessionState(key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms())
+
+    def _counted(self, state: SessionState, answer: ContextAnswer, packed: Pack) -> SessionState:
+        """The record after `answer`."""
+        now = self._parts.clock.now_ms()
+        state = ledger.record(state, items=packed.items, block=answer.block, message_id="", at_ms=now)
+        return replace(state, answers=(*state.answers, answer.block.tokens))
+
+    def newest(self, cwd: str) -> SessionKey | None:
+        """The newest session at work in the project around `cwd`, or None."""
+        found = self._at_work(cwd)
+        return found[0].key if found else None
+
+    def only_session(self, cwd: str) -> SessionKey | None:
+        """The session at work in the project around `cwd` where it is the only one, or None."""
+        beside = _side_by_side(self._at_work(cwd))
+        return beside[0].key if len(beside) == 1 else None
+
+    def _at_work(self, cwd: str) -> tuple[SessionState, ...]:
+        """Sessions at work in the project around `cwd`, newest signal first; from memory, else as stored."""
+        project = self._projects.of(cwd)
+        if project is None:
+            return ()
+        since = self._parts.clock.now_ms() - ACTIVE_SESSION_MS
+
+        def here(states: Iterable[SessionState]) -> tuple[SessionState, ...]:
+            found = (
+                s
+                for s in states
+                if s.project_id == project.id and not s.ended and s.last_signal_at_ms >= since
+                if s.key.host != CLIENTS
+            )
+            return tuple(sorted(found, key=lambda s: (-s.last_signal_at_ms, str(s.key))))
+
+        return here(self._sessions.states) or here(self._parts.store.list_sessions(limit=SESSIONS_READ))
+
+    def _wanted(self, kinds: Sequence[str], without: Sequence[str]) -> KindSelection:
+        known = self._parts.kinds
+        return KindSelection(
+            only=frozenset(known.get(CATEGORIES.get(kind, kind)).name for kind in kinds),
+            never=frozenset(known.get(kind).name for kind in without),
+        )
+
+    def _visible(self, project: ProjectRecord | None, scope: str, settings: Settings) -> ScopeFilter:
+        visible = self._projects.visible(
+            project,
+            share_preferences=settings.project.share_preferences,
+            links=settings.project.link,
+        )
+        return narrowed(visible, scope, project) if scope else visible
+
+    def _answer(  # noqa: PLR0917 - what a question is made of
+        self,
+        words: str,
+        scope: ScopeFilter,
+        wanted: KindSelection,
+        settings: Settings,
+        budget: int,
+        state: SessionState | None = None,
+        *,
+        project: str,
+        waits: bool = True,
+    ) -> tuple[ContextAnswer, Pack]:
+        """The answer and what is in it; `waits` = it may give way to hooks, as no lock is held."""
+        text = words.strip()[:MAX_CHARS]
+        clean = self._parts.redactor.cleaner(settings)
+        session = str(state.key) if state else ""
+        done, made = self._shared.ask(
+            (text, scope, wanted, budget, session),
+            under=settings,
+            make=lambda: self._made(text, scope, wanted, settings, budget, session, clean=clean, waits=waits),
+        )
+        now = self._parts.clock.now_ms()
+        trace = replace(
+            made,
+            id=new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5)),
+            session=session,
+            turn=state.turn if state else 0,
+            epoch=state.epoch if state else 0,
+            at_ms=now,
+        )
+        left = {drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops}
+        answer = ContextAnswer(block=replace(done.block, surface=Surface.ON_DEMAND), more=len(left))
+        if text and not settings.privacy.incognito:
+            self._parts.store.save_trace(stored := clean_trace(trace, clean, where=project))
+            self._sessions.feed.publish([stored])
+        return answer, done.pack
+
+    def _made(  # noqa: PLR0917 - as `_answer`
+        self,
+        text: str,
+        scope: ScopeFilter,
+        wanted: KindSelection,
+        settings: Settings,
+        budget: int,
+        session: str,
+        *,
+        clean: Clean,
+        waits: bool,
+    ) -> tuple[Delivered, Trace]:
+        """The answer for whoever asks; it depends on nothing of the session that does but its name."""
+        log = StageLog()
+        log.note("signal", notes=((Surface.ON_DEMAND if text else Surface.START).value,))
+        recall = settings.recall
+        situation = self._pipeline.read(text) if text else Situation()
+        asked = Query(
+            surface=Surface.ON_DEMAND if text else Surface.START,
+            text=text,
+            raw_text=text,
+            situation=situation,
+            scope=scope,
+            at_ms=self._parts.clock.now_ms(),
+            budget_tokens=budget,
+            entities=find_entities(text),
+            session=session,
+            suffix_tokens=ID_TOKENS,
+        )
+        if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to
+            thresholds = recall.thresholds.model_copy(update={"start": recall.thresholds.on_demand})
+            recall = recall.model_copy(update={"thresholds": thresholds})
+        context = Context(
+            preset=settings.preset,
+            render=rendering(self._parts.kinds, clean, recall.render, with_ids=True),
+            notes=situation.why,
+            log=log,
+            in_context=wanted,
+            remaining_ms=_after_hooks if waits else _at_once,
+        )
+        return self._pipeline.run(asked, settings=recall, context=context, trace_id="")
+
+
+def _at_once() -> float:
+    """Milliseconds that an answer may take: as many as it needs."""
+    return 1e9
+
+
+def _after_hooks() -> float:
+    """The same, asked before every costly step, which lets hooks go first."""
+    wait_for_pending_answers(HOOK_WAIT_S)
+    return 1e9
+
+
+def _side_by_side(states: Sequence[SessionState]) -> tuple[SessionState, ...]:
+    """The first of `states`, newest signal first, and those at work beside it: any of them may be the one that asks."""
+    if not states:
+        return ()
+    since = states[0].last_signal_at_ms - PARALLEL_SESSIONS_MS
+    return tuple(state for state in states if state.last_signal_at_ms > since)
+
+
+def allowed_tokens(state: SessionState, settings: RecallSettings) -> tuple[int, str]:
+    """Tokens of the next answer in this session, or 0 and why there is none."""
+    most, cap = settings.answers_per_session, settings.session_tokens
+    if most and len(state.answers) >= most:
+        noun = "answer" if most == 1 else "answers"
+        return 0, f"This session has had its {most} {noun}; what matters is in context already."
+    budget = settings.budgets.on_demand
+    if cap:
+        ours = (e.tokens for e in state.ledger if e.surface not in (Surface.HOST, Surface.ON_DEMAND))
+        budget = min(budget, cap - sum(ours) - sum(state.answers))
+    if budget < MIN_ANSWER_TOKENS and cap:
+        return 0, f"This session has had its {cap} tokens; what matters is in context already."
+    return budget, ""
+
+
+def narrowed(visible: ScopeFilter, text: str, project: ProjectRecord | None) -> ScopeFilter:
+    """The part of `visible` that a scope written as text names; a project may be named by its id or its name.
+
+    Raises:
+        InvalidScope: if it cannot be read, or names another project.
+    """
+    scope = Scope.parse(text)
+    if scope.kind is ScopeKind.LANGUAGE and any(s.kind is ScopeKind.UNIVERSAL for s in visible.scopes):
+        return ScopeFilter.of(scope)  # a language is shared as the universal scope is
+    if (
+        scope.kind is ScopeKind.PROJECT
+        and project is not None
+        and scope.project_id in (project.id, project.name)
+    ):
+        whole = Scope(kind=ScopeKind.PROJECT, key=project.id)
+        if not scope.task:
+            return ScopeFilter.of(whole)
+        return ScopeFilter.of(
+            whole, Scope(kind=ScopeKind.PROJECT, key=f"{project.id}{TASK_MARK}{scope.task}")
+        )
+    if not visible.allows(scope):
+        raise InvalidScope(
+            f"{text} cannot be seen from here.", hint="Ask for `universal`, `language:X` or this project."
+        )
+    return ScopeFilter.of(scope)

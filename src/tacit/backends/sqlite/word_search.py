@@ -1,0 +1,87 @@
+"""Find memories by the words that somebody types. In: a reader's connection, words, a filter, a scope. Out: ids with scores.
+
+The text index holds active memories: it proposes those, and the filter is part of the same statement. Others (waiting,
+superseded, forgotten, or as of another time) are read one by one. All are scored alike, by `asked_words`. Never writes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tacit.backends.sqlite.memories import asked_rows
+from tacit.backends.word_matching import QueryWord, parse_query_words, word_score
+from tacit.model.evidence import Hit
+from tacit.model.scope import ScopeFilter
+from tacit.ports.store import MemoryFilter
+
+CANDIDATES = 600
+"""Active memories that the index proposes, best first by its own BM25, for one search."""
+_GREATEST = "\U0010ffff"
+
+
+def find_memories(
+    connection: sqlite3.Connection, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
+) -> tuple[Hit, ...]:
+    """See the port."""
+    asked = _words(connection, text)
+    if limit <= 0 or not asked:
+        return ()
+    rows: list[tuple[str, str]] = []
+    others = where
+    if where.as_of_ms is None and (where.statuses is None or "active" in where.statuses):
+        rows += _proposed(connection, asked, replace(where, statuses=("active",)), scope)
+        statuses = where.statuses or ("active", "quarantined", "superseded", "retired")
+        others = replace(where, statuses=tuple(one for one in statuses if one != "active"))
+    if others.as_of_ms is not None or others.statuses:
+        rows += _all(connection, others, scope)
+    scored = ((word_score(content, asked), name) for name, content in rows)
+    found = sorted((-score, name) for score, name in scored if score > 0)
+    return tuple(Hit(memory_id=name, score=-score) for score, name in found[:limit])
+
+
+def _words(connection: sqlite3.Connection, text: str) -> tuple[QueryWord, ...]:
+    documents = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+    def frequency(word: str, begins: bool) -> int:
+        row = connection.execute(
+            "SELECT sum(doc) FROM text_words_terms WHERE term >= ? AND term <= ?",
+            (word, word + _GREATEST if begins else word),
+        ).fetchone()
+        return int(row[0] or 0)
+
+    def vocabulary() -> list[str]:
+        return [row[0] for row in connection.execute("SELECT term FROM text_words_terms")]
+
+    return parse_query_words(text, documents=documents, frequency=frequency, vocabulary=vocabulary)
+
+
+def _proposed(
+    connection: sqlite3.Connection, asked: Sequence[QueryWord], where: MemoryFilter, scope: ScopeFilter
+) -> list[tuple[str, str]]:
+    terms = dict.fromkeys(
+        f"{_quoted(one)}{' *' if word.begins and not word.near else ''}"
+        for word in asked
+        for one in (word.near or (word.stem,))
+    )
+    _, tests, values = asked_rows(connection, where, scope)
+    values |= {"match": f"words : ({' OR '.join(terms)})", "most": CANDIDATES}
+    return connection.execute(
+        "SELECT id, json_extract(body, '$.content') FROM"
+        " (SELECT rowid AS number, rank AS place FROM text_words WHERE text_words MATCH :match)"
+        f" JOIN memories USING (number) WHERE {' AND '.join(tests)} ORDER BY place, id LIMIT :most",
+        values,
+    ).fetchall()
+
+
+def _all(connection: sqlite3.Connection, where: MemoryFilter, scope: ScopeFilter) -> list[tuple[str, str]]:
+    table, tests, values = asked_rows(connection, where, scope)
+    name = "json_extract(body, '$.id')" if where.as_of_ms is not None else "id"
+    return connection.execute(
+        f"SELECT {name}, json_extract(body, '$.content') FROM {table} WHERE {' AND '.join(tests)}", values
+    ).fetchall()
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'

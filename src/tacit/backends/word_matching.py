@@ -1,0 +1,94 @@
+"""How well a text holds the words that somebody searches for. In: a query, what the vocabulary knows. Out: scores. Pure.
+
+A word counts once per text, by its inverse document frequency (ln(1 + N / (1 + df)), N documents, df of them with the word):
+whole where its stem is there, less where a longer word begins with it, less again where a word is only spelled like it.
+Longer texts score a little less. Words of function count only where the query holds no others.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tacit.backends.text import QUERY_CHARS
+from tacit.reading.words.spelling import LEAST_PREFIX, near_words
+from tacit.reading.words.stems import content_words, stem
+
+MOST_WORDS = 24
+NEAR_WORDS = 4
+BEGINNING, MISSPELLED = 0.8, 0.6
+"""What a longer word, and a word spelled alike, count for."""
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryWord:
+    """One word of a query.
+
+    Attributes:
+        stem: as the index holds it.
+        begins: whether longer words that begin with it count.
+        near: stems that it may be a misspelling of.
+        weight: its inverse document frequency.
+    """
+
+    stem: str
+    begins: bool
+    near: frozenset[str]
+    weight: float
+
+
+def parse_query_words(
+    text: str,
+    *,
+    documents: int,
+    frequency: Callable[[str, bool], int],
+    vocabulary: Callable[[], Iterable[str]],
+) -> tuple[QueryWord, ...]:
+    """The words of a query.
+
+    Args:
+        text: what was typed.
+        documents: how many there are.
+        frequency: how many hold a stem; with True, a word that begins with it.
+        vocabulary: all stems; asked for only where a word is in no document.
+    """
+    head = text[:QUERY_CHARS]
+    words = content_words(head) or tuple(dict.fromkeys(_WORD.findall(head.casefold())))
+    asked: list[QueryWord] = []
+    known: tuple[str, ...] | None = None
+    for word in words[:MOST_WORDS]:
+        root = stem(word)
+        begins = root.isalpha() and len(root) >= LEAST_PREFIX
+        held = frequency(root, begins)
+        near: tuple[str, ...] = ()
+        if not held:
+            known = tuple(vocabulary()) if known is None else known
+            near = near_words(word, known, limit=NEAR_WORDS)
+            held = sum(frequency(one, False) for one in near)
+        weight = math.log1p(documents / (1 + held))
+        asked.append(QueryWord(stem=root, begins=begins, near=frozenset(near), weight=weight))
+    return tuple(asked)
+
+
+def word_score(content: str, asked: Sequence[QueryWord]) -> float:
+    """How well `content` holds the words; 0 = it holds none."""
+    held = stems_of(content)
+    total = 0.0
+    for word in asked:
+        if word.stem in held:
+            total += word.weight
+        elif word.begins and any(one.startswith(word.stem) for one in held):
+            total += BEGINNING * word.weight
+        elif word.near & held:
+            total += MISSPELLED * word.weight
+    return total / (1 + math.log1p(len(held)) / 10)
+
+
+@lru_cache(maxsize=8192)
+def stems_of(content: str) -> frozenset[str]:
+    """The stems of all words of a text."""
+    return frozenset(stem(word) for word in _WORD.findall(content.casefold()))

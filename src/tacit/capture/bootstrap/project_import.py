@@ -1,0 +1,425 @@
+"""Imports what a project says of itself and follows its changes. In: a folder. Out: what was imported, and the changes made.
+
+Each file is one transaction with its state (what it was, which statement became which memory). A statement that is removed
+from its file retires the memory, a changed one supersedes it; memories that the user also stated stay. A file that makes no
+sense for the moment changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from tacit.capture.bootstrap.authorship import AuthoredLines, Authorship, line_key, lines_of
+from tacit.capture.bootstrap.sources import (
+    HISTORY,
+    MAX_BYTES,
+    Source,
+    file_source,
+    find_project_files,
+    find_rule_files,
+    history_source,
+)
+from tacit.capture.prepare import Preparer
+from tacit.capture.reconcile.compare import overlap, parse_statement
+from tacit.capture.store import Item, Reconciler
+from tacit.errors import InvalidPayload
+from tacit.model.changes import Add, Change, Contradict, Draft, Edit, Retire, Skip, Supersede
+from tacit.model.ids import content_hash
+from tacit.model.memory import Memory, TrustTier
+from tacit.model.scope import ScopeFilter, project_scope
+from tacit.ports.store import MemoryFilter, ProjectRecord, Store, ValueChanges
+from tacit.state.captured import RuleFileState
+from tacit.state.registry import RULE_FILE, RULE_FILES, RULES_CONFIRMED
+from tacit.text.lazy_regex import lazy_regex
+
+_STARTS_ANEW = lazy_regex(r"\s*(?:[-*+#|>]|\d{1,3}[.)]\s|```|~~~|@)")
+"""A line that begins another statement than the line above it."""
+CHANGED_OVERLAP = 0.4
+"""Least overlap of content words at which a removed and an added statement are one that changed."""
+_MOST = 100_000
+
+FileStatus = Literal["imported", "unchanged", "changed", "gone", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleFile:
+    """One rule file: path relative to the project root, memories it stands for now, and what happened to it.
+
+    `left_out` = why statements of it were not stored, one reason each; only where the file was read anew.
+    """
+
+    path: str
+    memories: int
+    status: FileStatus
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesImport:
+    """What an import did."""
+
+    files: tuple[RuleFile, ...]
+    changes: tuple[Change, ...]
+
+
+def import_rule_files(
+    root: Path,
+    project: ProjectRecord,
+    *,
+    store: Store,
+    preparer: Preparer,
+    reconciler: Reconciler,
+    now_ms: int,
+    project_files: bool = False,
+    confirmed: bool = False,
+    dry_run: bool = False,
+) -> RulesImport:
+    """Import every rule file under `root` that changed since the last import.
+
+    Statements of a rule file are the user's where they confirmed them or wrote their lines; all else waits for the user.
+
+    Args:
+        root: the project root.
+        project: whose memories these become.
+        store: where they go.
+        preparer: redacts them.
+        reconciler: reconciles and writes.
+        now_ms: the time.
+        confirmed: the user was shown what the rule files hold and takes all of it for their own.
+        dry_run: only tell what the rule files would add.
+        project_files: also README, decision records, manifests and the commits; else what was imported of them goes.
+
+    Raises:
+        StoreError: as the store; files imported before it stay imported.
+    """
+    known = RULE_FILES.read(store, project.id)
+    states = {path: RULE_FILE.read(store, project.id, path) for path in known}
+    files: list[RuleFile] = []
+    changes: list[Change] = []
+    present: list[str] = []
+    run = _ProjectImport(
+        project=project, store=store, preparer=preparer, reconciler=reconciler, now_ms=now_ms, states=states,
+        confirmed=confirmed, followed=RULES_CONFIRMED.find(store, project.id) == root.as_posix(), authors=Authorship(root),
+    )  # fmt: skip
+    if dry_run:
+        return run.preview(root, find_rule_files(root))
+    if confirmed:
+        RULES_CONFIRMED.write(store, root.as_posix(), project.id)
+    found = find_rule_files(root)
+    further = [file for file in find_project_files(root) if file not in found] if project_files else []
+    for file in (*found, *further):
+        path = file.relative_to(root).as_posix()
+        present.append(path)
+        try:
+            with file.open("rb") as opened:
+                raw = opened.read(MAX_BYTES)
+        except OSError:
+            files.append(RuleFile(path=path, memories=len(run.ids(path)), status="unreadable"))
+            continue
+        told, made = run.file(file_source(path, raw, project_id=project.id))
+        changes.extend(made)
+        files.append(told)
+    history = history_source(root, project_id=project.id) if project_files else None
+    if history is not None:
+        present.append(HISTORY)
+        told, made = run.file(history)
+        changes.extend(made)
+        if told.memories or told.status == "changed":
+            files.append(told)
+    for path in known:
+        if path not in present:
+            changes.extend(run.forget(path))
+            files.append(RuleFile(path=path, memories=0, status="gone"))
+    if sorted(present) != sorted(known):
+        RULE_FILES.write(store, tuple(sorted(present)), project.id)
+    return RulesImport(files=tuple(files), changes=tuple(changes))
+
+
+@dataclass(slots=True, kw_only=True)
+class _ProjectImport:
+    """One import: what it works with, and the states as they become."""
+
+    project: ProjectRecord
+    store: Store
+    preparer: Preparer
+    reconciler: Reconciler
+    now_ms: int
+    states: dict[str, RuleFileState]
+    confirmed: bool
+    followed: bool
+    authors: Authorship
+
+    def preview(self, root: Path, files: Sequence[Path]) -> RulesImport:
+        """What the rule files would add, as if the user confirmed it; nothing is written."""
+        told: list[RuleFile] = []
+        changes: list[Change] = []
+        for file in files:
+            path = file.relative_to(root).as_posix()
+            try:
+                with file.open("rb") as opened:
+                    source = file_source(path, opened.read(MAX_BYTES), project_id=self.project.id)
+                drafts = source.drafts(self.now_ms) if source.rules else ()
+            except (OSError, InvalidPayload):
+                continue
+            known = {memory.content_hash for memory in self._active(path)}
+            made = [self.preparer.prepare(_as_users(draft, confirmed=True)) for draft in drafts]
+            added = [one for one in made if isinstance(one, Memory) and one.content_hash not in known]
+            changes.extend(Add(memory=one, reason=f"read off {path}") for one in added)
+            told.append(RuleFile(path=path, memories=len(added), status="imported" if added else "unchanged"))
+        return RulesImport(files=tuple(told), changes=tuple(changes))
+
+    def _active(self, path: str) -> tuple[Memory, ...]:
+        scope = ScopeFilter.of(project_scope(self.project.id))
+        where = MemoryFilter(source=path, tiers=(TrustTier.USER,))
+        return self.store.list_memories(where, scope=scope, limit=_MOST)
+
+    def ids(self, path: str) -> frozenset[str]:
+        """Memories that the file at `path` stands for."""
+        return frozenset(filter(None, self.states.get(path, RuleFileState()).items.values()))
+
+    def file(self, source: Source) -> tuple[RuleFile, tuple[Change, ...]]:
+        """Bring the memories of one source up to date, and tell of it."""
+        try:
+            status, made = self.follow(source)
+        except InvalidPayload as error:
+            count = len(self.ids(source.path))
+            return RuleFile(path=source.path, memories=count, status="unreadable", left_out=(str(error),)), ()
+        left_out = tuple(change.reason for change in made if isinstance(change, Skip))
+        told = RuleFile(
+            path=source.path, memories=len(self.ids(source.path)), status=status, left_out=left_out
+        )
+        return told, made
+
+    def follow(self, source: Source) -> tuple[FileStatus, tuple[Change, ...]]:
+        """Bring the memories of one source up to date.
+
+        Raises:
+            InvalidPayload: if it makes no sense; nothing is changed.
+        """
+        path, digest = source.path, source.digest
+        before = self.states.get(path)
+        confirmed = self.confirmed and source.rules
+        if before and before.digest == digest and not (confirmed and before.open):
+            return "unchanged", ()
+        users = self._users(source, before, confirmed=confirmed)
+        drafts = [users.judged(draft) for draft in source.drafts(self.now_ms)]
+        wanted = {content_hash(draft.content): draft for draft in drafts}
+        old = dict(before.items) if before else self._stored(path, wanted)
+        accepted = (
+            self._waiting([memory_id for key, memory_id in old.items() if key in wanted], path)
+            if confirmed
+            else ()
+        )
+        gone = self._owned([memory_id for key, memory_id in old.items() if key not in wanted], path)
+        # What the user confirmed does not end because somebody else took it out of the file.
+        removed = [
+            memory for memory in gone if memory.provenance.tier < TrustTier.USER or users.removed(memory)
+        ]
+        kept = [memory for memory in gone if memory not in removed]
+        added = {
+            key: _within(source.breadth, self.preparer.prepare(draft))
+            for key, draft in wanted.items()
+            if key not in old
+        }
+        items, keys = _plan(added, removed, kept, source=source, at_ms=self.now_ms)
+        items.extend(
+            Edit(memory=_accepted(memory, self.now_ms), reason=f"confirmed in {path}") for memory in accepted
+        )
+        keys.extend("" for _ in accepted)
+        if source.read_off:  # what an earlier version asked about
+            released = self._waiting([memory_id for key, memory_id in old.items() if key in wanted], path)
+            reason = f"read off {path}, for answers on demand"
+            items.extend(
+                Edit(memory=replace(memory, status="active", updated_at_ms=self.now_ms), reason=reason)
+                for memory in released
+            )
+            keys.extend("" for _ in released)
+        after = RuleFileState(digest=digest)
+        unsettled = bool(kept) or any(draft.provenance.tier < TrustTier.USER for draft in drafts)
+
+        def finish(changes: Sequence[Change]) -> ValueChanges:
+            nonlocal after
+            stay = {memory.id for memory in kept}
+            ids = {key: memory_id for key, memory_id in old.items() if key in wanted or memory_id in stay}
+            for key, change in zip(keys, changes, strict=True):
+                if key:
+                    ids[key] = "" if isinstance(change, Skip | Retire) else change.memory.id
+            after = RuleFileState(
+                digest=digest, items=dict(sorted(ids.items())), lines=tuple(sorted(users.lines)),
+                open=source.rules and unsettled,
+            )  # fmt: skip
+            return RULE_FILE.change(after, self.project.id, path)
+
+        made = self.reconciler.keep(items, write=self.reconciler.apply, finish=finish)
+        self.states[path] = after
+        return "changed" if before else "imported", made
+
+    def _waiting(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
+        """Those of `ids` that wait for the user."""
+        return tuple(memory for memory in self._owned(ids, path) if memory.status == "quarantined")
+
+    def _users(self, source: Source, before: RuleFileState | None, *, confirmed: bool) -> _UserShare:
+        """Which lines of the source are the user's."""
+        if not source.rules:
+            return _UserShare(text="", rules=False)
+        text, now = source.text, lines_of(source.text)
+        if confirmed:
+            return _UserShare(text=text, confirmed=True, lines=frozenset(map(_short, now)))
+        known = frozenset(before.lines) if before else frozenset[str]()
+        if (
+            not self.followed
+        ):  # nobody confirmed this project in this folder: nothing in it is taken for the user's
+            return _UserShare(text=text, lines=known)
+        changed = self.authors.of(source.path, text)
+        mine = now if changed.whole else changed.added & now
+        lines = (known & frozenset(map(_short, now))) | frozenset(map(_short, mine))
+        return _UserShare(text=text, lines=lines, changed=changed)
+
+    def forget(self, path: str) -> tuple[Change, ...]:
+        """The file is gone: so is what only it said."""
+        owned = self._owned(sorted(self.ids(path)), path)
+        items = [Retire(memory_id=m.id, at_ms=self.now_ms, reason=f"{path} was removed") for m in owned]
+        values = RULE_FILE.change(None, self.project.id, path)
+        made = self.reconciler.keep(items, write=self.reconciler.apply, values=values)
+        self.states.pop(path, None)
+        return made
+
+    def _stored(self, path: str, wanted: Collection[str]) -> dict[str, str]:
+        """What the store has of the file's statements where the state of its last import is lost: reading is not stating."""
+        where = MemoryFilter(source=path)
+        held = self.store.list_memories(
+            where, scope=ScopeFilter.of(project_scope(self.project.id)), limit=_MOST
+        )
+        return {memory.content_hash: memory.id for memory in held if memory.content_hash in wanted}
+
+    def _owned(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
+        """Those of `ids` that are still active, come from this file, and stand in no other rule file."""
+        elsewhere = {key for other in self.states if other != path for key in self.ids(other)}
+        scope = ScopeFilter.of(project_scope(self.project.id))
+        stored = self.store.get([key for key in ids if key and key not in elsewhere], scope=scope)
+        live = ("active", "quarantined")
+        return tuple(m for m in stored if m.status in live and m.provenance.source == path)
+
+
+_NOTHING = AuthoredLines()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UserShare:
+    """What of a file is the user's.
+
+    Attributes:
+        text: the file.
+        confirmed: all of it, since they were shown it.
+        lines: their lines, as `_short` gives them.
+        changed: what they changed since the last commit, and with commits of their own.
+        rules: whether it is a rule file; nothing of another file is the user's.
+    """
+
+    text: str
+    confirmed: bool = False
+    lines: frozenset[str] = frozenset()
+    changed: AuthoredLines = _NOTHING
+    rules: bool = True
+
+    def judged(self, draft: Draft) -> Draft:
+        """The draft with the trust that its lines have."""
+        if self.rules and (self.confirmed or self._wrote(draft.line)):
+            return _as_users(draft, confirmed=self.confirmed)
+        return draft
+
+    def removed(self, memory: Memory) -> bool:
+        """Whether the user took the statement out of the file."""
+        return self.confirmed or not self.rules or self.changed.took_out(line_key(memory.provenance.span))
+
+    def _wrote(self, line: int) -> bool:
+        """Whether the statement that begins at `line` stands on lines of the user's, its heading and lead included."""
+        lines = self.text.splitlines()
+        if not 0 < line <= len(lines):
+            return False
+        last = line
+        while last < len(lines) and lines[last].strip() and not _STARTS_ANEW.match(lines[last]):
+            last += 1
+        read = lines[line - 1 : last]
+        above = lines[: line - 1]
+        heading = next((one for one in reversed(above) if one.lstrip().startswith("#")), "")
+        lead = next((one for one in reversed(above) if one.rstrip().endswith(":")), "")
+        keys = {_short(key) for one in (*read, heading, lead) if (key := line_key(one))}
+        return keys <= self.lines
+
+
+def _short(key: str) -> str:
+    """A line as it is kept: enough of a hash to know it again."""
+    return content_hash(key)[:12]
+
+
+def _accepted(memory: Memory, now_ms: int) -> Memory:
+    """A statement that waited, as the user's own."""
+    provenance = replace(memory.provenance, tier=TrustTier.USER)
+    return replace(memory, provenance=provenance, status="active", updated_at_ms=now_ms)
+
+
+def _as_users(draft: Draft, *, confirmed: bool) -> Draft:
+    """The draft as the user's own statement."""
+    provenance = replace(draft.provenance, tier=TrustTier.USER)
+    return replace(draft, provenance=provenance, explicit=True, confirmed=confirmed)
+
+
+def _within(breadth: float, prepared: Memory | Skip) -> Memory | Skip:
+    if isinstance(prepared, Skip) or prepared.trigger.breadth <= breadth:
+        return prepared
+    return replace(prepared, trigger=replace(prepared.trigger, breadth=breadth))
+
+
+def _plan(
+    added: Mapping[str, Memory | Skip],
+    removed: Sequence[Memory],
+    kept: Sequence[Memory],
+    *,
+    source: Source,
+    at_ms: int,
+) -> tuple[list[Item], list[str]]:
+    """What to do, with the content hash of the statement each item is for ("" = none)."""
+    path = source.path
+    left = {memory.id: memory for memory in removed}
+    items: list[Item] = []
+    keys: list[str] = []
+    for key, prepared in added.items():
+        old = _changed_from(prepared, left.values()) if isinstance(prepared, Memory) else None
+        if (
+            isinstance(prepared, Memory)
+            and old is not None
+            and prepared.provenance.tier < old.provenance.tier
+        ):
+            old = None  # the user took the old one out; what others wrote in its place waits by itself
+        against = _changed_from(prepared, kept) if isinstance(prepared, Memory) and old is None else None
+        if isinstance(prepared, Memory) and against is not None:
+            reason = f"somebody else changed it in {path}"
+            items.append(Contradict(memory=prepared, other_id=against.id, reason=reason))
+        elif isinstance(prepared, Memory) and old is not None:
+            del left[old.id]
+            items.append(Supersede(memory=prepared, old_id=old.id, at_ms=at_ms, reason=f"changed in {path}"))
+        elif isinstance(prepared, Memory) and source.read_off:
+            items.append(Add(memory=prepared, reason=f"read off {path}"))
+        else:
+            items.append(prepared)
+        keys.append(key)
+    for memory in left.values():
+        items.append(Retire(memory_id=memory.id, at_ms=at_ms, reason=f"removed from {path}"))
+        keys.append("")
+    return items, keys
+
+
+def _changed_from(memory: Memory, removed: Iterable[Memory]) -> Memory | None:
+    scored = [(_likeness(memory.content, old.content), old.id, old) for old in removed]
+    best = max(scored, default=None, key=lambda entry: entry[:2])
+    return best[2] if best and best[0] >= CHANGED_OVERLAP else None
+
+
+def _likeness(new: str, old: str) -> float:
+    """Overlap of the content words, with or without numbers, whichever is more."""
+    mine, theirs = parse_statement(new), parse_statement(old)
+    return max(overlap(frozenset(mine.order), frozenset(theirs.order)), overlap(mine.words, theirs.words))

@@ -1,0 +1,70 @@
+"""Stored memories that a stretch may concern. In: the stretch, the store. Out: memories by short id, nearest first.
+
+Only what the session's project may see and what is neither limited to a session nor restricted: the texts leave this machine.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from tacit.capture.write_up.token_limit import Numbered
+from tacit.errors import EmbedderMismatch, ProviderError
+from tacit.model.memory import Memory, Sensitivity
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
+from tacit.ports.models import Embedder
+from tacit.ports.store import Store
+
+MOST_NEAR = 24
+_PER_TEXT = 6
+_MOST_TEXTS = 40
+_TEXT_CHARS = 1200
+_OFFSET = 60
+"""Of reciprocal rank fusion (Cormack et al., 2009)."""
+
+
+def find_near_memories(
+    store: Store, embedder: Embedder, messages: Sequence[Numbered], *, scope: Scope
+) -> Mapping[str, Memory]:
+    """Memories near to the messages by words or by meaning, under ids made for this request: m1, m2, ..."""
+    texts = [one.text[:_TEXT_CHARS] for one in _telling(messages)]
+    if not texts:
+        return {}
+    try:
+        vectors = embedder.embed(texts)
+    except ProviderError:
+        vectors = None  # words alone must do
+    visible = ScopeFilter.of(scope, UNIVERSAL)
+    scores: dict[str, float] = defaultdict(float)
+    with store.at_once():
+        for place, text in enumerate(texts):
+            rankings = [store.search.lexical(text, scope=visible, limit=_PER_TEXT)]
+            if vectors is not None:
+                try:
+                    rankings.append(
+                        store.search.semantic(
+                            vectors[place], identity=embedder.identity, scope=visible, limit=_PER_TEXT
+                        )
+                    )
+                except EmbedderMismatch:
+                    vectors = None
+            for ranking in rankings:
+                for rank, hit in enumerate(ranking.hits):
+                    scores[hit.memory_id] += 1 / (_OFFSET + rank)
+        found = store.get(sorted(scores, key=lambda name: (-scores[name], name)), scope=visible)
+    sent = [one for one in found if one.status == "active" and may_leave(one)][:MOST_NEAR]
+    return {f"m{number}": one for number, one in enumerate(sent, start=1)}
+
+
+def may_leave(memory: Memory) -> bool:
+    """Whether a model may read the memory: it is no note of a session, and neither for one session alone nor restricted."""
+    return not memory.is_session_note and memory.sensitivity <= Sensitivity.PROJECT
+
+
+def _telling(messages: Sequence[Numbered]) -> list[Numbered]:
+    """The messages to search with: the user's and those with candidates, the newest; then the agent's."""
+    chosen = [one for one in messages if one.message.role == "user" or one.message.chance]
+    others = [one for one in messages if one.message.role == "assistant" and not one.message.chance]
+    return [*chosen[-_MOST_TEXTS:], *others[-max(0, _MOST_TEXTS - len(chosen)) or len(others) :]][
+        :_MOST_TEXTS
+    ]

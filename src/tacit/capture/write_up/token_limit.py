@@ -1,0 +1,125 @@
+"""Cuts what waits of a session to what one request may cost. In: messages, a limit in tokens. Out: numbered texts. Pure.
+
+A session that fits is sent whole. Else every message is ranked: the user's words come first, then what the agent said last before
+they answered, then messages with candidates, then the telling sentences of the agent's others; whole messages as far as they fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tacit.capture.write_up.messages import shortened
+from tacit.reading.sentences import split_sentences
+from tacit.state.captured import Message
+
+EXTRA_TOKENS = 14
+"""What number, role and punctuation of one message cost."""
+GIST_CHARS = 420
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_TELLING = re.compile(
+    r"\b(?:because|caused?|causes|root|reason|so that|since|why|due to|instead|rather than|never|always|must|should|only|not|no longer"
+    r"|fix(?:ed|es)?|bug|issue|problem|wrong|missing|fails?|failed|error|breaks?|broken|need(?:s|ed)? to|requires?|uses?|convention|pattern"
+    r"|design(?:ed)?|decid(?:ed|e)|by default|unless|before|after|when|where|lives?|defined|responsible|handles?|found|turns out|actually"
+    r"|important|note|key|stored?|expects?|supports?|matches|means)\b",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"`[^`\n]+`|\w+[/_.]\w+|[a-z][A-Z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbered:
+    """A message as it is sent: its number counts all messages that wait, from 1; `text` may be shortened."""
+
+    number: int
+    message: Message
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Variant:
+    """One way to send a message: lower ranks first, then higher values, then newer messages."""
+
+    rank: int
+    value: float
+    place: int
+    text: str
+
+
+def fit_messages(
+    messages: Sequence[Message], *, most_tokens: int, count: Callable[[str], int]
+) -> tuple[Numbered, ...]:
+    """The messages, or parts of them, that fit into `most_tokens`, in order."""
+    chosen: dict[int, tuple[str, int]] = {}
+    costs = [count(one.text) + EXTRA_TOKENS for one in messages]
+    if sum(costs) <= most_tokens:
+        chosen = {place: (one.text, 0) for place, one in enumerate(messages)}
+    else:
+        left = most_tokens
+        for one in sorted(_variants(messages), key=lambda one: (one.rank, -one.value, -one.place)):
+            whole = one.text == messages[one.place].text
+            cost = costs[one.place] if whole else count(one.text) + EXTRA_TOKENS
+            more = cost - chosen.get(one.place, ("", 0))[1]
+            if 0 < more <= left:
+                chosen[one.place] = (one.text, cost)
+                left -= more
+    return tuple(
+        Numbered(number=place + 1, message=messages[place], text=text)
+        for place, (text, _) in sorted(chosen.items())
+    )
+
+
+def _variants(messages: Sequence[Message]) -> list[_Variant]:
+    found: list[_Variant] = []
+    for place, one in enumerate(messages):
+        whole = one.text
+
+        def add(rank: int, text: str, value: float = 0.0, *, place: int = place) -> None:
+            found.append(_Variant(rank=rank, value=value, place=place, text=text))
+
+        if one.role == "user":
+            add(0, shortened(whole, head=900, tail=500), one.chance)
+            add(3, whole, one.chance)
+        elif one.role == "tool":
+            add(6, whole)
+        else:
+            telling = _telling(whole)
+            following = next((other.role for other in messages[place + 1 :] if other.role != "tool"), "user")
+            if following == "user":
+                add(1, _without_code(whole))
+            if one.chance:
+                add(2, _without_code(whole), one.chance)
+            add(4, gist(whole), telling)
+            add(5, _without_code(whole), telling)
+            add(7, whole, telling)
+    return found
+
+
+def gist(text: str, *, most_chars: int = GIST_CHARS) -> str:
+    """The telling sentences of a message, in order."""
+    bare = _without_code(text)
+    if len(bare) <= most_chars:
+        return bare
+    sentences = [
+        sentence for line in bare.split("\n") for sentence in split_sentences(line) if len(sentence) > 15
+    ]
+    ranked = sorted(range(len(sentences)), key=lambda at: (-_telling(sentences[at]), at))
+    kept: list[int] = []
+    chars = 0
+    for at in ranked:
+        if chars + len(sentences[at]) <= most_chars:
+            kept.append(at)
+            chars += len(sentences[at])
+    return "\n".join(sentences[at] for at in sorted(kept))
+
+
+def _without_code(text: str) -> str:
+    """The text with no more than the opening line of a block of code."""
+    return _FENCE.sub(lambda found: found[0].strip().split("\n", 1)[0] + " [...]", text)
+
+
+def _telling(text: str) -> float:
+    """How many words of a text say how things are, for its length."""
+    hits = len(_TELLING.findall(text)) + 0.5 * len(_NAMES.findall(text))
+    return hits / (60 + len(text))

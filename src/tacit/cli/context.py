@@ -1,0 +1,142 @@
+"""What the commands work with: the home, the daemon, the user's own folder. One value, so that tests can give another.
+
+In: nothing, or what a caller puts there. Out: `current_context()`. Never starts or opens anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from tacit.config.home import Home
+
+
+class Daemon(Protocol):
+    """The part of `tacit.client.daemon_client.DaemonClient` that commands use."""
+
+    def request(
+        self, method: str, path: str, json_body: object = None, *, timeout_s: float = 30.0
+    ) -> tuple[int, Any]:
+        """Ask a running daemon; problems come as the error they were."""
+        ...
+
+    def ensure_running(self, timeout_s: float = 10.0) -> None:
+        """Start one when none answers.
+
+        Raises:
+            DaemonUnavailable: if it could not be started in time.
+        """
+        ...
+
+    def stop(self, timeout_s: float = 15.0) -> bool:
+        """Ask it to leave and wait; False when none ran."""
+        ...
+
+    def status(self) -> Mapping[str, Any]:
+        """What `GET /health` says, `running`, `hook_failures` and `spooled`. Starts nothing."""
+        ...
+
+
+def _getchar() -> str:
+    """One key; "" when the terminal's input has ended.
+
+    Switching to single keys discards what waits, so that no key is taken for an answer to a question not yet seen. It
+    would discard the end of the input, too, and wait for ever.
+    """
+    import os
+    import select
+    import sys
+
+    import click
+
+    handle = sys.stdin.fileno()
+    while select.select([handle], [], [], 0)[0]:
+        if not os.read(handle, 4096):
+            return ""
+    return click.getchar()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandContext:
+    """Where the commands work.
+
+    Attributes:
+        home: Tacit's data.
+        user_home: the user's own folder, where hosts keep their settings.
+        search_path: PATH, for finding hosts.
+        connect: makes a client for the daemon of a home.
+        interactive: whether somebody can answer a question.
+        at_terminal: whether a person sits at standard input and output, in a shell that no agent opened.
+        token: the personal token a script was given, or "".
+        read_key: waits for one key on the terminal, without Enter.
+    """
+
+    home: Home
+    user_home: Path
+    search_path: str
+    connect: Callable[[Home], Daemon]
+    interactive: bool
+    at_terminal: bool = False
+    token: str = ""
+    read_key: Callable[[], str] = _getchar
+
+    def require_user(self, what: str) -> None:
+        """Go on only where the user speaks.
+
+        Raises:
+            RefusedByTrust: naming `what` only the user may do, and how.
+        """
+        from tacit.safety.authority import require
+
+        require(authorized=self.user_speaks, what=what)
+
+    @property
+    def user_speaks(self) -> bool:
+        """Whether what is done here is done by the user: at a terminal, or with a token of theirs."""
+        from tacit.safety.authority import Authority
+
+        return Authority(self.home).admits_token(self.token) if self.token else self.at_terminal
+
+
+_given: ContextVar[CommandContext | None] = ContextVar("tacit_surroundings", default=None)
+
+
+def use_context(command_context: CommandContext | None) -> None:
+    """Work with `command_context` from now on; None = the real ones."""
+    _given.set(command_context)
+
+
+def current_context() -> CommandContext:
+    """What the running command works with."""
+    return _given.get() or _real()
+
+
+def _real() -> CommandContext:
+    import sys
+
+    from tacit.client.daemon_client import DaemonClient
+    from tacit.config.environment import search_path
+    from tacit.config.home import in_agent_shell, personal_token
+
+    token = personal_token()
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not in_agent_shell()
+
+    def connect(home: Home) -> Daemon:
+        if not at_terminal:
+            return DaemonClient(home, token=token)
+        from tacit.safety.authority import Authority
+
+        return DaemonClient(home, token=token, terminal_key=Authority(home).terminal_key)
+
+    return CommandContext(
+        home=Home.find(),
+        user_home=Path.home(),
+        search_path=search_path(),
+        connect=connect,
+        interactive=sys.stdin.isatty() and sys.stderr.isatty(),
+        at_terminal=at_terminal,
+        token=token,
+    )

@@ -1,0 +1,132 @@
+"""`tacit learn`: have sessions written up by the language model of the settings. In: options. Out: what was learned, or the requests."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson
+
+NO_MODEL = "No language model is set: `tacit config set capture.extractor.provider claude` names one."
+
+
+def learn(
+    past: Annotated[
+        bool, typer.Option("--past", help="Sessions that were imported with --write-up, too.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print each request word by word; send nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Have the language model of your settings (capture.extractor) write up sessions that wait and compare new statements."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
+
+    kinds = (False, True) if past else (False,)
+    if dry_run:
+        answers = [ask("POST", "/v1/write-ups", {"past": each, "dry_run": True}) for each in kinds]
+        requests = [one for answer in answers for one in answer["requests"]]
+        if as_json:
+            print_json({"provider": answers[0]["provider"], "requests": requests})
+        else:
+            _show(answers[0]["provider"], requests)
+        return
+    done = [one for each in kinds for one in write_up(past=each, quiet=as_json)]
+    if as_json:
+        print_json({"sessions": done})
+    elif not done:
+        print_line(estimate(past=past)["said"])
+    if any(one["error"] for one in done):
+        raise typer.Exit(SOME_PROBLEM)
+
+
+def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
+    """Have one session after the other written up until none is left, one fails, or the user stops it; each is told of."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_line
+
+    done: list[dict[str, Any]] = []
+    try:
+        while True:
+            answer = ask("POST", "/v1/write-ups", {"past": past})
+            if not answer["session"]:
+                return done
+            done.append(answer)
+            if not quiet:
+                print_line(line_of(answer))
+            if answer["error"]:
+                return done
+    except KeyboardInterrupt:
+        print_line("Stopped. The rest waits; `tacit learn --past` goes on.")
+        return done
+
+
+def estimate(*, past: bool) -> dict[str, Any]:
+    """How many requests wait, what they cost, and a sentence that says so."""
+    from tacit.cli.connection import ask
+
+    told = ask("POST", "/v1/write-ups", {"past": past, "dry_run": True})
+    if not told["provider"]:
+        said = NO_MODEL
+    elif not told["waiting"]:
+        said = "Nothing waits for a language model."
+    else:
+        requests = f"{told['waiting']} {'request' if told['waiting'] == 1 else 'requests'}"
+        said = f"{requests}, about {told['tokens']:,} input tokens, for {told['provider']}."
+        day = ask("GET", "/v1/status")["extractor"]
+        left = max(0, day["tokens_per_day"] - day["tokens"])
+        if told["tokens"] > left:
+            said += f" Today {left:,} are left; the rest waits for `tacit learn --past` on another day."
+    return {**told, "said": said}
+
+
+def offer_write_up(*, yes: bool, quiet: bool) -> bool:
+    """Have what was imported written up once the user knows what that costs; whether nothing failed."""
+    from tacit.cli.terminal.interaction import agreed
+    from tacit.cli.terminal.output import print_line
+
+    told = estimate(past=True)
+    if not quiet:
+        print_line(told["said"])
+    if not told["waiting"]:
+        return bool(told["provider"])
+    if not agreed("Send them now?", yes=yes, unattended=False, default=False):
+        if not quiet:
+            print_line("Nothing was sent. `tacit learn --past` asks again.")
+        return True
+    return not any(one["error"] for one in write_up(past=True, quiet=quiet))
+
+
+def line_of(answer: dict[str, Any]) -> str:
+    """What one request brought, in one line."""
+    from tacit.cli.terminal.output import format_count
+
+    if answer["error"]:
+        return f"{answer['session']}: {answer['error']} It waits and can be asked for again."
+    changes = answer["changes"]
+    kinds = [change["change"] for change in changes]
+    brought = sum(kind in ("add", "supersede", "contradict") for kind in kinds)
+    # A merge of two stored statements also ends one of them: that edit is no further change.
+    merged = {change["memory"]["id"] for change in changes if change["change"] == "merge"}
+    edited = [change["memory"] for change in changes if change["change"] == "edit"]
+    replaced = sum(memory["validity"]["superseded_by"] not in merged for memory in edited)
+    return (
+        f"{answer['session']}: {format_count(brought)} learned, {kinds.count('merge')} known already, {replaced} replaced or in question; "
+        f"{answer['waiting']} requests wait"
+    )
+
+
+def _show(provider: str, requests: list[dict[str, Any]]) -> None:
+    from tacit.cli.terminal.output import print_line
+
+    if not provider:
+        print_line(NO_MODEL)
+    elif not requests:
+        print_line("Nothing waits for a language model.")
+    for one in requests:
+        print_line(f"--- to {provider}: {one['session']}, about {one['tokens']} tokens")
+        print_line(one["system"])
+        print_line("")
+        print_line(one["user"])

@@ -1,0 +1,139 @@
+"""`tacit learned`: what a session taught. In: a session's name or nothing. Out: lines or JSON. Decides nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson, Here, drop_empty
+
+FATES = {
+    "new": "new",
+    "merged": "merged with what is known",
+    "replaced": "new",
+    "contradicts": "new",
+    "duplicate": "known already",
+}
+HOW = "Decide on what waits with `tacit review accept|edit|reject ID`, change the rest with `tacit edit` or `tacit forget ID`."
+
+
+def learned(
+    session: Annotated[
+        str,
+        typer.Argument(
+            help="host/id, the id or its beginning; this project's last session when left out.",
+            show_default=False,
+        ),
+    ] = "",
+    last: Annotated[
+        bool, typer.Option("--last", help="The last session of all, in whichever project.")
+    ] = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Show what a session taught: each statement, who said it, what became of it; requests to a model, what waits."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    if session and last:
+        raise typer.BadParameter("Name a session, or say --last.")
+    asked = {"session": session} if session else drop_empty(cwd="" if last else str(cwd.absolute()))
+    answer = ask("GET", "/v1/learned", asked)
+    if as_json:
+        print_json(answer)
+    elif answer["learned"] is None:
+        print_line("No session was seen here yet.")
+    else:
+        _print(answer["learned"])
+
+
+def _print(found: dict[str, Any]) -> None:
+    from tacit.cli.terminal.output import format_count, format_moment, print_line, short_ids, shorten_line
+
+    when = f"  {format_moment(found['at_ms'])}" if found["at_ms"] else ""
+    print_line(f"{found['session']}{when}{'  (it runs still)' if found['running'] else ''}", style="bold")
+    statements, waiting = found["statements"], found["waiting"]
+    memories = [one["memory"] for one in statements]
+    memories += [other for one in statements for other in (*one["replaced"], *one["questions"])]
+    names = short_ids([one["id"] for one in memories])
+
+    def named(other: dict[str, Any]) -> str:
+        return f"{names[other['id']]} \u201c{shorten_line(other['content'], 70)}\u201d"
+
+    print_line(f"{format_count(len(statements))} learned, {waiting['statements']} of them wait for you.")
+    for one in statements:
+        memory = one["memory"]
+        print_line("")
+        print_line(f"{names[memory['id']]}  {memory['kind']}, {state_of(one)}")
+        print_line(f"  {memory['content']}")
+        fate = [
+            str(FATES.get(one["fate"], one["fate"])),
+            *(f"replaced {named(other)}" for other in one["replaced"]),
+        ]
+        fate += [f"contradicts {named(other)}: `tacit review` asks which holds" for other in one["questions"]]
+        print_line(f"  {one['believed']}; {', '.join(fate)}", style="dim")
+        for said in one["evidence"]:
+            print_line(f"  {said_line(said, memory['content'])}", style="dim")
+    rows = [("dropped", f"{one['count']}: {one['reason']}") for one in found["dropped"]]
+    rows += [("reminder", nudge_line(one)) for one in found["nudges"]]
+    rows += [("request", request_line(one)) for one in found["requests"]]
+    rows += [("waits", text) for text in waiting_lines(waiting)]
+    if rows:
+        print_line("")
+    for title, text in rows:
+        print_line(f"{title:<10} {text}", style="dim")
+    if statements:
+        print_line("")
+        print_line(HOW)
+
+
+STATES = {"quarantined": "waits for you", "superseded": "replaced", "retired": "forgotten"}
+
+
+def state_of(one: dict[str, Any]) -> str:
+    """Whether a statement holds, waits or is gone."""
+    status = one["memory"]["status"]
+    if status in STATES:
+        return STATES[status]
+    return "active, one question waits for you" if one["waits"] and status == "active" else status
+
+
+def said_line(said: dict[str, Any], content: str) -> str:
+    """Who said it, when and in which words."""
+    speaker = {"user": "you", "assistant": "the agent", "agent": "the agent", "tool": "a tool"}.get(
+        said["speaker"], said["speaker"]
+    )
+    turn = f", turn {said['turn']}" if said["turn"] else ""
+    same = said["span"].strip(" .") == content.strip(" .")
+    return f"{speaker or 'said again'}{turn}" + (
+        f": \u201c{said['span']}\u201d" if said["span"] and not same else ""
+    )
+
+
+def nudge_line(one: dict[str, Any]) -> str:
+    """A reminder to the agent, in words."""
+    if not one["at_ms"]:
+        return f"planned for turn {one['turn']}, not shown to the agent yet"
+    return f"the agent was told in turn {one['given_turn']} that turn {one['turn']} may hold something"
+
+
+def request_line(one: dict[str, Any]) -> str:
+    """A request to a language model with its cost."""
+    from tacit.cli.terminal.output import format_moment
+
+    sent = f"{format_moment(one['at_ms'])}  {one['model']}, {one['tokens_in']:,} tokens in"
+    if one["error"]:
+        return f"{sent}, no answer: {one['error']}"
+    return f"{sent}, {one['tokens_out']:,} out, {one['kept']} kept, {len(one['dropped'])} dropped"
+
+
+def waiting_lines(waiting: dict[str, int]) -> list[str]:
+    """What is to come, in words."""
+    lines: list[str] = []
+    if waiting["messages"]:
+        lines.append(f"{waiting['messages']} messages for the language model; `tacit learn` asks it now")
+    if waiting["transcripts"]:
+        lines.append(f"{waiting['transcripts']} transcripts to be read; that happens in the background")
+    return lines

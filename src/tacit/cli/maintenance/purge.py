@@ -1,0 +1,144 @@
+"""`tacit purge`: forget for good. In: what is to go. Out: what went, as lines or JSON. Asks before it does anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty
+from tacit.cli.terminal.completing import complete_memory
+
+SHOWN = 20
+PART = 5_000
+"""So many memories go with one request."""
+
+
+def purge(
+    memory: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Ids of memories, or their beginnings or endings.",
+            show_default=False,
+            autocompletion=complete_memory,
+        ),
+    ] = None,
+    project: Annotated[
+        bool, typer.Option("--project", help="All of this folder's project: memories, sessions, traces.")
+    ] = False,
+    session: Annotated[
+        str,
+        typer.Option("--session", help="All that was learned from this session (host/id), and its record."),
+    ] = "",
+    source: Annotated[
+        str, typer.Option("--source", help="All memories from this source, such as CLAUDE.md, import, mcp.")
+    ] = "",
+    matching: Annotated[str, typer.Option("--matching", help="All memories that hold these words.")] = "",
+    everywhere: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="With --source and --matching: in all projects, not only what this folder sees."
+        ),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    yes: Yes = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Forget for good: out of tables, indexes, history, traces, logs, backups and exports. Cannot be taken back."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import confirm
+    from tacit.cli.terminal.output import SOME_PROBLEM, print_json
+
+    folder = str(cwd.absolute())
+    if sum(map(bool, (memory, project, session, source, matching))) != 1:
+        raise typer.BadParameter("Name memories, or say one of --project, --session, --source, --matching.")
+    asked = drop_empty(
+        ids=memory,
+        project=folder if project else "",
+        session=_session(session),
+        source=source,
+        text=matching,
+        cwd="" if everywhere or not (source or matching) else folder,
+    )
+    seen = ask("POST", "/v1/purge", {**asked, "dry_run": True})
+    if not as_json:
+        _tell(seen)
+    if not dry_run:
+        confirm(f"{_counted(seen)} for good? This cannot be taken back.", yes=yes, default=False)
+        if memory or source or matching:  # what was shown, not what fits meanwhile
+            seen = purge_in_batches(ask, [one["id"] for one in seen["memories"]])
+        else:
+            seen = ask("POST", "/v1/purge", asked)
+    if as_json:
+        print_json(seen)
+    elif not dry_run:
+        _tell(seen)
+    if seen["left"] and not dry_run:
+        raise typer.Exit(SOME_PROBLEM)
+
+
+def purge_in_batches(
+    ask: Callable[[str, str, dict[str, Any]], Any], ids: list[str], *, part: int = PART
+) -> dict[str, Any]:
+    """Have these memories purged, many of them with several requests, and tell it as one answer."""
+    told = [
+        ask("POST", "/v1/purge", {"ids": ids[at : at + part], "shown": True})
+        for at in range(0, len(ids), part)
+    ]
+    gone = {one["id"] for answer in told for one in answer["memories"]}
+    return {
+        **told[-1],
+        "memories": [one for answer in told for one in answer["memories"]],
+        "rows": _summed(answer["rows"] for answer in told),
+        "files": _summed(answer["files"] for answer in told),
+        "left": list(dict.fromkeys(one for answer in told for one in answer["left"])),
+        "alike": list(dict.fromkeys(one for answer in told for one in answer["alike"] if one not in gone)),
+    }
+
+
+def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    whole: Counter[str] = Counter()
+    for one in counts:
+        whole.update(one)
+    return dict(whole)
+
+
+def _session(name: str) -> dict[str, str] | None:
+    host, slash, number = name.partition("/")
+    if name and not (host and slash and number):
+        raise typer.BadParameter("Name a session as host/id; `tacit digest --project` shows them.")
+    return {"host": host, "session_id": number} if name else None
+
+
+def _counted(seen: dict[str, Any]) -> str:
+    from tacit.cli.terminal.output import format_count
+
+    sessions = format_count(len(seen["sessions"]), "session", "sessions") if seen["sessions"] else ""
+    return "Forget " + " and ".join(filter(None, (format_count(len(seen["memories"])), sessions)))
+
+
+def _tell(seen: dict[str, Any]) -> None:
+    from tacit.cli.terminal.output import print_line, shorten_line
+
+    would = "would be removed or cleaned" if seen["dry_run"] else "removed or cleaned"
+    for one in seen["memories"][:SHOWN] if seen["dry_run"] else ():
+        print_line(f"- {one['id']} [{one['kind']}] {shorten_line(one['content'], 120)}", style="red")
+    for one in seen["sessions"][:SHOWN] if seen["dry_run"] else ():
+        print_line(f"- session {one}", style="red")
+    if seen["dry_run"] and len(seen["memories"]) > SHOWN:
+        print_line(f"- ... and {len(seen['memories']) - SHOWN} more; --json tells all", style="red")
+    for place, count in (*seen["rows"].items(), *seen["files"].items()):
+        print_line(f"  {place:<24} {count} {would}")
+    if seen["alike"]:
+        print_line(f"  These say the same and stay: {', '.join(seen['alike'])}", style="yellow")
+    for problem in seen["left"]:
+        print_line(f"  may still hold it: {problem}", style="yellow")
+    print_line(
+        "Nothing was changed: this is what would go."
+        if seen["dry_run"]
+        else f"{_counted(seen)[7:]} forgotten for good."
+    )

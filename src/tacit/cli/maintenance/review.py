@@ -1,0 +1,404 @@
+"""`tacit review` and `tacit undo`: what only the user can decide, and taking back.
+
+In: arguments, on a terminal single keys. Out: what the daemon answered, as lines, a table or JSON. Never opens the store itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes, drop_empty
+from tacit.cli.terminal.completing import complete_kind, complete_memory
+
+app = typer.Typer(
+    help="Decide on what contradicts each other or waits for a confirmation; on a terminal key by key.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+KEYS = "[a]ccept  [e]dit  [r]eject  [m]erge  [k]eep both  [s]kip  [q]uit"
+SHOWN = 10
+"""Statements of a change that are shown before it is taken back."""
+_ACTIONS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep"}
+
+
+Everywhere = Annotated[bool, typer.Option("--all", help="All projects, not only what this folder sees.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", help="Only this kind; may be repeated.", autocompletion=complete_kind),
+]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option("--source", help="Only from this source, such as an imported file; may be repeated."),
+]
+Causes = Annotated[
+    list[str] | None,
+    typer.Option("--cause", help="Only contradiction, agent, import or unconfirmed; may be repeated."),
+]
+Words = Annotated[str, typer.Option("--text", help="Only with all of these words, in any order.")]
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Ids of memories, or their beginnings or endings; options instead choose many.",
+        show_default=False,
+        autocompletion=complete_memory,
+    ),
+]
+AllThatFit = Annotated[bool, typer.Option("--all", help="Everything that waits and fits the other options.")]
+Projects = Annotated[
+    bool, typer.Option("--everywhere", help="Of all projects, not only what this folder sees.")
+]
+
+
+@app.callback()
+def review(
+    ctx: typer.Context,
+    everywhere: Everywhere = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Decide on what waits: on a terminal entry by entry with single keys, else list it."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from tacit.cli.context import current_context
+
+    folder = "" if everywhere else str(cwd.absolute())
+    if as_json or not current_context().interactive:
+        _list(drop_empty(cwd=folder, limit=50), as_json=as_json)
+        return
+    _walk(folder)
+
+
+@app.command("list")
+def list_(
+    everywhere: Everywhere = False,
+    kind: Kinds = None,
+    source: Sources = None,
+    cause: Causes = None,
+    text: Words = "",
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many.")] = 50,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """List what waits for you, and how many of each kind, source and cause."""
+    folder = "" if everywhere else str(cwd.absolute())
+    where = drop_empty(cwd=folder, kind=kind, source=source, cause=cause, text=text)
+    _list({**where, "limit": limit}, as_json=as_json)
+
+
+@app.command()
+def accept(
+    memories: Ids = None,
+    all_: AllThatFit = False,
+    kind: Kinds = None,
+    source: Sources = None,
+    cause: Causes = None,
+    text: Words = "",
+    everywhere: Projects = False,
+    cwd: Here = Path(),
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """They hold; what they contradict does not hold any more."""
+    folder = "" if everywhere else str(cwd.absolute())
+    where = drop_empty(kind=kind, source=source, cause=cause, text=text)
+    _decide_all("accept", memories or [], where, folder, all_=all_, yes=yes, as_json=as_json)
+
+
+@app.command()
+def edit(
+    memory: MemoryId,
+    content: Annotated[str, typer.Option("--content", help="The better words.")],
+    as_json: AsJson = False,
+) -> None:
+    """It holds in better words; what it contradicts does not hold any more."""
+    _decide(memory, {"action": "accept", "content": content}, as_json=as_json)
+
+
+@app.command()
+def reject(
+    memories: Ids = None,
+    all_: AllThatFit = False,
+    kind: Kinds = None,
+    source: Sources = None,
+    cause: Causes = None,
+    text: Words = "",
+    everywhere: Projects = False,
+    cwd: Here = Path(),
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """They go, and are not learned again."""
+    folder = "" if everywhere else str(cwd.absolute())
+    where = drop_empty(kind=kind, source=source, cause=cause, text=text)
+    _decide_all("reject", memories or [], where, folder, all_=all_, yes=yes, as_json=as_json)
+
+
+@app.command()
+def merge(
+    memory: MemoryId,
+    into: Annotated[
+        str, typer.Option("--into", help="The memory that says the same; the other of its pair.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """It says what the other one says: one memory with both as evidence."""
+    _decide(memory, drop_empty(action="merge", into=into), as_json=as_json)
+
+
+@app.command()
+def keep(memory: MemoryId, as_json: AsJson = False) -> None:
+    """Both hold: the pair is no contradiction."""
+    _decide(memory, {"action": "keep"}, as_json=as_json)
+
+
+def undo(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[CHANGE|MEMORY]",
+            help="Id of a change, or of a memory for the last change of it; the last change of all when left out.",
+        ),
+    ] = "",
+    keep_both: Annotated[
+        bool,
+        typer.Option("--keep-both", help="Take a replacement or a merge back, and keep both statements."),
+    ] = False,
+    yes: Yes = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Take one change back: what was replaced holds again. Taking back can be taken back."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import agreed
+    from tacit.cli.terminal.output import format_moment, print_json, print_line, shorten_line
+    from tacit.errors import NotFound
+
+    body: dict[str, object] = {"keep_both": keep_both}
+    if name.startswith("chg_"):
+        body["id"] = name
+    else:
+        wanted = drop_empty(id=name, limit=1) if name else drop_empty(cwd=str(cwd.absolute()), limit=1)
+        found = ask("GET", "/v1/changes", wanted)["changes"]
+        if not found:
+            raise NotFound("Nothing was written yet.", hint="`tacit list --changes` shows what was.")
+        body |= {"id": found[0]["change_id"], **drop_empty(memory=found[0]["memory"]["id"] if name else "")}
+    if not (name or yes or as_json):
+        written = ask("GET", "/v1/changes", {"change": str(body["id"]), "limit": 500})["changes"]
+        print_line(f"The last change is {body['id']}, {format_moment(written[0]['at_ms'])}:")
+        for one in written[:SHOWN]:
+            print_line(f"  {_what(one)}: {shorten_line(one['memory']['content'], 100)} ({one['reason']})")
+        if len(written) > SHOWN:
+            print_line(f"  and {len(written) - SHOWN} more")
+        if not agreed("Take it back?", yes=False, unattended=True):
+            raise typer.Exit(1)
+    answer = ask("POST", "/v1/undo", body)
+    if as_json:
+        print_json(answer)
+        return
+    _tell(answer["changes"])
+
+
+def list_changes(folder: str, *, limit: int, as_json: bool) -> None:
+    """What was written last, one line each."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import format_moment, print_json, print_rows, shorten_line
+
+    answer = ask("GET", "/v1/changes", drop_empty(cwd=folder, limit=limit))
+    if as_json:
+        print_json(answer)
+        return
+    rows = [
+        (
+            format_moment(c["at_ms"]),
+            c["change_id"],
+            c["memory"]["id"],
+            _what(c),
+            shorten_line(c["memory"]["content"], 80),
+            shorten_line(c["reason"], 120),
+        )
+        for c in answer["changes"]
+    ]
+    columns = ("when", "change", "memory", "what", "content", "why")
+    print_rows("", columns, rows, empty="Nothing was written yet.")
+
+
+def _what(change: dict[str, Any]) -> str:
+    before, after = change["before"], change["memory"]
+    if before is None:
+        return "added"
+    if before["status"] != after["status"]:
+        return str(after["status"])
+    return "merged" if after["frequency"] > before["frequency"] else "changed"
+
+
+def _list(where: dict[str, object], *, as_json: bool) -> None:
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import (
+        print_json,
+        print_line,
+        print_rows,
+        short_ids,
+        shorten_line,
+        waiting_line,
+    )
+
+    answer = ask("GET", "/v1/review", where)
+    if as_json:
+        print_json(answer)
+        return
+    names = short_ids([entry["memory"]["id"] for entry in answer["review"]])
+    rows = [
+        (
+            names[entry["memory"]["id"]],
+            shorten_line(entry["memory"]["content"], 90),
+            shorten_line(entry["other"]["content"], 90) if entry["other"] else "",
+            shorten_line(entry["reason"], 100),
+        )
+        for entry in answer["review"]
+    ]
+    empty = "Nothing waits for you."
+    if not answer["waiting"] and where.get("cwd"):
+        elsewhere = ask("GET", "/v1/review", {"limit": 1})["waiting"]
+        if elsewhere:
+            empty = f"Nothing waits for you here; elsewhere {waiting_line(elsewhere, 'tacit review --all')}."
+    elif answer["waiting"]:
+        empty = f"Nothing waits that fits; in all {waiting_line(answer['waiting'])}."
+    print_rows("", ("memory", "content", "contradicts", "why"), rows, empty=empty)
+    if answer["total"] > len(rows):
+        print_line(f"{len(rows)} of {answer['total']} shown.")
+    if answer["total"] > 1:
+        for group in ("kind", "source", "cause"):
+            counts = (f"{one['value'] or 'none'} {one['count']}" for one in answer["groups"][group][:8])
+            print_line(f"by {group}: {', '.join(counts)}")
+
+
+def _decide_all(
+    action: str,
+    memories: list[str],
+    where: dict[str, object],
+    folder: str,
+    *,
+    all_: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """The same decision on statements that are named, or on all that fit."""
+    from tacit.cli.connection import ask
+    from tacit.cli.memories import memory_path
+    from tacit.cli.terminal.interaction import confirm
+    from tacit.cli.terminal.output import print_json, print_line
+
+    if bool(memories) == bool(all_ or where):
+        raise typer.BadParameter(
+            "Name memories, or say which with --all, --kind, --source, --cause or --text."
+        )
+    if len(memories) == 1:
+        _decide(memories[0], {"action": action}, as_json=as_json)
+        return
+    if memories:
+        ids = [memory_path(one).rpartition("/")[2] for one in memories]
+        answer = ask("POST", "/v1/review", {"action": action, "ids": ids})
+    else:
+        where = {**where, **drop_empty(cwd=folder)}
+        total = ask("GET", "/v1/review", {**where, "limit": 1})["total"]
+        if not total:
+            print_line("Nothing waits that fits.")
+            return
+        noun = "statement" if total == 1 else "statements"
+        confirm(f"{action.capitalize()} {total} {noun}?", yes=yes, default=False)
+        answer = ask("POST", "/v1/review", {"action": action, "where": where, "count": total})
+    if as_json:
+        print_json(answer)
+        return
+    done = {"accept": "accepted", "reject": "rejected"}[action]
+    print_line(f"{answer['decided']} {done}; `tacit undo {answer['change_id']}` takes it back")
+
+
+def _decide(memory: str, body: dict[str, object], *, as_json: bool) -> None:
+    from tacit.cli.connection import ask
+    from tacit.cli.memories import memory_path
+    from tacit.cli.terminal.output import print_json
+
+    answer = ask("POST", memory_path(memory).replace("/v1/memories/", "/v1/review/"), body)
+    if as_json:
+        print_json(answer)
+        return
+    _tell(answer["changes"])
+
+
+def _tell(changes: list[dict[str, Any]]) -> None:
+    from tacit.cli.terminal.output import print_line
+
+    for change in changes:
+        memory: dict[str, Any] = change.get("memory") or {}
+        name = memory.get("id") or change.get("memory_id", "")
+        status, content = memory.get("status", "retired"), memory.get("content", "")
+        print_line(f"{name} {status}: {change['reason']}" + (f"\n  {content}" if content else ""))
+
+
+def _walk(folder: str) -> None:
+    """Entry by entry: a key, at once."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_line
+
+    entries, total = _waiting(folder)
+    if not total:
+        print_line("Nothing waits for you.")
+        return
+    decided: set[str] = set()
+    for number, entry in enumerate(entries, start=1):
+        memory, other = entry["memory"], entry["other"]
+        if memory["id"] in decided or (other and other["id"] in decided):
+            continue
+        print_line(f"\n{number} of {total}  [{memory['kind']}] {memory['content']}")
+        if other:
+            print_line(f"  against  [{other['kind']}] {other['content']}")
+        print_line(f"  because  {entry['reason']}\n{KEYS}")
+        key = _key("aermksq" if other else "aersq")
+        if key == "q":
+            return
+        if key == "s":
+            continue
+        body: dict[str, object] = {"action": _ACTIONS.get(key, "accept")}
+        if key == "e":
+            body["content"] = typer.prompt("Better words", default=memory["content"], err=True)
+        _tell(ask("POST", f"/v1/review/{memory['id']}", body)["changes"])
+        decided |= {memory["id"], *([other["id"]] if other else [])}
+
+
+def _waiting(folder: str) -> tuple[Iterator[dict[str, Any]], int]:
+    """What waits, asked for part by part, and how much that is."""
+    from tacit.cli.connection import ask
+
+    first = ask("GET", "/v1/review", drop_empty(cwd=folder, limit=100))
+
+    def entries() -> Iterator[dict[str, Any]]:
+        page = first
+        while True:
+            yield from page["review"]
+            if not page["next_cursor"]:
+                return
+            page = ask("GET", "/v1/review", drop_empty(cwd=folder, limit=100, cursor=page["next_cursor"]))
+
+    return entries(), first["total"]
+
+
+def _key(allowed: str) -> str:
+    """One of `allowed`, read without waiting for Enter; the end of input or an interrupt leaves."""
+    from tacit.cli.context import current_context
+
+    while True:
+        try:
+            key = current_context().read_key().lower()
+        except (EOFError, KeyboardInterrupt, OSError):  # the last: the terminal is gone
+            return "q"
+        if key in ("\x03", "\x04", "\x1b", ""):
+            return "q"
+        if key in allowed:
+            return key

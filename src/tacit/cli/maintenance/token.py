@@ -1,0 +1,103 @@
+"""`tacit token`: personal tokens, with which the user's own scripts speak as the user. In: a name. Out: a token, shown once.
+
+A token is shown at an interactive terminal alone, so that no program gets one by asking. The home keeps its hash.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson
+
+if TYPE_CHECKING:
+    from tacit.safety.authority import Authority
+
+app = typer.Typer(
+    name="token",
+    help="Personal tokens: your own scripts speak as you with TACIT_TOKEN, or `Authorization: Bearer` over HTTP.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Name = Annotated[str, typer.Argument(help="What the token is for, such as the name of a script.")]
+
+
+@app.command("create")
+def create(name: Name = "default", as_json: AsJson = False) -> None:
+    """Make a token and show it, once. Needs an interactive terminal."""
+    _show(_at_terminal().create(name), name, as_json=as_json)
+
+
+@app.command("rotate")
+def rotate(name: Name = "default", as_json: AsJson = False) -> None:
+    """Replace a token by a new one of the same name, and show it, once. Needs an interactive terminal."""
+    authority = _at_terminal()
+    authority.revoke(name)
+    _show(authority.create(name), name, as_json=as_json)
+
+
+@app.command("revoke")
+def revoke(name: Name = "default", as_json: AsJson = False) -> None:
+    """End a token; scripts that hold it speak as an agent from then on."""
+    from tacit.cli.terminal.output import print_json, print_line
+
+    _authority().revoke(name)
+    if as_json:
+        print_json({"revoked": name})
+        return
+    print_line(f"revoked {name}")
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """Show the names of the tokens that hold, never the tokens."""
+    from datetime import UTC, datetime
+
+    from tacit.cli.terminal.output import print_json, print_rows
+
+    found = _authority().tokens()
+    if as_json:
+        print_json({"tokens": [{"name": one.name, "created_at_ms": one.created_at_ms} for one in found]})
+        return
+    days = [datetime.fromtimestamp(one.created_at_ms / 1000, UTC).date().isoformat() for one in found]
+    rows = [(one.name, day) for one, day in zip(found, days, strict=True)]
+    print_rows("", ("token", "created"), rows, empty="No token was made; `tacit token create` makes one.")
+
+
+def _authority() -> Authority:
+    from tacit.cli.context import current_context
+    from tacit.safety.authority import Authority
+
+    return Authority(current_context().home)
+
+
+def _at_terminal() -> Authority:
+    """The home's authority, where a person sits at the terminal.
+
+    Raises:
+        RefusedByTrust: elsewhere.
+    """
+    from tacit.cli.context import current_context
+    from tacit.errors import RefusedByTrust
+
+    if not current_context().at_terminal:
+        raise RefusedByTrust(
+            "A token is shown in an interactive terminal only.",
+            hint="Run the command yourself, with neither input nor output redirected.",
+        )
+    return _authority()
+
+
+def _show(token: str, name: str, *, as_json: bool) -> None:
+    from tacit.cli.terminal.output import print_json, print_line
+
+    if as_json:
+        print_json({"name": name, "token": token})
+        return
+    print_line(token)
+    print_line(
+        f"Keep it: it is not shown again. A script speaks as you with TACIT_TOKEN set to it, or with the header "
+        f"`Authorization: Bearer TOKEN` over HTTP. `tacit token revoke {name}` ends it.",
+        style="dim",
+    )

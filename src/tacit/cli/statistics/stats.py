@@ -1,0 +1,81 @@
+"""`tacit stats`: what is stored, what injections were good for, and how they went over time.
+
+In: arguments. Out: tables and plots, JSON, or one HTML file that needs no other. The daemon counts; nothing is counted here.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson
+
+if TYPE_CHECKING:
+    from tacit.cli.statistics.answer_types import OverTime, Stats
+
+DAY_MS = 86_400_000
+
+
+def stats(
+    impact: Annotated[
+        bool,
+        typer.Option("--impact", help="Only what injections were good for, beside what was not handed over."),
+    ] = False,
+    days: Annotated[int, typer.Option("--days", min=1, max=730, help="How far back charts go.")] = 30,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write everything with plots to this file instead.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count what is stored and used; chart injections, silences, latency and tokens; compare sessions with and without memory."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    answer = ask("GET", "/v1/stats", {})
+    if impact:
+        if as_json:
+            print_json({name: answer[name] for name in ("impact", "rate", "baseline")})
+        else:
+            from tacit.cli.statistics import tables
+
+            tables.impact(answer)
+        return
+    facts = cast("Stats", {**answer, **_over_time(days)})
+    if html is not None:
+        from tacit.cli.statistics.page import write_page
+
+        write_page(html, facts)
+    if as_json:
+        print_json(facts)
+    elif html is None:
+        _tables(facts)
+    else:
+        print_line(f"Written: {html}")
+
+
+def _over_time(days: int) -> OverTime:
+    from tacit.cli.connection import ask
+
+    until = time.time_ns() // 1_000_000 + 1
+    bucket = "hour" if days <= 2 else "day"
+    asked = {"since_ms": until - days * DAY_MS, "until_ms": until}
+    series = ask("GET", "/v1/stats/timeline", {**asked, "bucket": bucket})["series"]
+    # Few sessions end in a month: the comparison looks back as far as three.
+    since = min(asked["since_ms"], until - 90 * DAY_MS)
+    holdout = ask("GET", "/v1/stats/holdout", {"since_ms": since, "until_ms": until})["holdout"]
+    return {"series": series, "holdout": holdout}
+
+
+def _tables(facts: Stats) -> None:
+    from tacit.cli.statistics import tables
+
+    tables.stored(facts["store"])
+    tables.over_time(facts["series"])
+    tables.latency(facts["series"])
+    tables.kinds_and_silences(facts["series"])
+    tables.cache(facts["series"]["cache"])
+    tables.holdout(facts["holdout"])
+    tables.impact(facts)

@@ -1,0 +1,216 @@
+"""An HTTP client in front of another one, through which an SDK talks: bodies go through `Exchange`, all else stays as it is.
+
+In: the HTTP client of a program's SDK client (httpx, or httpx2 where the SDK uses that). Out: one of the same family that sends
+through it, so that its proxies, limits and certificates hold. Streams are passed on as they come. Never touches the other client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
+from typing import Any
+
+from tacit.errors import InvalidInput
+from tacit.middleware.exchange import MAX_REPLY_BYTES, OFF_HEADER, SESSION_HEADER, Exchange, SentRequest
+
+_OURS = (SESSION_HEADER, OFF_HEADER)
+_OK = range(200, 300)
+_EVENTS = "text/event-stream"
+
+
+def wrap_http_client(inner: Any, exchange: Exchange) -> Any:
+    """A client of the family of `inner` that sends through it.
+
+    Raises:
+        InvalidInput: if it is no client of httpx or httpx2.
+    """
+    for base in type(inner).__mro__:
+        library = sys.modules.get(base.__module__.partition(".")[0])
+        if library is None or base not in (
+            getattr(library, "Client", None),
+            getattr(library, "AsyncClient", None),
+        ):
+            continue
+        made = (_async_client if base.__name__ == "AsyncClient" else _sync_client)(library)
+        client = made(
+            transport=library.MockTransport(_unused), timeout=inner.timeout, base_url=inner.base_url
+        )
+        client.inner, client.exchange = inner, exchange
+        return client
+    raise InvalidInput(
+        f"{type(inner).__name__} is no client of httpx.", hint="Wrap a client of the anthropic or openai SDK."
+    )
+
+
+@cache
+def _sync_client(library: Any) -> Any:
+    class Carrying(library.Client):
+        inner: Any
+        exchange: Exchange
+
+        def build_request(self, *args: Any, **kwargs: Any) -> Any:
+            return self.inner.build_request(*args, **kwargs)
+
+        def send(self, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
+            request, sent = _outgoing(library, self.exchange, request)
+            response = self.inner.send(request, stream=stream, **kwargs)
+            if sent is None or response.status_code not in _OK:
+                return response
+            if stream:
+                response.stream = _tees(library)[0](response, sent, self.exchange)
+            else:
+                _learn_from_reply(self.exchange, sent, response, response.content)
+            return response
+
+        def close(self) -> None:
+            self.inner.close()
+            library.Client.close(self)
+
+    return Carrying
+
+
+@cache
+def _async_client(library: Any) -> Any:
+    class AsyncCarrying(library.AsyncClient):
+        inner: Any
+        exchange: Exchange
+
+        def build_request(self, *args: Any, **kwargs: Any) -> Any:
+            return self.inner.build_request(*args, **kwargs)
+
+        async def send(self, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
+            exchange = self.exchange
+            request, sent = await _on_a_thread(lambda: _outgoing(library, exchange, request))
+            response = await self.inner.send(request, stream=stream, **kwargs)
+            if sent is None or response.status_code not in _OK:
+                return response
+            if stream:
+                response.stream = _tees(library)[1](response, sent, exchange)
+            else:
+                content = response.content
+                await _on_a_thread(lambda: _learn_from_reply(exchange, sent, response, content))
+            return response
+
+        async def aclose(self) -> None:
+            await self.inner.aclose()
+            await library.AsyncClient.aclose(self)
+
+    return AsyncCarrying
+
+
+def _unused(request: object) -> Any:
+    raise AssertionError(f"sent past the client: {request}")
+
+
+def _outgoing(library: Any, exchange: Exchange, request: Any) -> tuple[Any, SentRequest | None]:
+    """The request that goes out: the one that came where nothing is to be changed, else a new one."""
+    ours = [name for name in _OURS if name in request.headers]
+    content, sent = _body(library, request), None
+    if content is not None and request.method == "POST":
+        content, sent = exchange.outgoing(request.url.path, request.headers, content)
+    if not ours and (content is None or content is request.content):
+        return request, sent
+    headers = [
+        (k, v) for k, v in request.headers.multi_items() if k.lower() not in (*_OURS, "content-length")
+    ]
+    changed = library.Request(
+        request.method, request.url, headers=headers, content=content, extensions=request.extensions
+    )
+    return changed, sent
+
+
+def _body(library: Any, request: Any) -> bytes | None:
+    """The body where it is at hand; None for one that is streamed."""
+    try:
+        content: bytes = request.content
+    except library.RequestNotRead:
+        return None
+    return content or None
+
+
+def _learn_from_reply(exchange: Exchange, sent: SentRequest, response: Any, content: bytes) -> None:
+    exchange.heard(sent, content, stream=response.headers.get("content-type", "").startswith(_EVENTS))
+
+
+def _decoded(library: Any, response: Any, raw: bytes) -> bytes:
+    """The bytes of a stream as they were before they were packed for the way."""
+    packed = response.headers.get("content-encoding")
+    if not packed or packed == "identity":
+        return raw
+    content: bytes = library.Response(200, headers={"content-encoding": packed}, content=raw).content
+    return content
+
+
+class _Copy:
+    """What went by, up to what is learned from at all."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+        self.learned = False
+
+    def add(self, part: bytes) -> None:
+        self.size += len(part)
+        if self.size <= MAX_REPLY_BYTES:
+            self.parts.append(part)
+
+    @property
+    def whole(self) -> bytes:
+        return b"".join(self.parts) if self.size <= MAX_REPLY_BYTES else b""
+
+
+@cache
+def _tees(library: Any) -> tuple[Any, Any]:
+    """Streams that pass on what comes, and have it learned from when it is over: for a sync client, for an async one."""
+
+    class Tee(library.SyncByteStream):
+        def __init__(self, response: Any, sent: SentRequest, exchange: Exchange) -> None:
+            self._inner, self._copy = response.stream, _Copy()
+            self._told = (response, sent, exchange)
+
+        def __iter__(self) -> Iterator[bytes]:
+            for part in self._inner:
+                self._copy.add(part)
+                yield part
+
+        def close(self) -> None:
+            self._inner.close()
+            _over(library, self._copy, *self._told)
+
+    class AsyncTee(library.AsyncByteStream):
+        def __init__(self, response: Any, sent: SentRequest, exchange: Exchange) -> None:
+            self._inner, self._copy = response.stream, _Copy()
+            self._told = (response, sent, exchange)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for part in self._inner:
+                self._copy.add(part)
+                yield part
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+            _over(library, self._copy, *self._told)
+
+    return Tee, AsyncTee
+
+
+def _over(library: Any, copy: _Copy, response: Any, sent: SentRequest, exchange: Exchange) -> None:
+    if copy.learned:
+        return
+    copy.learned = True
+    try:
+        content = _decoded(library, response, copy.whole)
+    except (ValueError, library.DecodingError):  # an encoding that cannot be read: nothing is learned
+        return
+    _learn_from_reply(exchange, sent, response, content)
+
+
+async def _on_a_thread(work: Callable[[], Any]) -> Any:
+    """Run `work` away from the event loop; where the loop is another library's than asyncio, on it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    return await asyncio.to_thread(work)

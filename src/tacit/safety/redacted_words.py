@@ -1,0 +1,86 @@
+"""What redaction took out of a text, and whether something that was made of the raw text still holds it.
+
+In: a text before and after redaction; terms, signatures or sentences read from the raw one. Out: those without what was
+taken out. A piece of a secret has no shape of its own, so it is known by the words that redaction removed. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tacit.safety.secret_shapes import entropy
+
+SHORTEST = 4
+"""A piece of fewer characters says nothing of a secret."""
+_CHUNK = re.compile(r"[^\W_]+")
+_MARKED = re.compile(r"[\d@]")
+_OPAQUE_CHARS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedWords:
+    """The words that redaction took out of some texts, lower case. Empty = nothing was taken out."""
+
+    chunks: frozenset[str] = frozenset()
+    runs: tuple[str, ...] = ()
+
+    def __or__(self, other: RedactedWords) -> RedactedWords:
+        return RedactedWords(self.chunks | other.chunks, tuple(dict.fromkeys((*self.runs, *other.runs))))
+
+    def __bool__(self) -> bool:
+        return bool(self.chunks or self.runs)
+
+    def held_by(self, text: str) -> bool:
+        """Whether `text` holds a part of what was taken out."""
+        if not self:
+            return False
+        chunks = [chunk for chunk in _CHUNK.findall(text.lower()) if len(chunk) >= SHORTEST]
+        for chunk in chunks:
+            if chunk in self.chunks or any(chunk in lost or lost in chunk for lost in self.chunks):
+                return True
+        joined = "".join(_CHUNK.findall(text.lower()))
+        return len(joined) >= SHORTEST + 2 and any(joined in run or run in joined for run in self.runs)
+
+    def without(self, text: str) -> str:
+        """`text` without the words that hold a part of what was taken out."""
+        if not self or not self.held_by(text):
+            return text
+        return " ".join(word for word in text.split() if not self.held_by(word))
+
+    def clean(self, terms: Iterable[str]) -> tuple[str, ...]:
+        """`terms` without those that hold a part of what was taken out."""
+        return tuple(term for term in terms if not self.held_by(term))
+
+
+NOTHING_REDACTED = RedactedWords()
+
+
+def find_redacted_words(raw: str, cleaned: str) -> RedactedWords:
+    """What of `raw` is not in `cleaned`, its redacted form."""
+    if raw == cleaned:
+        return NOTHING_REDACTED
+    before, after = raw.lower(), cleaned.lower()
+    kept = set(_CHUNK.findall(after))
+    chunks = frozenset(
+        chunk for chunk in _CHUNK.findall(before) if len(chunk) >= SHORTEST and chunk not in kept
+    )
+    words = set(after.split())
+    # A run of short pieces (`a1-b2-c3`) is told apart from words by its digits; an address by its sign.
+    marked = (
+        "".join(_CHUNK.findall(word)) for word in before.split() if word not in words and _MARKED.search(word)
+    )
+    marked = tuple(dict.fromkeys(run for run in marked if len(run) >= SHORTEST + 2))
+    return RedactedWords(chunks, marked)
+
+
+def is_opaque(term: str) -> bool:
+    """Whether a term read from a text is no word, path or name but a long run of mixed characters."""
+    return any(
+        len(chunk) >= _OPAQUE_CHARS
+        and any(ch.isdigit() for ch in chunk)
+        and any(ch.isalpha() for ch in chunk)
+        and entropy(chunk) > 3.3
+        for chunk in _CHUNK.findall(term)
+    )

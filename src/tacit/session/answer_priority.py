@@ -1,0 +1,68 @@
+"""What may wait until an answer is out. In: jobs of the thread that owes it; calls that nobody's turn waits for.
+
+Out: the same jobs, done once the answer has gone, and those calls, begun when no answer is owed.
+Waking another thread first would have it take the processor just when the answer is ready. Loads nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from threading import Condition, local
+
+MAX_WAIT_S = 0.25
+"""So long does other work give way at most: answers that are owed without a pause must not stop it."""
+
+_THREAD = local()
+
+
+class _PendingAnswers:
+    """How many answers all threads owe."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._count = 0
+
+    def add(self, change: int) -> None:
+        with self._changed:
+            self._count += change
+            if not self._count:
+                self._changed.notify_all()
+
+    def wait(self, most_s: float) -> bool:
+        if not self._count:  # read without the lock: a hook that begins just now is met either way
+            return True
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._count, timeout=most_s)
+
+
+_PENDING = _PendingAnswers()
+
+
+@contextmanager
+def pending_answer() -> Generator[None, None, None]:
+    """While inside, this thread owes somebody an answer; what `run_after_answer` is given is done at the end, whatever happened."""
+    jobs: list[Callable[[], None]] = []
+    _THREAD.jobs = jobs
+    _PENDING.add(1)
+    try:
+        yield
+    finally:
+        _PENDING.add(-1)
+        _THREAD.jobs = None
+        for job in jobs:
+            job()
+
+
+def run_after_answer(job: Callable[[], None]) -> None:
+    """Do `job` once this thread has answered; at once where it owes no answer."""
+    jobs: list[Callable[[], None]] | None = getattr(_THREAD, "jobs", None)
+    if jobs is None:
+        job()
+    else:
+        jobs.append(job)
+
+
+def wait_for_pending_answers(most_s: float = MAX_WAIT_S) -> bool:
+    """Wait until no thread owes an answer, `most_s` seconds at most; whether that is so. To be called with no lock held."""
+    return _PENDING.wait(most_s)

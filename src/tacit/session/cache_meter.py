@@ -1,0 +1,92 @@
+"""The cache meter: how much of each request a prompt cache can keep, and how much it did. In: counts that hosts tell. Out: shares.
+
+Only the middleware sees whole requests, and tells how much of each had stood at the beginning of the request before. Claude Code and
+OpenCode put a request together themselves; of theirs it is known what the API said, which stands in their transcripts. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tacit.model.signal import RequestUsage
+
+DAY_MS = 86_400_000
+_FIELDS = ("requests", "before", "kept", "before_bare", "kept_bare", "input_tokens", "cached_tokens")
+Days = Mapping[str, Mapping[str, tuple[int, ...]]]
+"""Day since the epoch -> placement -> the sums of `_FIELDS`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheShare:
+    """Share (0-1) of the request before that stood unchanged at the beginning of the next, by placement.
+
+    `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
+    `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say. With a `host`, the counts of
+    its transcripts: there is no placement and nothing is known of the shares.
+    """
+
+    placement: str
+    host: str = ""
+    requests: int
+    share: float
+    bare: float = 0.0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+
+
+def counted(days: Days, sent: Sequence[RequestUsage], *, at_ms: int) -> Days:
+    """The sums with what was sent now, the newest day last."""
+    day = str(at_ms // DAY_MS)
+    today = dict(days.get(day, {}))
+    for one in sent:
+        row = today.get(one.placement, (0,) * len(_FIELDS))
+        now = (
+            one.requests,
+            one.before,
+            one.kept,
+            one.before_bare,
+            one.kept_bare,
+            one.input_tokens,
+            one.cached_tokens,
+        )
+        today[one.placement] = tuple(old + new for old, new in zip(row, now, strict=True))
+    return dict(sorted({**days, day: today}.items(), key=lambda pair: int(pair[0])))
+
+
+def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, int]], *, now_ms: int) -> Days:
+    """The sums with requests of a host: (milliseconds since the epoch or 0, tokens read, of these from the cache) of each."""
+    for at_ms, read, cached in requests:
+        one = RequestUsage(placement=host, requests=1, input_tokens=read, cached_tokens=cached)
+        days = counted(days, (one,), at_ms=at_ms or now_ms)
+    return days
+
+
+def shares_of_hosts(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
+    """What the caches gave in that time (whole days, UTC), by host."""
+    found = shares(days, since_ms=since_ms, until_ms=until_ms)
+    return tuple(replace(one, placement="", host=one.placement) for one in found)
+
+
+def shares(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
+    """The shares of that time (whole days, UTC), by placement."""
+    sums: dict[str, tuple[int, ...]] = {}
+    for day, placements in days.items():
+        if since_ms // DAY_MS <= int(day) <= (until_ms - 1) // DAY_MS:
+            for name, row in placements.items():
+                sums[name] = tuple(
+                    a + b for a, b in zip(sums.get(name, (0,) * len(_FIELDS)), row, strict=True)
+                )
+    return tuple(_share(name, row) for name, row in sorted(sums.items()))
+
+
+def _share(name: str, row: Sequence[int]) -> CacheShare:
+    requests, before, kept, before_bare, kept_bare, input_tokens, cached = row
+    return CacheShare(
+        placement=name,
+        requests=requests,
+        share=round(kept / before, 4) if before else 0.0,
+        bare=round(kept_bare / before_bare, 4) if before_bare else 0.0,
+        input_tokens=input_tokens,
+        cached_tokens=cached,
+    )

@@ -1,0 +1,81 @@
+"""The tracked files of a project are read without running anything that its repository names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from samples import NOW_MS
+from tacit.app.git_index import read_index, tracked_files
+from tacit.app.projects import Projects
+from tacit.backends.fake import FakeStore
+from tacit.providers.clock import FakeClock
+from tacit.session.projects import identify_project
+
+NAMES = ["a/b/mäin.py", "a/b/main_two.py", "app.go", "d/" + "x" * 5000, "util.py"]
+
+
+def git(folder, *words):
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env=env)
+
+
+def repository(folder, names, *options):
+    folder.mkdir()
+    git(folder, "init", "-q", *options)
+    for name in names:
+        blob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+        if options:
+            blob = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+        git(folder, "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
+    return folder
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4"])
+def test_every_version_of_the_index_is_read(tmp_path, version):
+    folder = repository(tmp_path / "shop", NAMES)
+    git(folder, "update-index", "--index-version", version)
+    assert list(tracked_files(folder)) == sorted(NAMES)
+
+
+def test_an_entry_with_extended_flags_and_a_sha256_repository(tmp_path):
+    folder = repository(tmp_path / "shop", ["app.go", "lib.go"])
+    git(folder, "update-index", "--skip-worktree", "app.go")
+    assert tracked_files(folder) == ("app.go", "lib.go")
+    other = repository(tmp_path / "other", ["app.go", "lib.go"], "--object-format=sha256")
+    assert tracked_files(other) == ("app.go", "lib.go")
+
+
+def test_a_worktree_has_its_own_index(tmp_path):
+    folder = repository(tmp_path / "shop", [])
+    (folder / "app.py").write_text("x = 1\n")
+    git(folder, "add", "app.py")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "start")
+    git(folder, "worktree", "add", "-q", str(tmp_path / "tree"))
+    assert tracked_files(tmp_path / "tree") == ("app.py",)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"DIRC", b"DIRC\0\0\0\2\xff\xff\xff\xff", b"DIRC\0\0\0\4\0\0\0\2" + b"\xff" * 90]
+)
+def test_a_broken_index_gives_no_names_and_ends(data, tmp_path):
+    assert read_index(data) == ()
+    assert tracked_files(tmp_path / "nowhere") == ()
+
+
+def test_nothing_that_a_repository_names_is_run(tmp_path):
+    folder = repository(tmp_path / "shop", ["app.go", "lib.go"])
+    marker = tmp_path / "ran"
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/sh\ntouch {marker}\n")
+    script.chmod(0o755)
+    for key in ("core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "alias.ls-files"):
+        git(folder, "config", key, str(script))
+    subprocess.run(["git", "-C", str(folder), "ls-files"], capture_output=True, check=False)
+    assert marker.exists(), "the trap works: git itself would run it"
+    marker.unlink()
+    projects = Projects(store=FakeStore(clock=FakeClock(now_ms=NOW_MS)), clock=FakeClock(now_ms=NOW_MS))
+    assert projects.read_languages(identify_project(folder)) == ("go",)
+    assert not marker.exists()

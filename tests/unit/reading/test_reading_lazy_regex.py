@@ -1,0 +1,86 @@
+"""Patterns that are compiled when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tacit
+from tacit.capture import wording
+from tacit.capture.reconcile import compare, explicit_relations
+from tacit.text.lazy_regex import KeywordRegex, compile_all, keyword_regex, lazy_regex
+
+
+def test_a_late_pattern_does_what_a_compiled_one_does() -> None:
+    given = (r"(?P<word>[a-z]+)\s*", re.IGNORECASE)
+    late, at_once = lazy_regex(*given), re.compile(*given)
+    text = "Two words"
+    assert late.sub("<>", text) == at_once.sub("<>", text) == "<><>"
+    assert [m["word"] for m in late.finditer(text)] == ["Two", "words"]
+    assert (late.pattern, late.flags, late.groups) == (at_once.pattern, at_once.flags, 1)
+    found = late.match(text)
+    assert found is not None
+    assert found.re == at_once
+
+
+def test_it_is_compiled_when_told_or_used() -> None:
+    compile_all()
+    used, _ = lazy_regex("a"), lazy_regex("b")
+    assert used.search("a")
+    assert (compile_all(), compile_all()) == (1, 0)
+
+
+def test_a_wrong_one_says_so_at_its_first_use() -> None:
+    wrong = lazy_regex("(")
+    with pytest.raises(re.error):
+        wrong.search("x")
+    with pytest.raises(re.error):
+        compile_all()
+
+
+def test_every_late_pattern_of_the_program_compiles() -> None:
+    for found in pkgutil.walk_packages(tacit.__path__, "tacit."):
+        if found.name.startswith(("tacit.reading", "tacit.safety", "tacit.recall", "tacit.providers")):
+            importlib.import_module(found.name)
+    compile_all()
+    assert compile_all() == 0
+
+
+WORDED = {
+    f"{module.__name__}.{name}.{place}": one
+    for module in (wording, compare, explicit_relations)
+    for name, value in vars(module).items()
+    for place, one in enumerate(value if isinstance(value, tuple) else (value,))
+    if isinstance(one, KeywordRegex)
+}
+
+
+@pytest.mark.parametrize("name", WORDED)
+@given(data=st.data())
+def test_a_text_that_a_worded_pattern_matches_is_searched(name: str, data: st.DataObject) -> None:
+    worded = WORDED[name]
+    text = data.draw(st.from_regex(re.compile(worded.pattern.pattern, re.IGNORECASE)))
+    assert worded.may_match(text)
+
+
+def test_a_worded_pattern_finds_what_the_pattern_finds() -> None:
+    worded = keyword_regex(r"\b(?:stop|don'?t|replac\w+)\b", "stop don dont", parts=("replac",))
+    plain = re.compile(worded.pattern.pattern, re.IGNORECASE)
+    for text in (
+        "Don't",
+        "please STOP.",
+        "it replaced b",
+        "nonstop",
+        "nothing",
+        "\u017ftop",
+        "x" * 2000 + " stop",
+    ):
+        assert bool(worded.search(text)) == bool(plain.search(text))
+        assert [m[0] for m in worded.finditer(text)] == [m[0] for m in plain.finditer(text)]
+        assert worded.sub("", text) == plain.sub("", text)
+    assert not worded.may_match("nothing of that")
