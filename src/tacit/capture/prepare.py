@@ -88,7 +88,7 @@ class Preparer:
         )
 
     def _doubted(self, draft: Draft) -> bool:
-        # A yes to what the agent proposed is no yes to every sentence of it.
+        # A user who accepts a proposal does not accept each of its sentences.
         stated = draft.explicit and draft.provenance.tier is not TrustTier.ASSISTANT
         return not stated and draft.confidence < self.accept_from
 

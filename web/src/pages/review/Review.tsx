@@ -46,7 +46,7 @@ export function Component() {
   useEffect(() => put("text", words), [words]); // eslint-disable-line react-hooks/exhaustive-deps
   return (
     <>
-      <Head title="Review" text="What only you can decide: statements nobody confirmed, and pairs that contradict each other." />
+      <Head title="Review" text="Statements that nobody confirmed, and pairs that contradict each other. You decide." />
       <Answer of={review}>
         {({ pages }) => {
           const { total, waiting, groups } = pages[0]!;
