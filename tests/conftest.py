@@ -6,6 +6,7 @@ A time limit only ends what hangs, so it is many times what a test takes: machin
 from __future__ import annotations
 
 import gc
+import signal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,6 +20,8 @@ SLOW_S = 600
 one_thread_for_arrays()
 # Collecting only adds objects that stay: a collector that walks all of them again and again takes a third of the time.
 gc.disable()
+# A shell that starts a run in the background ignores SIGINT, and every program started from it would do so too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile(
