@@ -7,7 +7,7 @@ import pytest
 import tacit
 from presets.acceptance import acceptance
 from presets.driving import lines_of
-from tacit.app.reasons import drop_text
+from tacit.app.reasons import drop_text, silence_text
 from tacit.capture.extract.importance import AMBIENT
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.config.fields import check_layer
@@ -159,18 +159,18 @@ def test_off_is_off_and_says_so(open_workplace):
     lab = open_workplace("ambient", recall={"enabled": False, **PINNED})
     lab.know("Ship version 2.", "goal")
     assert lab.agent().prompt(ASK) == ""
-    assert lab.last_trace().silence == "recall is off in the settings"
+    assert silence_text(lab.last_trace()) == "recall is off in the settings"
 
 
 @acceptance("ambient", "TRACE-skip")
 def test_silence_has_a_reason(lab):
     agent = lab.agent()
     agent.prompt(ASK)
-    assert lab.last_trace().silence == "no candidate was found"
+    assert silence_text(lab.last_trace()) == "no candidate was found"
     lab.know(ABOUT, "fact")
     agent.prompt(f"{ASK} please")
     agent.prompt(f"{ASK} once more")
-    assert "in context already" in lab.last_trace().silence
+    assert "in context already" in silence_text(lab.last_trace())
 
 
 @acceptance("ambient", "CFG-score")

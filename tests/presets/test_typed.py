@@ -10,7 +10,7 @@ from presets.acceptance import acceptance
 from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
 from tacit.app.queries.agent_tools import Caller
-from tacit.app.reasons import drop_text
+from tacit.app.reasons import drop_text, silence_text
 from tacit.capture.extract.importance import importance_of
 from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
@@ -270,7 +270,7 @@ def test_switched_off_is_off(open_workplace):
     agent = lab.agent()
     assert agent.start() == ""
     assert agent.prompt(LOGIN) == ""
-    assert lab.last_trace().silence == "recall is off in the settings"
+    assert silence_text(lab.last_trace()) == "recall is off in the settings"
 
 
 @acceptance("typed", "3.1-prompt-off", "6.1-points")
@@ -716,7 +716,7 @@ def test_a_start_made_ahead_serves_five_minutes(lab):
 def test_short_prompts_are_skipped(lab):
     lab.know("fix login bug", "decision")
     assert lab.agent().prompt("fix the login bug") == ""
-    assert lab.last_trace().silence == "the prompt is shorter than 20 characters"
+    assert silence_text(lab.last_trace()) == "the prompt is shorter than 20 characters"
     assert "login" in lab.agent("s2").prompt("fix the login bug now")
 
 
@@ -728,7 +728,7 @@ def test_a_session_that_holds_enough_is_left_alone(lab):
     agent = lab.agent()
     assert len(lines_of(agent.start())) == 21
     assert agent.prompt(LOGIN) == ""
-    assert lab.last_trace().silence == "the context holds more than 20 memories already"
+    assert silence_text(lab.last_trace()) == "the context holds more than 20 memories already"
 
 
 # --- 9, 12: the seed's own tests, and its open questions -----------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.app.reasons import loss_text
+from tacit.app.reasons import loss_text, silence_text
 from tacit.app.values import Failure
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
@@ -45,7 +45,7 @@ def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
     if not late and trace.cause is not SilenceCause.LATE:
         return None
     message = f"Context injection timed out after {settings.deadline_ms}ms"
-    return Failure(reason="timeout", message=message, detail="; ".join(late) or trace.silence)
+    return Failure(reason="timeout", message=message, detail="; ".join(late) or silence_text(trace))
 
 
 def announce_nothing_found(

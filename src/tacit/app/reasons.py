@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tacit.model.trace import Drop, DropCause, DropReason, Loss, StageRecord, Trace
+from tacit.model.trace import (
+    Drop,
+    DropCause,
+    DropReason,
+    Loss,
+    NotAsked,
+    SilenceCause,
+    SilenceReason,
+    StageRecord,
+    Trace,
+)
 
 _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.NOTHING_COMING: lambda _: "no action is coming",
@@ -41,6 +51,72 @@ _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.HOST_CAP: lambda why: f"over the host's cap of {why.bound or 0:.0f} characters",
 }
 
+_NOT_ASKED_TEXTS: dict[NotAsked, Callable[[SilenceReason], str]] = {
+    NotAsked.BEFORE_COMPACTION: lambda _: "nothing is injected before a compaction; the pack follows it",
+    NotAsked.MESSAGE_END: lambda _: "nothing is injected when a message ends",
+    NotAsked.SESSION_END: lambda _: "nothing is injected when a session ends",
+    NotAsked.MACHINE_PROMPT: lambda _: "machine-made prompt",
+    NotAsked.EMPTY_PROMPT: lambda _: "empty prompt",
+    NotAsked.SHORT_PROMPT: lambda why: f"the prompt is shorter than {why.bound or 0:.0f} characters",
+    NotAsked.NO_TARGET: lambda why: f"tool call {why.detail!r} names no file or command",
+    NotAsked.SEARCHING: lambda _: "searching is no action that a rule governs",
+}
+_SILENCE_TEXTS: dict[SilenceCause, Callable[[SilenceReason], str]] = {
+    SilenceCause.OFF: lambda _: "recall is off in the settings",
+    SilenceCause.OFF_IN_PRESET: lambda why: f"off in this preset (recall.budgets.{why.detail} is 0)",
+    SilenceCause.SHADOW: lambda _: "shadow mode: scored, not injected",
+    SilenceCause.MUTED: lambda _: "the session is muted",
+    SilenceCause.OPTED_OUT: lambda why: f"the prompt carries the opt-out token {why.detail}",
+    SilenceCause.COMPARISON: lambda _: "the session is held out, to see what memory is worth",
+    SilenceCause.NOT_ASKED: lambda why: (
+        _NOT_ASKED_TEXTS[why.not_asked](why) if why.not_asked else "nothing was asked"
+    ),
+    SilenceCause.CONTEXT_FULL: lambda why: (
+        f"the context holds more than {why.bound or 0:.0f} memories already"
+    ),
+    SilenceCause.NOTHING_COMING: lambda _: "no action is coming",
+    SilenceCause.NOTHING_FOUND: lambda _: "no candidate was found",
+    SilenceCause.NOT_RELEVANT: lambda _: "no candidate passed the gate",
+    SilenceCause.IN_CONTEXT: lambda _: "everything that passed is in context already",
+    SilenceCause.NO_ROOM: lambda _: "nothing that passed fits the budget",
+    SilenceCause.LATE: lambda _: "the session was busy beyond the deadline",
+    SilenceCause.FAILED: lambda why: f"recall failed: {why.detail}",
+}
+
+_CAUSE_TEXTS: dict[str, str] = {
+    SilenceCause.OFF: "recall is switched off",
+    SilenceCause.OFF_IN_PRESET: "off in this preset",
+    SilenceCause.SHADOW: "shadow mode: decided, not handed over",
+    SilenceCause.MUTED: "the session is muted",
+    SilenceCause.OPTED_OUT: "the prompt opted out",
+    SilenceCause.COMPARISON: "the session is in the group without memory (holdout)",
+    SilenceCause.NOT_ASKED: "nothing to look up: an empty, very short or machine-made prompt",
+    SilenceCause.CONTEXT_FULL: "the session holds as many memories as the settings allow",
+    SilenceCause.NOTHING_COMING: "the prompt asks for no work, such as thanks or a greeting",
+    SilenceCause.NOTHING_FOUND: "no memory was found for it",
+    SilenceCause.NOT_RELEVANT: "no memory was relevant enough",
+    SilenceCause.IN_CONTEXT: "the session already holds what is relevant",
+    SilenceCause.NO_ROOM: "nothing relevant fits the budget",
+    SilenceCause.LATE: "the session was busy beyond the deadline",
+    SilenceCause.FAILED: "recall failed; `tacit logs` says why",
+}
+"""A cause for counts of many recalls, where the fields of `SilenceReason` differ."""
+
+
+def cause_text(cause: str | None) -> str:
+    """A cause of silence in words; None = recorded before causes were kept. One of a later version stays as it is."""
+    if cause is None:
+        return "recorded by an earlier version, which did not keep the cause"
+    return _CAUSE_TEXTS.get(cause, cause)
+
+
+def silence_text(trace: Trace) -> str:
+    """Why nothing was handed over, in words: those of the record where it was stored before reasons were values.
+
+    Empty where something was.
+    """
+    return _SILENCE_TEXTS[trace.why.cause](trace.why) if trace.why is not None else trace.silence
+
 
 def reason_text(why: DropReason) -> str:
     """A reason in words."""
@@ -61,7 +137,11 @@ def loss_text(loss: Loss) -> str:
 
 def in_words(trace: Trace) -> Trace:
     """`trace` with every reason in words, and its losses among the notes, as it is shown."""
-    return replace(trace, stages=tuple(_stage_in_words(stage) for stage in trace.stages))
+    stages = [_stage_in_words(stage) for stage in trace.stages]
+    silence = silence_text(trace)
+    if trace.why is not None and stages:  # the stage where the recall ended says why it did
+        stages[-1] = replace(stages[-1], notes=(*stages[-1].notes, silence))
+    return replace(trace, silence=silence, stages=tuple(stages))
 
 
 def _stage_in_words(stage: StageRecord) -> StageRecord:

@@ -194,6 +194,7 @@ def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = (), where: 
             for c in trace.candidates
         ),
         silence=clean(trace.silence),
+        why=replace(trace.why, detail=clean(trace.why.detail)) if trace.why else None,
         block="\n".join(clean(line) for line in trace.block.split("\n")),
     )
 

@@ -50,12 +50,12 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.model.situation import Situation
-from tacit.model.trace import SilenceCause, Trace
+from tacit.model.trace import SilenceCause, SilenceReason, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
 from tacit.reading.errors import error_signature
-from tacit.recall.outcome import Outcome, Silence
+from tacit.recall.outcome import Outcome
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import ReadSituation, build_query
 from tacit.recall.refresh import LowInformation, RefreshBlock
@@ -215,7 +215,7 @@ class SignalHandler:
             return self._deliver(signal, state, **known)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
             _LOG.exception("recall failed")
-            failed = Silence(cause=SilenceCause.FAILED, reason=f"recall failed: {type(error).__name__}")
+            failed = SilenceReason(cause=SilenceCause.FAILED, detail=type(error).__name__)
             return Delivery(
                 block=Block(surface=Surface.PROMPT),
                 trace=self._silent_trace(signal, state, failed, known["settings"], known["log"]),
@@ -317,11 +317,11 @@ class SignalHandler:
         message_id = "" if capabilities.stored else _message_id(signal)
         surface = surface_for(signal, state, settings.recall)
         kept = ledger.kept_block(state, message_id)
-        if kept is not None and not isinstance(surface, Silence):
+        if kept is not None and not isinstance(surface, SilenceReason):
             return Delivery(block=Block(surface=Surface.START, text=kept)), state
-        if remaining() <= 0 and not isinstance(surface, Silence):
-            surface = Silence(cause=SilenceCause.LATE, reason="the session was busy beyond the deadline")
-        if isinstance(surface, Silence):
+        if remaining() <= 0 and not isinstance(surface, SilenceReason):
+            surface = SilenceReason(cause=SilenceCause.LATE)
+        if isinstance(surface, SilenceReason):
             return self._silence(signal, state, surface, settings, project, log), state
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
@@ -453,7 +453,7 @@ class SignalHandler:
         self,
         signal: Signal,
         state: SessionState,
-        silence: Silence,
+        silence: SilenceReason,
         settings: Settings,
         project: ProjectRecord | None,
         log: StageLog,
@@ -466,12 +466,12 @@ class SignalHandler:
         return Delivery(block=Block(surface=Surface.PROMPT), notice=notice, trace=trace, failure=failure)
 
     def _silent_trace(
-        self, signal: Signal, state: SessionState, silence: Silence, settings: Settings, log: StageLog
+        self, signal: Signal, state: SessionState, silence: SilenceReason, settings: Settings, log: StageLog
     ) -> Trace | None:
         """A trace of why a prompt got nothing; other silent signals ask for nothing and leave none."""
         if not isinstance(signal, PromptSubmitted):
             return None
-        log.note("query" if log.has("signal") else "signal", notes=(silence.reason,))
+        log.note("query" if log.has("signal") else "signal")
         return Trace(
             id=self._trace_id(),
             session=str(state.key),
@@ -483,8 +483,8 @@ class SignalHandler:
             text=signal.text[:240],
             situation=Situation(),
             stages=tuple(log.records),
-            silence=silence.reason,
             cause=silence.cause,
+            why=silence,
             took_ms=log.took_ms(),
         )
 

@@ -16,9 +16,8 @@ from tacit.model.memory import Memory, Sensitivity, Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import SessionState
 from tacit.model.situation import Situation
-from tacit.model.trace import Drop, SilenceCause, StageRecord, Trace
+from tacit.model.trace import Drop, SilenceCause, SilenceReason, StageRecord, Trace
 from tacit.ports.store import MemoryFilter, Recorded, Store, StoredExposure, StoreStats
-from tacit.recall.pipeline import NO_CANDIDATE, NONE_PASSED
 from tacit.safety.trust import visible_levels, why_hidden
 
 _MEMORY_ID = re.compile(r"\bmem_\w+")
@@ -180,12 +179,8 @@ def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
         tokens=0 if given else trace.tokens,
     )
     if given and not seen.injected:
-        silence, cause = (
-            (NONE_PASSED, SilenceCause.NOT_RELEVANT)
-            if seen.candidates
-            else (NO_CANDIDATE, SilenceCause.NOTHING_FOUND)
-        )
-        seen = replace(seen, silence=silence, cause=cause)
+        cause = SilenceCause.NOT_RELEVANT if seen.candidates else SilenceCause.NOTHING_FOUND
+        seen = replace(seen, cause=cause, why=SilenceReason(cause=cause))
     if given and trace.surface is Surface.ON_DEMAND:
         seen = _without_question(seen)
     return seen

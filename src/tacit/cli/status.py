@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
@@ -20,24 +19,6 @@ if TYPE_CHECKING:
     from tacit.cli.terminal.answer_types import EngineFacts, Extractor, Trace
 
 HARMLESS = "an earlier start block stood in"
-CAUSES: Mapping[str | None, str] = {
-    "off": "recall is switched off",
-    "shadow": "shadow mode: decided, not handed over",
-    "muted": "the session is muted",
-    "opted_out": "the prompt opted out",
-    "comparison": "the session is in the group without memory (holdout)",
-    "not_asked": "nothing to look up: an empty, very short or machine-made prompt",
-    "context_full": "the session holds as many memories as the settings allow",
-    "nothing_coming": "the prompt asks for no work, such as thanks or a greeting",
-    "nothing_found": "no memory was found for it",
-    "not_relevant": "no memory was relevant enough",
-    "in_context": "the session already holds what is relevant",
-    "no_room": "nothing relevant fits the budget",
-    "late": "the session was busy beyond the deadline",
-    "failed": "recall failed; `tacit logs` says why",
-    None: "recorded by an earlier version, which did not keep the cause",
-}
-"""`tacit.model.trace.SilenceCause` in words. `off_in_preset` is not among them: what is off is not asked."""
 MOST_COUNTED = 500
 MOST_CAUSES = 4
 """So many causes are shown for each surface; --json tells all."""
@@ -357,9 +338,11 @@ def recalls_line(engine: EngineFacts) -> str:
 
 def silence_lines(engine: EngineFacts) -> list[str]:
     """Why the others brought none: one line per surface, the most frequent causes first."""
+    from tacit.app.reasons import cause_text
+
     lines: dict[str, list[str]] = {}
     for each in engine["silences"]:
-        reason = CAUSES.get(each["cause"], each["cause"] or "")
+        reason = cause_text(each["cause"])
         lines.setdefault(each["surface"], []).append(f"{each['count']} x {reason}")
     return [f"{surface}: {'; '.join(reasons[:MOST_CAUSES])}" for surface, reasons in lines.items()]
 

@@ -90,7 +90,7 @@ def print_trace(trace: Trace, *, stages: bool) -> None:
     chosen = set(trace["injected"])
     if trace["silence"]:
         print_line(f"  silence   {trace['silence']}", style="yellow")
-        if trace["silence"].startswith("shadow mode"):
+        if trace["cause"] == "shadow":
             chosen = {name for s in trace["stages"] if s["stage"] == "budget" for name in s["kept"]}
             print_line(f"  would be  {format_count(len(chosen))}")
     else:

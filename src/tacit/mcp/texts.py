@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from tacit.app.queries.agent_tools import AgentStats
-from tacit.app.reasons import drop_text
+from tacit.app.reasons import drop_text, silence_text
 from tacit.capture.reconcile.decide import PROMOTED_PREFIX
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory
@@ -96,7 +96,7 @@ def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
     told = (
         f"handed over {len(trace.injected)} memories, {trace.tokens} of {trace.budget_tokens} tokens"
         if trace.injected
-        else f"silent: {escape_text(trace.silence) or 'nothing fitted'}"
+        else f"silent: {escape_text(silence_text(trace)) or 'nothing fitted'}"
     )
     lines = [f"- turn {trace.turn}, {trace.surface.value}, {_day(trace.at_ms)}, '{asked}': {told}"]
     why = {

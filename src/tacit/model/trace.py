@@ -15,16 +15,20 @@ STAGES: tuple[str, ...] = (
 
 
 class SilenceCause(StrEnum):
-    """Why a recall handed nothing over: what statistics count. `Trace.silence` says the same in words."""
+    """Why a recall handed nothing over: what statistics count. See `SilenceReason` for the fields beside it."""
 
     OFF = "off"
     OFF_IN_PRESET = "off_in_preset"
+    """`detail`: the surface."""
     SHADOW = "shadow"
     MUTED = "muted"
     OPTED_OUT = "opted_out"
+    """`detail`: the token in the prompt."""
     COMPARISON = "comparison"
     NOT_ASKED = "not_asked"
+    """`not_asked`: what kind of signal asks for nothing."""
     CONTEXT_FULL = "context_full"
+    """`bound`: most memories that a session may hold."""
     NOTHING_COMING = "nothing_coming"
     NOTHING_FOUND = "nothing_found"
     NOT_RELEVANT = "not_relevant"
@@ -32,6 +36,39 @@ class SilenceCause(StrEnum):
     NO_ROOM = "no_room"
     LATE = "late"
     FAILED = "failed"
+    """`detail`: name of the exception's class."""
+
+
+class NotAsked(StrEnum):
+    """Which signals ask for nothing."""
+
+    BEFORE_COMPACTION = "before_compaction"
+    MESSAGE_END = "message_end"
+    SESSION_END = "session_end"
+    MACHINE_PROMPT = "machine_prompt"
+    EMPTY_PROMPT = "empty_prompt"
+    SHORT_PROMPT = "short_prompt"
+    """`bound`: least characters."""
+    NO_TARGET = "no_target"
+    """A tool call that names no file or command; `detail`: the tool."""
+    SEARCHING = "searching"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SilenceReason:
+    """Why a recall handed nothing over, as a value. `tacit.app.reasons` puts it into words.
+
+    Attributes:
+        cause: of a closed set.
+        not_asked: the kind of signal, where the cause is `NOT_ASKED`.
+        bound: the limit that was reached.
+        detail: see the cause.
+    """
+
+    cause: SilenceCause
+    not_asked: NotAsked | None = None
+    bound: float | None = None
+    detail: str = ""
 
 
 class DropCause(StrEnum):
@@ -204,15 +241,16 @@ class Trace:
         stages: in order, up to where it stopped.
         candidates: all of them, best first.
         injected: memory ids in the block, in order; empty = silence.
-        silence: why nothing was injected, or empty.
+        silence: why nothing was injected, in words: of an old record, or put in where a trace is shown; "" in the store.
         threshold: the gate's threshold on relevance for this surface.
         block: the exact text handed over.
         tokens: size of the block.
         budget_tokens: most it might have had.
         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
         project_id: where it was asked; empty = in no project, or stored before this was kept.
-        cause: why nothing was injected, of a closed set; None = something was, or stored before this was kept.
+        cause: the cause of `why`; None = something was injected, or stored before this was kept.
         asked: what it was asked with, redacted; None = nothing but `text`, or stored before this was kept.
+        why: why nothing was injected, as a value; None = something was, or stored before reasons were values.
     """
 
     id: str
@@ -236,3 +274,9 @@ class Trace:
     project_id: str = ""
     cause: SilenceCause | None = None
     asked: AskedWith | None = None
+    why: SilenceReason | None = None
+
+    @property
+    def silent(self) -> bool:
+        """Whether the signal got nothing."""
+        return self.cause is not None or bool(self.silence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tacit.model.trace import Drop, Loss, SilenceCause
+from tacit.model.trace import Drop, Loss
 
 T = TypeVar("T")
 PINNED = "pinned"
@@ -20,11 +20,3 @@ class Outcome(Generic[T]):
     drops: tuple[Drop, ...] = ()
     notes: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Silence:
-    """The whole signal gets nothing, and why."""
-
-    cause: SilenceCause
-    reason: str

@@ -21,7 +21,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.session import SessionState
-from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, Trace
+from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, SilenceReason, Trace
 from tacit.ports.models import Embedder, Reranker, TokenCounter, Vectors
 from tacit.ports.store import Store
 from tacit.reading.classifier.matching import shipped_match
@@ -36,7 +36,7 @@ from tacit.recall.guard import guard, threshold_for
 from tacit.recall.measure import measure_spaces, read_shortlist
 from tacit.recall.need import NeedModel
 from tacit.recall.on_demand import CANDIDATES_PER_SPACE, answer, has_heading, in_order
-from tacit.recall.outcome import PINNED, Outcome, Silence
+from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.pools.pinned import pinned_candidates
 from tacit.recall.pools.similar import dissimilar
 from tacit.recall.pools.start import StartPools
@@ -63,11 +63,6 @@ from tacit.safety.trust import why_hidden
 
 _LOG = logging.getLogger(__name__)
 _NO_SHARES: Mapping[str, float] = {}
-NO_CANDIDATE = "no candidate was found"
-NONE_PASSED = "no candidate passed the gate"
-NO_ACTION = "no action is coming"
-ALL_IN_CONTEXT = "everything that passed is in context already"
-NONE_FITS = "nothing that passed fits the budget"
 KEPT_LINES = 8192
 """Lines whose size is remembered; every session of a project costs the same ones."""
 
@@ -200,12 +195,7 @@ class RecallPipeline:
             done = replace(done, kept=replace(done.kept, block=block))
         stages.note("render", kept=_pack_ids(done.kept.pack))
         delivered, silence = self._silence(done, guarded, fresh, scored, settings)
-        stages.note(
-            "deliver",
-            kept=delivered.block.memory_ids,
-            drops=done.drops,
-            notes=(silence.reason,) if silence else (),
-        )
+        stages.note("deliver", kept=delivered.block.memory_ids, drops=done.drops)
         trace = Trace(
             id=trace_id,
             session=query.session,
@@ -219,8 +209,8 @@ class RecallPipeline:
             stages=tuple(stages.records),
             candidates=traced(_with_pinned(scored, guarded.kept), delivered.block, most=context.traced),
             injected=delivered.block.memory_ids,
-            silence=silence.reason if silence else "",
             cause=silence.cause if silence else None,
+            why=silence,
             threshold=threshold_for(settings.thresholds, query.surface),
             block=delivered.block.text,
             tokens=delivered.block.tokens,
@@ -289,21 +279,21 @@ class RecallPipeline:
         fresh: Outcome[tuple[Candidate, ...]],
         scored: Sequence[Candidate],
         settings: RecallSettings,
-    ) -> tuple[Delivered, Silence | None]:
+    ) -> tuple[Delivered, SilenceReason | None]:
         """The delivery to use, and why it is silent (None when it is not)."""
         delivered = done.kept
         if delivered.block.empty:
             if any(not drop.memory_id for drop in guarded.drops):
-                return delivered, Silence(cause=SilenceCause.NOTHING_COMING, reason=NO_ACTION)
+                return delivered, SilenceReason(cause=SilenceCause.NOTHING_COMING)
             if not scored:
-                return delivered, Silence(cause=SilenceCause.NOTHING_FOUND, reason=NO_CANDIDATE)
+                return delivered, SilenceReason(cause=SilenceCause.NOTHING_FOUND)
             if not guarded.kept:
-                return delivered, Silence(cause=SilenceCause.NOT_RELEVANT, reason=NONE_PASSED)
+                return delivered, SilenceReason(cause=SilenceCause.NOT_RELEVANT)
             if not fresh.kept:
-                return delivered, Silence(cause=SilenceCause.IN_CONTEXT, reason=ALL_IN_CONTEXT)
-            return delivered, Silence(cause=SilenceCause.NO_ROOM, reason=NONE_FITS)
+                return delivered, SilenceReason(cause=SilenceCause.IN_CONTEXT)
+            return delivered, SilenceReason(cause=SilenceCause.NO_ROOM)
         if settings.shadow:
-            silence = Silence(cause=SilenceCause.SHADOW, reason="shadow mode: scored, not injected")
+            silence = SilenceReason(cause=SilenceCause.SHADOW)
             empty = Block(surface=delivered.block.surface)
             return replace(delivered, pack=replace(delivered.pack, items=()), block=empty), silence
         return delivered, None

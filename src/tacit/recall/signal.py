@@ -19,24 +19,22 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.trace import SilenceCause
+from tacit.model.trace import NotAsked, SilenceCause, SilenceReason
 from tacit.reading.prompts.machine_made import machine_made
-from tacit.recall.outcome import Silence
-from tacit.session.holdout import HELD_OUT, held_out
+from tacit.session.holdout import held_out
 
 
-def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | Silence:
+def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | SilenceReason:
     """Name the surface that `signal` asks for, or say why it gets silence."""
     if not settings.enabled:
-        return Silence(cause=SilenceCause.OFF, reason="recall is off in the settings")
+        return SilenceReason(cause=SilenceCause.OFF)
     if state.muted:
-        return Silence(cause=SilenceCause.MUTED, reason="the session is muted")
+        return SilenceReason(cause=SilenceCause.MUTED)
     if held_out(state, settings.holdout):
-        return Silence(cause=SilenceCause.COMPARISON, reason=HELD_OUT)
+        return SilenceReason(cause=SilenceCause.COMPARISON)
     surface = _surface(signal, state, settings)
-    if not isinstance(surface, Silence) and is_off(surface, settings):
-        reason = f"off in this preset (recall.budgets.{surface.value} is 0)"
-        return Silence(cause=SilenceCause.OFF_IN_PRESET, reason=reason)
+    if not isinstance(surface, SilenceReason) and is_off(surface, settings):
+        return SilenceReason(cause=SilenceCause.OFF_IN_PRESET, detail=surface.value)
     return surface
 
 
@@ -51,7 +49,7 @@ def is_off(surface: Surface, settings: RecallSettings) -> bool:
     return tokens <= 0
 
 
-def _surface(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | Silence:
+def _surface(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | SilenceReason:
     match signal:
         case SessionStarted():
             return Surface.COMPACTION if signal.source == "compact" else Surface.START
@@ -64,38 +62,28 @@ def _surface(signal: Signal, state: SessionState, settings: RecallSettings) -> S
         case SubagentStarted():
             return Surface.SUBAGENT
         case Compacting():
-            return Silence(
-                cause=SilenceCause.NOT_ASKED,
-                reason="nothing is injected before a compaction; the pack follows it",
-            )
+            return _not_asked(NotAsked.BEFORE_COMPACTION)
         case MessageEnded():
-            return Silence(cause=SilenceCause.NOT_ASKED, reason="nothing is injected when a message ends")
+            return _not_asked(NotAsked.MESSAGE_END)
         case SessionEnded():
-            return Silence(cause=SilenceCause.NOT_ASKED, reason="nothing is injected when a session ends")
+            return _not_asked(NotAsked.SESSION_END)
         case _:
             assert_never(signal)
 
 
-def _prompt(signal: PromptSubmitted, state: SessionState, settings: RecallSettings) -> Surface | Silence:
+def _prompt(
+    signal: PromptSubmitted, state: SessionState, settings: RecallSettings
+) -> Surface | SilenceReason:
     if signal.machine or machine_made(signal.text):
-        return Silence(cause=SilenceCause.NOT_ASKED, reason="machine-made prompt")
+        return _not_asked(NotAsked.MACHINE_PROMPT)
     if not signal.text.strip():
-        return Silence(cause=SilenceCause.NOT_ASKED, reason="empty prompt")
+        return _not_asked(NotAsked.EMPTY_PROMPT)
     if settings.opt_out_token in signal.text:
-        return Silence(
-            cause=SilenceCause.OPTED_OUT,
-            reason=f"the prompt carries the opt-out token {settings.opt_out_token}",
-        )
+        return SilenceReason(cause=SilenceCause.OPTED_OUT, detail=settings.opt_out_token)
     if len(signal.text.strip()) < settings.min_prompt_chars:
-        return Silence(
-            cause=SilenceCause.NOT_ASKED,
-            reason=f"the prompt is shorter than {settings.min_prompt_chars} characters",
-        )
+        return _not_asked(NotAsked.SHORT_PROMPT, bound=settings.min_prompt_chars)
     if settings.max_session_memories and memories_held(state) > settings.max_session_memories:
-        return Silence(
-            cause=SilenceCause.CONTEXT_FULL,
-            reason=f"the context holds more than {settings.max_session_memories} memories already",
-        )
+        return SilenceReason(cause=SilenceCause.CONTEXT_FULL, bound=settings.max_session_memories)
     return Surface.PROMPT
 
 
@@ -106,12 +94,14 @@ def memories_held(state: SessionState) -> int:
     )
 
 
-def _tool(signal: ToolStarting | ToolFinished) -> Surface | Silence:
+def _tool(signal: ToolStarting | ToolFinished) -> Surface | SilenceReason:
     call = signal.call
     if not call.paths and not call.command:
-        return Silence(
-            cause=SilenceCause.NOT_ASKED, reason=f"tool call {call.tool!r} names no file or command"
-        )
+        return _not_asked(NotAsked.NO_TARGET, detail=call.tool)
     if call.tool in ("grep", "glob"):
-        return Silence(cause=SilenceCause.NOT_ASKED, reason="searching is no action that a rule governs")
+        return _not_asked(NotAsked.SEARCHING)
     return Surface.ACTION
+
+
+def _not_asked(what: NotAsked, *, bound: float | None = None, detail: str = "") -> SilenceReason:
+    return SilenceReason(cause=SilenceCause.NOT_ASKED, not_asked=what, bound=bound, detail=detail)

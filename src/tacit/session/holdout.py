@@ -11,8 +11,6 @@ import hashlib
 
 from tacit.model.session import SessionKey, SessionState
 
-HELD_OUT = "the session is held out, to see what memory is worth"
-
 
 def held_out(state: SessionState, share: float) -> bool:
     """Whether the session of `state` is one of the `share` (0-1) that goes without."""

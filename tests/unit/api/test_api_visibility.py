@@ -130,4 +130,4 @@ def test_a_trace_reads_as_if_the_hidden_memory_had_not_been_there(engine: Engine
     assert "words 3" not in repr(shown)
     assert [one.memory_id for one in shown.candidates] == [other.id]
     assert [drop.reason for drop in shown.stages[1].drops] == ["says what another memory says", "old"]
-    assert (shown.injected, shown.tokens, bool(shown.silence)) == ((), 0, True)
+    assert (shown.injected, shown.tokens, shown.silent) == ((), 0, True)

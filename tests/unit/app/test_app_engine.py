@@ -13,6 +13,7 @@ from tacit.errors import InvalidPayload, NotFound, RefusedByRedaction, UnknownKi
 from tacit.model.memory import Speaker, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
+from tacit.model.trace import SilenceCause
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
@@ -120,7 +121,7 @@ def test_small_talk_and_an_acceptance_of_nothing_get_silence(make_engine, place,
     agent = Agent(engine, place)
     agent.start()
     assert agent.prompt(text) == ""
-    assert engine.why(limit=1)[0].silence
+    assert engine.why(limit=1)[0].silent
 
 
 def test_yup_to_a_proposal_gets_the_rule(make_engine, place):
@@ -384,7 +385,7 @@ def test_shadow_mode_scores_and_injects_nothing(make_engine, place):
     engine = make_engine(recall={"shadow": True})
     engine.remember(RULE, cwd=str(place))
     assert Agent(engine, place).start() == ""
-    assert "shadow" in engine.why(limit=1)[0].silence
+    assert engine.why(limit=1)[0].cause is SilenceCause.SHADOW
 
 
 def test_the_start_block_is_left_for_moments_without_a_daemon(engine, place):

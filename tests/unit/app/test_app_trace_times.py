@@ -95,7 +95,7 @@ def test_a_silent_prompt_has_its_time_too(engine, hook, clock):
     hook("SessionStart", source="startup")
     hook("UserPromptSubmit", prompt="thanks")
     trace = newest(engine, Surface.PROMPT)
-    assert trace.silence
+    assert trace.silent
     assert sum(record.took_ms for record in trace.stages) == pytest.approx(trace.took_ms, abs=0.02)
 
 

@@ -85,13 +85,6 @@ def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tac
     assert "tacit install opencode" in tacit("status", place=place).out
 
 
-def test_every_cause_of_silence_has_words():
-    from tacit.cli.status import CAUSES
-    from tacit.model.trace import SilenceCause
-
-    assert {*CAUSES, SilenceCause.OFF_IN_PRESET} == {*SilenceCause, None}
-
-
 def test_stop_says_whether_one_ran(tacit):
     assert tacit("stop", "--json").json == {"stopped": False}
     tacit("list")

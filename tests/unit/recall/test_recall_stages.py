@@ -312,4 +312,4 @@ def test_a_surface_without_tokens_is_off(surface):
     assert surface_for(signals[surface], state, with_tokens) == surface
     silence = surface_for(signals[surface], state, without)
     assert silence.cause is SilenceCause.OFF_IN_PRESET
-    assert "off in this preset" in silence.reason
+    assert silence.detail == surface

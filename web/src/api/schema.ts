@@ -2789,6 +2789,12 @@ export interface components {
             created_at_ms: number;
         };
         /**
+         * NotAsked
+         * @description Which signals ask for nothing.
+         * @enum {string}
+         */
+        NotAsked: "before_compaction" | "message_end" | "session_end" | "machine_prompt" | "empty_prompt" | "short_prompt" | "no_target" | "searching";
+        /**
          * Nudge
          * @description The agent is to be told once that a message of the user may hold something for later sessions.
          *
@@ -3141,11 +3147,12 @@ export interface components {
         };
         /**
          * Reason
-         * @description A reason for silence, and how often.
+         * @description A reason for silence, in words, and how often; `cause` = null where it was stored without one.
          */
         Reason: {
             /** Reason */
             reason: string;
+            cause: components["schemas"]["SilenceCause"] | null;
             /** Count */
             count: number;
         };
@@ -3313,6 +3320,7 @@ export interface components {
             candidates: number;
             /** Silence */
             silence: string;
+            cause: components["schemas"]["SilenceCause"] | null;
             /** Shadow */
             shadow: boolean;
             /** Tokens */
@@ -4091,7 +4099,7 @@ export interface components {
         };
         /**
          * SilenceCause
-         * @description Why a recall handed nothing over: what statistics count. `Trace.silence` says the same in words.
+         * @description Why a recall handed nothing over: what statistics count. See `SilenceReason` for the fields beside it.
          * @enum {string}
          */
         SilenceCause: "off" | "off_in_preset" | "shadow" | "muted" | "opted_out" | "comparison" | "not_asked" | "context_full" | "nothing_coming" | "nothing_found" | "not_relevant" | "in_context" | "no_room" | "late" | "failed";
@@ -4104,6 +4112,31 @@ export interface components {
             cause: components["schemas"]["SilenceCause"] | null;
             /** Count */
             count: number;
+        };
+        /**
+         * SilenceReason
+         * @description Why a recall handed nothing over, as a value. `tacit.app.reasons` puts it into words.
+         *
+         *     Attributes:
+         *         cause: of a closed set.
+         *         not_asked: the kind of signal, where the cause is `NOT_ASKED`.
+         *         bound: the limit that was reached.
+         *         detail: see the cause.
+         */
+        SilenceReason: {
+            cause: components["schemas"]["SilenceCause"];
+            /** @default null */
+            not_asked: components["schemas"]["NotAsked"] | null;
+            /**
+             * Bound
+             * @default null
+             */
+            bound: number | null;
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
         };
         /**
          * Situation
@@ -4459,15 +4492,16 @@ export interface components {
          *         stages: in order, up to where it stopped.
          *         candidates: all of them, best first.
          *         injected: memory ids in the block, in order; empty = silence.
-         *         silence: why nothing was injected, or empty.
+         *         silence: why nothing was injected, in words: of an old record, or put in where a trace is shown; "" in the store.
          *         threshold: the gate's threshold on relevance for this surface.
          *         block: the exact text handed over.
          *         tokens: size of the block.
          *         budget_tokens: most it might have had.
          *         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
          *         project_id: where it was asked; empty = in no project, or stored before this was kept.
-         *         cause: why nothing was injected, of a closed set; None = something was, or stored before this was kept.
+         *         cause: the cause of `why`; None = something was injected, or stored before this was kept.
          *         asked: what it was asked with, redacted; None = nothing but `text`, or stored before this was kept.
+         *         why: why nothing was injected, as a value; None = something was, or stored before reasons were values.
          */
         Trace: {
             /** Id */
@@ -4537,6 +4571,8 @@ export interface components {
             cause: components["schemas"]["SilenceCause"] | null;
             /** @default null */
             asked: components["schemas"]["AskedWith"] | null;
+            /** @default null */
+            why: components["schemas"]["SilenceReason"] | null;
         };
         /**
          * TraceFeedback

@@ -33,7 +33,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.trace import DropCause, DropReason, Trace
+from tacit.model.trace import DropCause, DropReason, SilenceReason, Trace
 from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter, make_token_counter
@@ -42,7 +42,6 @@ from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
 from tacit.reading.trigger import make_trigger
-from tacit.recall.outcome import Silence
 from tacit.recall.pipeline import Context, RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.signal import surface_for
@@ -261,7 +260,7 @@ class Pool:
         held = start
         for signal, state, files in steps:
             surface = surface_for(signal, state, self.settings)
-            if isinstance(surface, Silence):
+            if isinstance(surface, SilenceReason):
                 continue
             trace = self._run(signal, surface, state, held, at_ms=at_ms, files=files, reader=reader)
             held = replace(held, ids=held.ids | set(trace.injected))

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tacit.app.reasons import silence_text
 from tacit.app.visibility import Visibility, first_rows
 from tacit.errors import NotFound
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionState
-from tacit.model.trace import Trace
+from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store, TraceFilter
 from tacit.recall.deliver import TRACED_CHARS
 from tacit.recall.replay import in_shadow
@@ -35,6 +36,7 @@ class RecallRow:
     injected: tuple[str, ...]
     candidates: int
     silence: str
+    cause: SilenceCause | None
     shadow: bool
     tokens: int
     budget_tokens: int
@@ -56,7 +58,8 @@ def row_of(trace: Trace) -> RecallRow:
         text=trace.text,
         injected=trace.injected,
         candidates=len(trace.candidates),
-        silence=trace.silence,
+        silence=silence_text(trace),
+        cause=trace.cause,
         shadow=in_shadow(trace),
         tokens=trace.tokens,
         budget_tokens=trace.budget_tokens,

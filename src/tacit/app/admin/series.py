@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
+from tacit.app.reasons import silence_text
 from tacit.config.settings import RetentionSettings
-from tacit.model.trace import Trace
+from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store, TraceFilter
 from tacit.session import cache_meter
 from tacit.state.counted import Verdict
@@ -60,9 +61,10 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """A reason for silence, and how often."""
+    """A reason for silence, in words, and how often; `cause` = null where it was stored without one."""
 
     reason: str
+    cause: SilenceCause | None
     count: int
 
 
@@ -116,6 +118,7 @@ class Fact:
     took_ms: float
     injected: int
     silence: str
+    cause: SilenceCause | None = None
     tokens: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
@@ -126,7 +129,8 @@ def fact_of(trace: Trace) -> Fact:
         surface=trace.surface.value,
         took_ms=trace.took_ms,
         injected=len(trace.injected),
-        silence=trace.silence,
+        silence=silence_text(trace),
+        cause=trace.cause,
         tokens=tokens_by_kind(trace),
     )
 
@@ -176,7 +180,7 @@ def series_of(
     for one in inside:
         surfaces.setdefault(one.surface, []).append(one.took_ms)
         kinds.update(one.tokens)
-    silences = Counter(one.silence for one in inside if one.silence)
+    silences = Counter((one.silence, one.cause) for one in inside if one.silence)
     return Series(
         since_ms=since_ms,
         until_ms=until_ms,
@@ -189,8 +193,10 @@ def series_of(
         ),
         latency=tuple(_latency(name, sorted(times)) for name, times in sorted(surfaces.items())),
         silences=tuple(
-            Reason(reason=reason, count=number)
-            for reason, number in sorted(silences.items(), key=lambda pair: (-pair[1], pair[0]))
+            Reason(reason=reason, cause=cause, count=number)
+            for (reason, cause), number in sorted(
+                silences.items(), key=lambda pair: (-pair[1], pair[0][0], pair[0][1] or "")
+            )
         ),
         kinds=dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
         feedback=_feedback(said),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tacit.app.library.values import Found, Recollection, Stored
+from tacit.app.reasons import silence_text
 from tacit.model.changes import Retire, Skip
 from tacit.model.memory import Speaker
 from tacit.model.scope import Scope
@@ -136,7 +137,7 @@ class LocalEngine:
             text=found.block.text,
             tokens=found.block.tokens,
             memories=tuple(_found(item) for item in found.pack.items),
-            silence=found.trace.silence,
+            silence=silence_text(found.trace),
             trace_id=found.trace.id,
         )
 

@@ -18,6 +18,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.queries.search import MemorySearch
 from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens, narrowed
+from tacit.app.reasons import silence_text
 from tacit.app.sessions import LiveSessions
 from tacit.app.visibility import Visibility
 from tacit.config.settings import Settings
@@ -288,7 +289,7 @@ class AgentTools:
             return counts
         self._sessions.flush()
         traces = self._store.list_traces(session=str(key), limit=TRACES)
-        silences = Counter(trace.silence for trace in traces if trace.silence)
+        silences = Counter(silence_text(trace) for trace in traces if trace.silent)
         return replace(
             counts,
             session=str(key),

@@ -53,6 +53,7 @@ class Trace(TypedDict):
     candidates: list[ScoredCandidate]
     injected: list[str]
     silence: str
+    cause: str | None
     tokens: int
     took_ms: float
 
