@@ -3,7 +3,7 @@
 In: a trigger and a situation. Out: 0-1 with short reasons. Pure; made to be asked for thousands of triggers at once:
 build one `Matcher` per situation.
 
-The formula (own; constants fitted by `tacit_evals.fit.match` on judged pairs, kept in `classifier/match.json`):
+The formula (own; constants fitted by `tacit_evals.fit.match` on judged pairs, kept in `fitted/match.json`):
 
     fit      = where x sigmoid(k0 + k1 ln(1 + lift) + k2 breadth + k3 about); 0 when lift is 0
     lift     = sum over the classes both name of (chance / s ** 0.9) x (weight / t ** 0.3), where s and t say how common

@@ -30,9 +30,9 @@ from tacit.capture.wording import (
     is_negated,
     rule_like,
 )
+from tacit.fitted import WeightMatrices
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
-from tacit.reading.classifier.weights import WeightFile
 from tacit.reading.terms import identifiers, names_path
 from tacit.state.captured import Checkpoint
 from tacit.state.registry import CHECKPOINT
@@ -57,8 +57,7 @@ def weights(*, user=0.0, assistant=0.0):
             f"{role}.bias": [[logit]], f"{role}.cue": [[0.0]] * CUES, f"{role}.word": [[1.0]], f"{role}.line": [[1.0, 0.0]],
         }  # fmt: skip
     return PassageModel(
-        WeightFile(
-            manifest={},
+        WeightMatrices(
             names={"words": ("w:linter",)},
             matrices={name: np.array(rows, np.float32) for name, rows in matrices.items()},
         )
@@ -202,7 +201,7 @@ def test_the_short_look_finds_what_the_long_one_finds():
 
 def test_sentences_whose_words_speak_against_them_are_not_read():
     model = weights()
-    model.file.matrices["assistant.word"][0, 0] = -1.0
+    model.weights.matrices["assistant.word"][0, 0] = -1.0
     (message,) = messages_of(turns(("assistant", "We run the linter after every change.\n\nThe sun is out.")))
     assert model.promising(message) == {1}
 
@@ -353,8 +352,8 @@ def test_an_old_checkpoint_with_held_passages_is_read():
 
 def test_the_shipped_weights_say_what_they_were_made_of():
     model = shipped_passages()
-    assert model.file.manifest["command"].startswith("python -m tacit_evals.fit")
+    assert model.weights.origin.made_by.startswith("python -m tacit_evals.fit")
     assert len(model.sessions) >= 13
-    assert set(model.file.matrices) == {
+    assert set(model.weights.matrices) == {
         f"{role}.{part}" for role in ("user", "assistant") for part in ("bias", "cue", "word", "line")
     }

@@ -7,10 +7,9 @@ import json
 import pytest
 
 from shared_data import shared_data
-from tacit.capture.extract.passages.model import SHIPPED_FILE
+from tacit.capture.extract.passages.model import shipped_passages
 from tacit.errors import InvalidInput
 from tacit.providers.embedding.fake import FakeEmbedder
-from tacit.reading.classifier.weights import unpack
 from tacit_evals.command import evaluate
 from tacit_evals.data.learnings import Said, load_learnings
 from tacit_evals.data.recognise import folders_of
@@ -240,4 +239,4 @@ def test_the_shipped_passages_come_from_the_sessions_of_the_projects_that_the_fi
         for session in sessions_below([shared_data()])
         if any(same_project(session.project, name) for name in projects)
     }
-    assert set(unpack(SHIPPED_FILE.read_bytes()).names["sessions"]) == captured
+    assert shipped_passages().sessions == captured

@@ -8,7 +8,15 @@ import pytest
 
 from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.fit.__main__ import FILES, PACKAGE, files_of, link_projects, shipped_projects
+from tacit_evals.fit.__main__ import (
+    PACKAGE,
+    TOGETHER,
+    artifacts_of,
+    file_of,
+    files_of,
+    link_projects,
+    shipped_projects,
+)
 from tacit_evals.fit.fitted import fit_all
 from tacit_evals.suites.running import Run, shipped_settings
 
@@ -33,7 +41,7 @@ def fitted_bytes(folder, *excluded, embedder=None):
         settings=shipped_settings(),
         date="2026-01-01",
     )
-    return fitted, files_of(fitted)
+    return fitted, files_of(artifacts_of(fitted))
 
 
 def write_rows(path, rows):
@@ -76,7 +84,7 @@ def test_rows_of_the_evaluated_project_change_nothing(labels):
     assert {name for name in before if changed[name] != whole[name]} == set(
         before
     )  # else this proves nothing
-    assert set(before) == set(FILES.values())
+    assert set(before) == set(map(file_of, TOGETHER))
 
 
 def test_a_run_fits_once_for_each_set_of_projects(data):

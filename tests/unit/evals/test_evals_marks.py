@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-import tacit
 from tacit.recall.spaces import SPACES
-from tacit_evals.fit.marks import FILE, marks_of, written
+from tacit.recall.spaces.thresholds import SpaceThresholds, shipped_thresholds
+from tacit_evals.fit.marks import marks_of
 
-KEPT = {space: {"low": 0.1, "high": 0.5} for space in SPACES}
+KEPT = {space: SpaceThresholds(low=0.1, high=0.5, by="data", pairs=70) for space in SPACES}
 
 
 def test_marks_are_quantiles_of_what_nobody_needed():
     """Scores 0.01 to 1.00 by hundredths: four in five stay below 0.81, one in twenty reaches 0.96, held to 0.9."""
     null = [number / 100 for number in range(1, 101)]
     found = marks_of({"semantic": {False: null, True: [0.2, 0.95]}}, KEPT)["semantic"]
-    assert (found["low"], found["high"], found["by"]) == (0.81, 0.9, "data")
-    assert (found["others_at_high"], found["needed_at_high"]) == (0.11, 0.5)
+    assert (found.low, found.high, found.by) == (0.81, 0.9, "data")
+    assert (found.others_at_high, found.needed_at_high) == (0.11, 0.5)
     open_ended = marks_of({"lexical": {False: [10 * value for value in null], True: []}}, KEPT)["lexical"]
-    assert (open_ended["low"], open_ended["high"]) == (8.1, 9.6)
+    assert (open_ended.low, open_ended.high) == (8.1, 9.6)
 
 
 def test_too_few_pairs_and_spaces_of_time_keep_their_marks():
     found = marks_of({"causal": {False: [0.3] * 49}, "recent": {False: [0.3] * 500}}, KEPT)
-    assert found["causal"] == found["recent"] == {"low": 0.1, "high": 0.5, "by": "hand"}
+    assert found["causal"] == found["recent"] == SpaceThresholds(low=0.1, high=0.5, by="hand")
 
 
 def test_one_value_for_nearly_all_still_leaves_low_below_high():
     found = marks_of({"entity": {False: [0.2] * 10 + [1.0] * 90, True: []}}, KEPT)["entity"]
-    assert found["low"] < found["high"]
+    assert found.low < found.high
 
 
-def test_the_shipped_file_has_every_space_and_says_where_it_comes_from():
-    text = (Path(tacit.__file__).parent / FILE).read_text("utf-8")
-    file = json.loads(text)
-    assert list(file["marks"]) == list(SPACES)
-    assert {"embedder", "projects", "date", "command", "what"} <= file["manifest"].keys()
-    assert written(file["marks"], file["manifest"]) == text
+def test_the_shipped_file_has_every_space():
+    assert list(shipped_thresholds()) == list(SPACES)

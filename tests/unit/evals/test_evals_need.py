@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.fitted import decode_artifact, encode_artifact
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
-from tacit.recall.need import EVIDENCE, read_need
+from tacit.recall.need import EVIDENCE, need_artifact, need_from
+from tacit.recall.need.model import NeedValues
 from tacit_evals.data.judged import Judgment, PoolRow, Project, Prompt
-from tacit_evals.fit.need import LEAST_SCALE, PRIOR, fit_need, judged_projects, maximum_a_posteriori, written
+from tacit_evals.fit.need import LEAST_SCALE, PRIOR, fit_need, judged_projects, maximum_a_posteriori
 
 
 def stored(row: PoolRow, *, project: str, given: bool) -> Memory:
@@ -79,17 +81,12 @@ def test_a_strong_prior_stays_and_a_weak_one_yields() -> None:
 
 def test_the_file_gives_the_model_back_in_the_same_bytes() -> None:
     model = fit_need([project("alpha"), project("beta")], stored=stored, date="2026-01-01", command="fit")
-    text = written(model)
-    assert read_need(text) == model
-    assert (
-        written(
-            fit_need([project("alpha"), project("beta")], stored=stored, date="2026-01-01", command="fit")
-        )
-        == text
-    )
-    manifest = json.loads(text)["manifest"]
-    assert manifest["projects"] == ["alpha", "beta"]
-    assert manifest["rows"] == 24
+    data = encode_artifact(need_artifact(model))
+    assert need_from(decode_artifact(data, NeedValues, name="need")) == model
+    again = fit_need([project("alpha"), project("beta")], stored=stored, date="2026-01-01", command="fit")
+    assert encode_artifact(need_artifact(again)) == data
+    assert model.origin.projects == ("alpha", "beta")
+    assert model.origin.details["rows"] == 24
 
 
 def test_what_is_needed_moves_the_weights_towards_it() -> None:

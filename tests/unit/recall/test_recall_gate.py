@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidInput
+from tacit.fitted import Origin, decode_artifact, encode_artifact
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -23,8 +23,9 @@ from tacit.recall.score.gate.model import (
     SHORT_LIST,
     STORE_SIZE_PENALTY,
     GateModel,
+    GateValues,
     SurfaceModel,
-    gate_data,
+    gate_artifact,
     gate_from,
     shipped_gate,
 )
@@ -201,17 +202,19 @@ def test_what_happened_fades() -> None:
 
 
 def test_data_round_trip_and_other_evidence_is_refused() -> None:
-    gate = GateModel(surfaces={Surface.PROMPT: model(lift=1.0)}, manifest={"date": "2026-11-21"})
-    data = json.loads(json.dumps(gate_data(gate)))
-    assert gate_from(data) == gate
+    gate = GateModel(surfaces={Surface.PROMPT: model(lift=1.0)}, origin=Origin(date="2026-11-21"))
+    artifact = decode_artifact(encode_artifact(gate_artifact(gate)), GateValues, name="gate")
+    assert gate_from(artifact) == gate
+    other = GateValues(evidence=("lift",), surfaces=gate.surfaces)
     with pytest.raises(InvalidInput, match="other evidence"):
-        gate_from({**data, "evidence": ["lift"]})
+        gate_from(replace(artifact, values=other))
 
 
 def test_what_ships_names_where_it_is_from() -> None:
     gate = shipped_gate()
     assert gate.covers(Surface.PROMPT)
-    assert {"projects", "command", "date", "embedder"} <= set(gate.manifest)
+    origin = gate.origin
+    assert all((origin.projects, origin.made_by, origin.date, origin.embedder))
 
 
 def test_a_rule_that_governs_what_is_coming_needs_no_more_where_there_are_few() -> None:

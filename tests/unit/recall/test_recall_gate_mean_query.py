@@ -5,20 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.errors import InvalidInput
+from tacit.fitted import Origin, decode_artifact, encode_artifact
 from tacit.model.evidence import Hit, Ranking
 from tacit.ports.models import EmbedderIdentity
 from tacit.recall.score.gate.mean_query import (
     REMOVED_SHARE,
+    MeanQueryValues,
     MeanQueryVector,
     load_mean_query,
-    read_mean_query,
-    write_mean_query,
+    mean_query_artifact,
+    mean_query_from,
 )
 from tacit.recall.spaces.semantic import domain_similarity_z
 
 USUAL = MeanQueryVector(
-    embedder="e@1/2", vector=np.array([0.3, 0.0], np.float32), mean=0.1, deviation=0.2, manifest={"rows": 2}
+    embedder="e@1/2",
+    vector=np.array([0.3, 0.0], np.float32),
+    mean=0.1,
+    deviation=0.2,
+    origin=Origin(embedder="e@1/2", details={"rows": 2}),
 )
 
 
@@ -38,11 +43,11 @@ def test_it_speaks_of_one_embedder():
 
 
 def test_the_file_round_trip():
-    again = read_mean_query(write_mean_query(USUAL))
-    assert write_mean_query(again) == write_mean_query(USUAL)
+    data = encode_artifact(mean_query_artifact(USUAL))
+    again = mean_query_from(decode_artifact(data, MeanQueryValues, name="mean_query"))
+    assert encode_artifact(mean_query_artifact(again)) == data
+    assert again.speaks_of(EmbedderIdentity(name="e@1", dimensions=2))
     assert again.vector.dtype == np.float32
-    with pytest.raises(InvalidInput, match="no usual prompt"):
-        read_mean_query("{}")
 
 
 def test_nearness_by_hand():

@@ -23,7 +23,8 @@ from tacit.recall.need import (
     by_marginal_need,
     evidence_of,
     from_rule_file,
-    read_need,
+    need_artifact,
+    need_from,
     shipped_need,
 )
 from tacit.recall.need.order import overlaps
@@ -180,12 +181,14 @@ def test_what_ships_prefers_broad_known_short_and_recent() -> None:
         weights = dict(zip(EVIDENCE, linear.weights, strict=True))
         assert max(weights, key=lambda name: weights[name]) == "breadth"
         assert all(weights[name] > 0 for name in ("known", "recent", "short", "learned"))
-    assert {"embedder", "projects", "command", "date"} <= set(model.manifest)
+    assert all((model.origin.projects, model.origin.made_by, model.origin.date))
 
 
 def test_a_model_without_a_group_or_with_a_column_missing_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="lacks"):
-        read_need('{"models": {}}')
+    artifact = need_artifact(shipped_need())
+    given = replace(artifact.values.given, means={})
+    with pytest.raises(InvalidInput, match="lacks 'breadth'"):
+        need_from(replace(artifact, values=replace(artifact.values, given=given)))
     with pytest.raises(InvalidInput, match="values per row"):
         Linear(bias=0.0, weights=(1.0,), means=(0.0,), scales=(1.0,))
     with pytest.raises(InvalidInput, match="above 0"):

@@ -12,64 +12,64 @@ import json
 import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import tacit
 from tacit.config.settings import EmbedderSettings
+from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
-from tacit.reading.classifier.matching import match_text
-from tacit.reading.classifier.weights import pack
-from tacit.recall.score.gate.mean_query import write_mean_query
-from tacit.recall.score.gate.model import GateModel, gate_data
+from tacit.reading.classifier.matching import match_artifact
+from tacit.recall.need import need_artifact
+from tacit.recall.score.gate.mean_query import mean_query_artifact
+from tacit.recall.score.gate.model import GateModel, gate_artifact
 from tacit_evals.data.learnings import GOLD
 from tacit_evals.data.recognise import is_inject, is_learnings
 from tacit_evals.fit.fitted import Fitted, fit_all
 from tacit_evals.fit.leaks import same_project
-from tacit_evals.fit.marks import FILE as MARKS_FILE
-from tacit_evals.fit.marks import marks_file
-from tacit_evals.fit.need import written
-from tacit_evals.fit.passages import passages_file
+from tacit_evals.fit.marks import fit_marks
+from tacit_evals.fit.passages import fit_shipped_passages
 from tacit_evals.suites.running import shipped_settings
 
 PACKAGE = Path(tacit.__file__).parent
 COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
-FILES = {
-    "situation": "reading/classifier/situation.weights",
-    "trigger": "reading/classifier/trigger.weights",
-    "match": "reading/classifier/match.json",
-    "need": "recall/need/need.json",
-    "usual": "recall/score/gate/usual.json",
-    "gate": "recall/score/gate/shipped.json",
-}
-"""What is fitted together, below the package or another root."""
-FURTHER = {
-    "passages": "capture/extract/passages/passages.weights",
-    "marks": MARKS_FILE,
-}
+TOGETHER = ("situation", "trigger", "match", "need", "mean_query", "gate")
+"""What is fitted together, by the name of its file."""
+APART = ("passages", "space_thresholds")
 """What is fitted besides, each by itself."""
 
 
-def files_of(fitted: Fitted) -> dict[str, bytes]:
-    """The bytes of every fitted file, by its path below the package."""
-    found: dict[str, bytes] = {}
+def file_of(name: str) -> str:
+    """The path of a fitted file below the package or another root."""
+    return f"fitted/{name}.json"
+
+
+def artifacts_of(fitted: Fitted) -> list[Artifact[Any]]:
+    """The content of every file that is fitted together."""
+    artifacts: list[Artifact[Any]] = []
     if fitted.situation is not None:
-        found[FILES["situation"]] = pack(fitted.situation.file)
+        artifacts.append(fitted.situation.weights.as_artifact("situation"))
     if fitted.trigger is not None:
-        found[FILES["trigger"]] = pack(fitted.trigger.file)
+        artifacts.append(fitted.trigger.weights.as_artifact("trigger"))
     if fitted.match is not None:
-        found[FILES["match"]] = match_text(fitted.match).encode()
+        artifacts.append(match_artifact(fitted.match))
     if fitted.need is not None:
-        found[FILES["need"]] = written(fitted.need).encode()
+        artifacts.append(need_artifact(fitted.need))
     if fitted.usual is not None:
-        found[FILES["usual"]] = write_mean_query(fitted.usual).encode()
+        artifacts.append(mean_query_artifact(fitted.usual))
     if isinstance(fitted.gate, GateModel):
-        found[FILES["gate"]] = (json.dumps(gate_data(fitted.gate), indent=1) + "\n").encode()
-    return found
+        artifacts.append(gate_artifact(fitted.gate))
+    return artifacts
+
+
+def files_of(artifacts: Sequence[Artifact[Any]]) -> dict[str, bytes]:
+    """The bytes of the files, by their path below the package."""
+    return {file_of(artifact.name): encode_artifact(artifact) for artifact in artifacts}
 
 
 def shipped_projects(package: Path) -> tuple[str, ...]:
-    """The judged projects that the files below `package` were fitted on, as the gate's manifest names them."""
-    manifest = json.loads((package / FILES["gate"]).read_text("utf-8"))["manifest"]
-    return tuple(manifest["projects"])
+    """The judged projects that the files below `package` were fitted on, as the gate's origin names them."""
+    data = (package / file_of("gate")).read_bytes()
+    return decode_artifact(data, object, name="gate").origin.projects
 
 
 def judged_in(data: Sequence[Path]) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def main() -> int:
         prog="python -m tacit_evals.fit", description="Fit everything that ships and write the files."
     )
     parser.add_argument("--data", type=Path, required=True, action="append", help="folder of labelled data")
-    parser.add_argument("--date", required=True, help="date for the manifests, such as 2026-11-21")
+    parser.add_argument("--date", required=True, help="date for the files, such as 2026-11-21")
     parser.add_argument(
         "--out", type=Path, default=PACKAGE, help="write below this folder, not into the package"
     )
@@ -164,14 +164,12 @@ def fit_files(data: Sequence[Path], *, date: str) -> dict[str, bytes]:
         date=date,
         command=COMMAND,
     )
-    made = files_of(fitted)
-    passages = passages_file(data, embedder=embedder, date=date, command=COMMAND)
+    artifacts = artifacts_of(fitted)
+    passages = fit_shipped_passages(data, embedder=embedder, date=date, command=COMMAND)
     if passages is not None:
-        made[FURTHER["passages"]] = passages
-    made[FURTHER["marks"]] = marks_file(
-        data, embedder=embedder, fitted=fitted, date=date, command=COMMAND
-    ).encode()
-    return made
+        artifacts.append(passages)
+    artifacts.append(fit_marks(data, embedder=embedder, fitted=fitted, date=date, command=COMMAND))
+    return files_of(artifacts)
 
 
 if __name__ == "__main__":

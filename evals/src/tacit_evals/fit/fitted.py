@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
+from tacit.fitted import Origin
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
@@ -81,8 +82,8 @@ def fit_all(
         exclude_projects: the projects that are evaluated.
         embedder: whose vectors the models will be given.
         settings: of the read path whose short lists the gate learns from.
-        date: stands in the manifests, nothing else.
-        command: stands in the manifests, nothing else.
+        date: stands in the files, nothing else.
+        command: stands in the files, nothing else.
 
     Raises:
         InvalidInput: if nothing is left to fit on.
@@ -122,16 +123,16 @@ def fit_all(
         usual=fit_usual(prompts, projects, embedder=embedder, date=date, command=command),
     )
     gate, rows = _gate_of(projects, prompts, learned, embedder=embedder, settings=settings)
-    manifest = {**gate.manifest, "date": date, "command": command}
+    origin = replace(gate.origin, date=date, made_by=command)
     return replace(
         learned,
         situations=(),
         triggers=(),
-        gate=replace(gate, manifest=manifest),
+        gate=replace(gate, origin=origin),
         left_out=excluded,
         rows=(
-            ("situation", int(situation.file.manifest["rows"])),
-            ("trigger", int(trigger.file.manifest["rows"])),
+            ("situation", int(situation.weights.origin.details["rows"])),
+            ("trigger", int(trigger.weights.origin.details["rows"])),
             ("need", sum(len(one.memories) for one in projects)),
             ("gate", rows),
         ),
@@ -158,17 +159,15 @@ def _gate_of(
         )
     ]
     pairs = sum(len(row.candidates) for row in asked)
-    manifest = {
-        "what": "relevance of a short list, per surface",
-        "embedder": str(embedder.identity),
-        "projects": sorted(one.name for one in projects),
-        "rows": pairs,
-        "strangers": len(strangers),
-        "alpha": ALPHA,
-        "foreign": FOREIGN,
-        "tokens": TOKENS,
-    }
-    return GateModel(surfaces={Surface.PROMPT: fit_gate(asked)}, manifest=manifest), pairs
+    origin = Origin(
+        what="relevance of a short list, per surface",
+        projects=tuple(sorted(one.name for one in projects)),
+        embedder=str(embedder.identity),
+        details={
+            "rows": pairs, "strangers": len(strangers), "alpha": ALPHA, "foreign": FOREIGN, "tokens": TOKENS,
+        },
+    )  # fmt: skip
+    return GateModel(surfaces={Surface.PROMPT: fit_gate(asked)}, origin=origin), pairs
 
 
 def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) -> tuple[Project, ...]:

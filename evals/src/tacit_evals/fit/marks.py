@@ -1,4 +1,4 @@
-"""Derive the spaces' marks, `low` and `high`, from judged prompts. In: projects. Out: `marks.json`, the same bytes each time.
+"""Derive the spaces' marks, `low` and `high`, from judged prompts. In: projects. Out: `fitted/space_thresholds.json`, the same bytes each time.
 
 Every prompt is asked of its own project with all spaces on; the pairs of prompt and memory that no judge gave anything are
 the null. A space's marks are taken over the pairs of the null of which it says something (a score above 0):
@@ -20,26 +20,24 @@ Run: `python -m tacit_evals.fit --data DIR --date 2026-11-21`, which fits them w
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-import tacit
 from tacit.config.settings import RecallSettings
+from tacit.fitted import Artifact, Origin
 from tacit.ports.models import Embedder
 from tacit.recall.score.gate import MeanQueryVector
 from tacit.recall.spaces import SPACES
+from tacit.recall.spaces.thresholds import SpaceThresholds, shipped_thresholds
 from tacit_evals.data.judged import Project
 from tacit_evals.fit.fitted import SHIPPED, Fitted, judged_projects
 from tacit_evals.fit.gate import ask_all
 from tacit_evals.suites.running import shipped_settings
 
-FILE = "recall/spaces/marks.json"
 WIDE = 100
 LEAST_PAIRS = 50
 LOW_SHARE, HIGH_SHARE = 0.80, 0.95
@@ -80,14 +78,16 @@ def scores_of(
     return found
 
 
-def marks_of(scores: Mapping[str, Mapping[bool, Sequence[float]]], kept: Mapping[str, Any]) -> dict[str, Any]:
+def marks_of(
+    scores: Mapping[str, Mapping[bool, Sequence[float]]], kept: Mapping[str, SpaceThresholds]
+) -> dict[str, SpaceThresholds]:
     """Marks by space, with what they are worth; those of `kept` where too few pairs speak."""
-    marks: dict[str, Any] = {}
+    marks: dict[str, SpaceThresholds] = {}
     for space in SPACES:
         null = np.array(scores.get(space, {}).get(False, ()), np.float64)
         needed = np.array(scores.get(space, {}).get(True, ()), np.float64)
         if len(null) < LEAST_PAIRS or not SPACES[space].topic_weight:
-            marks[space] = {"low": kept[space]["low"], "high": kept[space]["high"], "by": "hand"}
+            marks[space] = SpaceThresholds(low=kept[space].low, high=kept[space].high, by="hand")
             continue
         low, high = (
             round(float(np.quantile(null, share, method="higher")), DIGITS)
@@ -97,32 +97,29 @@ def marks_of(scores: Mapping[str, Mapping[bool, Sequence[float]]], kept: Mapping
             high = min(high, MOST_HIGH)
         if high <= low:  # much of what it says is one value
             low = round(float(np.quantile(null[null < high], LOW_SHARE, method="higher")), DIGITS)
-        marks[space] = {
-            "low": low,
-            "high": high,
-            "by": "data",
-            "pairs": len(null),
-            "others_at_high": round(float((null >= high).mean()), DIGITS),
-            "needed_at_high": round(float((needed >= high).mean()), DIGITS) if len(needed) else 0.0,
-        }
+        marks[space] = SpaceThresholds(
+            low=low,
+            high=high,
+            by="data",
+            pairs=len(null),
+            others_at_high=round(float((null >= high).mean()), DIGITS),
+            needed_at_high=round(float((needed >= high).mean()), DIGITS) if len(needed) else 0.0,
+        )
     return marks
 
 
-def written(marks: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    """The file."""
-    return json.dumps({"manifest": dict(manifest), "marks": dict(marks)}, indent=1) + "\n"
-
-
-def marks_file(dirs: Sequence[Path], *, embedder: Embedder, fitted: Fitted, date: str, command: str) -> str:
-    """The text of `marks.json`, of all judged projects below `dirs`, read with the models of `fitted`."""
+def fit_marks(
+    dirs: Sequence[Path], *, embedder: Embedder, fitted: Fitted, date: str, command: str
+) -> Artifact[dict[str, SpaceThresholds]]:
+    """The content of the file, of all judged projects below `dirs`, read with the models of `fitted`."""
     projects = judged_projects(dirs, exclude_projects=())
-    shipped = json.loads((Path(tacit.__file__).parent / FILE).read_text("utf-8"))["marks"]
     scores = scores_of(projects, embedder=embedder, settings=shipped_settings(), fitted=fitted)
-    manifest = {
-        "what": "low and high marks of the spaces; quantiles 0.80 and 0.95 of the pairs nobody needed",
-        "embedder": str(embedder.identity),
-        "projects": sorted(one.name for one in projects),
-        "date": date,
-        "command": command,
-    }
-    return written(marks_of(scores, shipped), manifest)
+    origin = Origin(
+        what="low and high marks of the spaces; quantiles 0.80 and 0.95 of the pairs nobody needed",
+        made_by=command,
+        projects=tuple(sorted(one.name for one in projects)),
+        date=date,
+        embedder=str(embedder.identity),
+    )
+    values = marks_of(scores, shipped_thresholds())
+    return Artifact(name="space_thresholds", origin=origin, values=values)

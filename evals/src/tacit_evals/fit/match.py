@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.fitted import Origin
 from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS, Trigger
 from tacit.reading.classifier.features import END_CHARS
 from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.matching import MatchModel, Weights, match_text, read_match
+from tacit.reading.classifier.matching import MatchModel, Weights, match_artifact, match_from
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.match import Matcher
 from tacit_evals.data.rows import Row, read_rows, read_table
@@ -131,15 +132,15 @@ def fit_weights(
         model,
         given=_weights([rows_of(one, one.given, model) for one in pairs]),
         local=_weights([rows_of(one, one.made, model) for one in pairs]),
-        manifest={
-            "what": "match of trigger and situation",
-            "projects": sorted(one.project for one in pairs),
-            "pairs": sum(int(np.isfinite(one.grades).sum()) for one in pairs),
-            "date": date,
-            "command": command,
-        },
+        origin=Origin(
+            what="match of trigger and situation",
+            made_by=command,
+            projects=tuple(sorted(one.project for one in pairs)),
+            date=date,
+            details={"pairs": sum(int(np.isfinite(one.grades).sum()) for one in pairs)},
+        ),
     )
-    return read_match(match_text(fitted))
+    return match_from(match_artifact(fitted))
 
 
 def rows_of(one: Judged, triggers: Sequence[Trigger], model: MatchModel) -> tuple[Array, Array]:

@@ -8,17 +8,16 @@ are dominated by one or two memories of each project. Run: `python -m tacit_eval
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.fitted import Origin
 from tacit.model.memory import Memory
 from tacit.recall.need import EVIDENCE, Linear, NeedModel, evidence_of
-from tacit.recall.need.model import MAKER_GROUPS
 from tacit_evals.data.judged import PoolRow, Project, load_inject
 from tacit_evals.data.recognise import folders_of, triggers_for
 from tacit_evals.fit.leaks import same_project
@@ -61,23 +60,22 @@ def fit_need(projects: Sequence[Project], *, stored: Stored, date: str = "", com
     Args:
         projects: with judged prompts; the one that is evaluated must not be among them.
         stored: how a row becomes a memory.
-        date: stands in the manifest, nothing else.
-        command: stands in the manifest, nothing else.
+        date: stands in the file, nothing else.
+        command: stands in the file, nothing else.
     """
     groups = {
         name: _fit_group(projects, PRIOR[name], lambda row, project, given=(name == "given"): stored(row, project=project, given=given))
-        for name in MAKER_GROUPS
+        for name in PRIOR
     }  # fmt: skip
     rows = sum(len(project.memories) for project in projects)
-    manifest = {
-        "what": "expected need of a memory over a session",
-        "embedder": "none",
-        "rows": rows,
-        "projects": sorted(project.name for project in projects),
-        "date": date,
-        "command": command,
-    }
-    return NeedModel(given=groups["given"], local=groups["local"], manifest=manifest)
+    origin = Origin(
+        what="expected need of a memory over a session",
+        made_by=command,
+        projects=tuple(sorted(project.name for project in projects)),
+        date=date,
+        details={"rows": rows},
+    )
+    return NeedModel(given=groups["given"], local=groups["local"], origin=origin)
 
 
 def _fit_group(
@@ -134,16 +132,3 @@ def maximum_a_posteriori(evidence: Floats, targets: Floats, *, centre: Floats, s
             step = step / 2
         weights = weights + step
     return weights
-
-
-def written(model: NeedModel) -> str:
-    """The file of `model`, the same bytes for the same model."""
-
-    def group(linear: Linear) -> dict[str, Any]:
-        columns = {"weights": linear.weights, "means": linear.means, "scales": linear.scales}
-        return {"bias": linear.bias} | {
-            name: dict(zip(EVIDENCE, values, strict=True)) for name, values in columns.items()
-        }
-
-    models = {"given": group(model.given), "local": group(model.local)}
-    return json.dumps({"manifest": dict(model.manifest), "models": models}, indent=1) + "\n"

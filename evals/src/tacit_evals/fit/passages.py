@@ -18,15 +18,15 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 
 from tacit.capture.extract.passages.features import CUES, SentenceFeatures
-from tacit.capture.extract.passages.model import SHIPPED_FILE, PassageModel
+from tacit.capture.extract.passages.model import PassageModel
 from tacit.capture.extract.passages.segmentation import messages_of, passages_of
 from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.capture.turn import Role, Turn
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidInput
+from tacit.fitted import FOLDER, Artifact, MatrixValues, Origin, WeightMatrices, encode_artifact
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
-from tacit.reading.classifier.weights import WeightFile, pack, unpack
 from tacit.state.captured import Position
 from tacit_evals.data.learnings import LabelledSession, load_learnings
 from tacit_evals.data.recognise import folders_of
@@ -64,7 +64,7 @@ class LabelledPassage:
 
 
 def digest(session: str) -> str:
-    """What stands for a session's name in a manifest."""
+    """What stands for a session's name in a file."""
     return hashlib.sha256(session.encode()).hexdigest()[:12]
 
 
@@ -196,21 +196,21 @@ def fit_passages(
         own = [one for one in passages if one.role == role]
         matrices |= _speaker(role, own, words)
         matrices[f"{role}.line"] = _line(own, words) if lines else np.array([[1.0, 0.0]])
-    content = WeightFile(
-        manifest={
-            "what": "passages worth keeping",
-            "rows": len(passages),
-            "right": sum(one.right for one in passages),
-            "date": date,
-            "command": command,
-        },
+    weights = WeightMatrices(
+        origin=Origin(
+            what="passages worth keeping",
+            made_by=command,
+            projects=tuple(sorted({one.project for one in passages})),
+            date=date,
+            details={"rows": len(passages), "right": sum(one.right for one in passages)},
+        ),
         names={
             "words": tuple(words),
             "sessions": tuple(sorted({one.session for one in passages if one.labelled_session})),
         },
         matrices={name: matrix.astype(np.float32) for name, matrix in matrices.items()},
     )
-    return PassageModel(unpack(pack(content)))
+    return PassageModel(weights.rounded())
 
 
 def _vocabulary(passages: Sequence[LabelledPassage]) -> list[str]:
@@ -287,15 +287,14 @@ def _line(passages: Sequence[LabelledPassage], words: Sequence[str]) -> Array:
     return np.array([[float(learner.coef_[0, 0]), float(learner.intercept_[0])]])
 
 
-def passages_file(
+def fit_shipped_passages(
     folders: Sequence[Path], *, embedder: Embedder, date: str = "", command: str = ""
-) -> bytes | None:
-    """The bytes of the weights that ship, fitted on all sessions; None where there are none."""
+) -> Artifact[MatrixValues] | None:
+    """The content of the file that ships, fitted on all sessions; None where there are none."""
     rows = labelled_passages(folders, embedder=embedder)
     if not any(one.labelled_session for one in rows):
         return None
-    fitted = fit_passages(rows, date=date, command=command)
-    return pack(fitted.file)
+    return fit_passages(rows, date=date, command=command).weights.as_artifact("passages")
 
 
 def without(passages: Sequence[LabelledPassage], project: str) -> list[LabelledPassage]:
@@ -309,12 +308,13 @@ def main() -> None:
         prog="python -m tacit_evals.fit.passages", description="Fit what tells a passage worth keeping."
     )
     parser.add_argument("--data", type=Path, required=True, action="append", help="folder of labelled data")
-    parser.add_argument("--date", required=True, help="date for the manifest, such as 2026-11-21")
-    parser.add_argument("--out", type=Path, default=SHIPPED_FILE, help="file to write")
+    parser.add_argument("--date", required=True, help="date for the file, such as 2026-11-21")
+    parser.add_argument("--out", type=Path, default=FOLDER / "passages.json", help="file to write")
     given = parser.parse_args()
     embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
-    content = passages_file(given.data, embedder=embedder, date=given.date, command=COMMAND)
-    if content is not None:
+    artifact = fit_shipped_passages(given.data, embedder=embedder, date=given.date, command=COMMAND)
+    if artifact is not None:
+        content = encode_artifact(artifact)
         given.out.write_bytes(content)
         print(f"{given.out}: {len(content)} bytes")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.fitted import Origin, WeightMatrices
 from tacit.model.situation import Situation
 from tacit.model.trigger import ACTIONS
 from tacit.ports.models import Embedder
@@ -25,7 +26,6 @@ from tacit.reading.classifier.features import (
     shortness,
 )
 from tacit.reading.classifier.situation import NOTHING, RULES_SHARE, VECTORS, WORDS, SituationModel
-from tacit.reading.classifier.weights import WeightFile, pack, unpack
 from tacit.reading.situation import read_situation
 from tacit_evals.data.rows import Row, read_rows
 from tacit_evals.fit.leaks import usable
@@ -80,8 +80,8 @@ def fit_situation(
     Args:
         prompts: labelled rows, those of the evaluated project left out.
         embedder: whose vectors the model will be given.
-        date: stands in the manifest, nothing else.
-        command: stands in the manifest, nothing else.
+        date: stands in the file, nothing else.
+        command: stands in the file, nothing else.
     """
     read = [
         read_situation(one.text, previous_end=one.previous_end, recent_files=one.files) for one in prompts
@@ -96,20 +96,20 @@ def fit_situation(
         matrices[f"{variant}.bias"] = bias[None, :]
         for key, scale in scales.items():
             matrices[f"{variant}.{key}"] = scale * (inputs[key].T @ dual)
-    manifest = {
-        "what": "situation reader",
-        "embedder": str(embedder.identity),
-        "rows": len(prompts),
-        "projects": sorted({one.project for one in prompts}),
-        "date": date,
-        "command": command,
-    }
-    content = WeightFile(
-        manifest=manifest,
+    origin = Origin(
+        what="situation reader",
+        made_by=command,
+        projects=tuple(sorted({one.project for one in prompts})),
+        date=date,
+        embedder=str(embedder.identity),
+        details={"rows": len(prompts)},
+    )
+    weights = WeightMatrices(
+        origin=origin,
         names={"classes": CLASSES, "words": tuple(words), "end_words": tuple(ends)},
         matrices={key: matrix.astype(np.float32) for key, matrix in matrices.items()},
     )
-    return SituationModel(unpack(pack(content)))
+    return SituationModel(weights.rounded())
 
 
 def _inputs(

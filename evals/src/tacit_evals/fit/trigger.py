@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.fitted import Origin, WeightMatrices
 from tacit.model.trigger import ACTIONS
 from tacit.ports.models import Embedder
 from tacit.reading.classifier.trigger import (
@@ -24,7 +25,6 @@ from tacit.reading.classifier.trigger import (
     statement_cues,
     statement_words,
 )
-from tacit.reading.classifier.weights import WeightFile, pack, unpack
 from tacit.reading.trigger import make_trigger
 from tacit_evals.data.rows import Row, read_rows
 from tacit_evals.fit.leaks import usable
@@ -84,8 +84,8 @@ def fit_trigger(
     Args:
         memories: labelled rows, those of the evaluated project left out.
         embedder: whose vectors the model will be given.
-        date: stands in the manifest, nothing else.
-        command: stands in the manifest, nothing else.
+        date: stands in the file, nothing else.
+        command: stands in the file, nothing else.
     """
     inputs, words = _inputs(memories, embedder)
     targets = np.array([[one.grades.get(name, 0) / 3 for name in CLASSES] for one in memories])
@@ -103,20 +103,20 @@ def fit_trigger(
         matrices[f"{variant}.breadth.bias"] = np.array([[mean]])
         for key, scale in BREADTH_SCALES[variant].items():
             matrices[f"{variant}.breadth.{key}"] = scale * (inputs[key].T @ solved)
-    manifest = {
-        "what": "trigger maker",
-        "embedder": str(embedder.identity),
-        "rows": len(memories),
-        "projects": sorted({one.project for one in memories}),
-        "date": date,
-        "command": command,
-    }
-    content = WeightFile(
-        manifest=manifest,
+    origin = Origin(
+        what="trigger maker",
+        made_by=command,
+        projects=tuple(sorted({one.project for one in memories})),
+        date=date,
+        embedder=str(embedder.identity),
+        details={"rows": len(memories)},
+    )
+    weights = WeightMatrices(
+        origin=origin,
         names={"classes": CLASSES, "kinds": KINDS, "words": tuple(words)},
         matrices={key: matrix.astype(np.float32) for key, matrix in matrices.items()},
     )
-    return TriggerModel(unpack(pack(content)))
+    return TriggerModel(weights.rounded())
 
 
 def _gram(inputs: dict[str, Array], scales: dict[str, float]) -> Array:

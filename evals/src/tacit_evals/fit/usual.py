@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tacit.fitted import Origin
 from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import VECTOR_CHARS
 from tacit.recall.score.gate.mean_query import DECIMALS, MeanQueryVector
@@ -50,11 +51,12 @@ def fit_usual(
         vector=usual.vector,
         mean=round(float(np.mean(means)), DECIMALS),
         deviation=round(float(np.mean(deviations)), DECIMALS),
-        manifest={
-            "what": "mean vector of prompts, and the usual cosine with what is left of one",
-            "rows": len(texts),
-            "projects": sorted({one.project for one in prompts}),
-            "date": date,
-            "command": command,
-        },
+        origin=Origin(
+            what="mean vector of prompts, and the usual cosine with what is left of one",
+            made_by=command,
+            projects=tuple(sorted({one.project for one in prompts})),
+            date=date,
+            embedder=usual.embedder,
+            details={"rows": len(texts)},
+        ),
     )

@@ -2,33 +2,59 @@
 
 In: texts. Out: how well the tokens of one are matched by those of others. Input embeddings share one strong direction that
 says how frequent a token is; taking the mean and the first principal component away leaves the meaning. Source: Mu and
-Viswanath, All-but-the-top, ICLR 2018. Both ship as a small file (`scripts/build_token_axes.py`), with the lengths that are left, and the 8-bit rows stay in
-the model's file, mapped: there is no table to build and none to keep.
+Viswanath, All-but-the-top, ICLR 2018. Both ship as `fitted/token_axes.json` (`scripts/build_token_axes.py`), with the lengths that are left, and the 8-bit
+rows stay in the model's file, mapped: there is no table to build and none to keep.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ProviderError
+from tacit.errors import InvalidInput, ProviderError
+from tacit.fitted import load_fitted, values_of
 from tacit.ports.models import Vectors
 from tacit.providers.embedding.wordpiece import WordPiece
 
 Ids = NDArray[np.int32] | NDArray[np.intp]
 
-AXES = "token_axes.json"
 MAX_TOKENS = 256
 KEPT_TEXTS = 4096
 _LEAST_LENGTH = np.float32(1e-6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableInModel:
+    """Where the table of input embeddings lies in the model's file: its first byte, (tokens, dimensions)."""
+
+    at: int
+    shape: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenAxes:
+    """What the token vectors of the shipped model share.
+
+    Attributes:
+        rows: their place.
+        zero, scale: a value is its byte less `zero`, times `scale`.
+        mean, direction: what is taken away from each.
+        lengths: what is left of each then, as little-endian numbers of half precision.
+    """
+
+    rows: TableInModel
+    zero: float
+    scale: float
+    mean: tuple[float, ...]
+    direction: tuple[float, ...]
+    lengths: bytes
 
 
 class StaticTokens:
@@ -41,12 +67,12 @@ class StaticTokens:
     def __init__(self, folder: Path, tokenizer: WordPiece) -> None:
         self._tokenizer = tokenizer
         self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._encode)
-        axes = _read_axes(folder / AXES)
+        axes = shipped_axes()
         self._rows = map_rows(folder)
-        self._scale = np.float32(axes["scale"])
-        self._direction = np.array(axes["direction"], np.float32)
-        self._middle: Vectors = np.float32(axes["zero"]) * self._scale + np.array(axes["mean"], np.float32)
-        lengths = np.frombuffer(base64.b64decode(axes["lengths"]), "<f2").astype(np.float32)
+        self._scale = np.float32(axes.scale)
+        self._direction = np.array(axes.direction, np.float32)
+        self._middle: Vectors = np.float32(axes.zero) * self._scale + np.array(axes.mean, np.float32)
+        lengths = np.frombuffer(axes.lengths, "<f2").astype(np.float32)
         self._lengths: Vectors = np.maximum(lengths, _LEAST_LENGTH)
 
     def vectors(self, ids: Ids) -> Vectors:
@@ -93,15 +119,16 @@ class StaticTokens:
         return np.array(self._tokenizer.encode(text, max_tokens=MAX_TOKENS)[1:-1], dtype=np.int32)
 
 
-def _read_axes(path: Path) -> dict[str, Any]:
+def shipped_axes() -> TokenAxes:
+    """What ships.
+
+    Raises:
+        ProviderError: if the file cannot be used.
+    """
     try:
-        axes = cast("dict[str, Any]", json.loads(path.read_text("utf-8")))
-        missing = {"rows", "zero", "scale", "mean", "direction", "lengths"} - axes.keys()
-    except (OSError, ValueError) as error:
-        raise ProviderError(f"{path} cannot be read: {error}", hint="Reinstall Tacit.") from error
-    if missing:
-        raise ProviderError(f"{path} has no {', '.join(sorted(missing))}.", hint="Reinstall Tacit.")
-    return axes
+        return load_fitted("token_axes", TokenAxes, values_of)
+    except InvalidInput as error:
+        raise ProviderError(error.message, hint="Reinstall Tacit.") from error
 
 
 @lru_cache(maxsize=1)
@@ -113,9 +140,9 @@ def map_rows(folder: Path) -> NDArray[np.uint8]:
     Raises:
         ProviderError: if the file of axes or the model cannot be read.
     """
-    place, model = _read_axes(folder / AXES)["rows"], folder / "model.onnx"
+    table, model = shipped_axes().rows, folder / "model.onnx"
     try:
-        mapped = np.memmap(model, np.uint8, "r", offset=place["at"], shape=tuple(place["shape"]))
+        mapped = np.memmap(model, np.uint8, "r", offset=table.at, shape=table.shape)
     except (OSError, ValueError) as error:
         raise ProviderError(f"The model {model} cannot be read: {error}", hint="Reinstall Tacit.") from error
     return np.asarray(mapped)  # picking rows of numpy's type for mapped files is slower

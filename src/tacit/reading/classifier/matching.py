@@ -1,19 +1,15 @@
 """What matching triggers with situations was fitted to: how common classes are, and the weights of the score.
 
-In: the text of a fitted file. Out: a `MatchModel`. The formula stands in `tacit.reading.match`.
+In: a fitted file. Out: a `MatchModel`. The formula stands in `tacit.reading.match`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
 
-from tacit.errors import InvalidInput
+from tacit.fitted import Artifact, Origin, load_fitted
 
-MATCH_FILE = Path(__file__).parent / "match.json"
 UNKNOWN_RATE = 0.02
 """How common a class is taken to be that the labelled data do not know."""
 RATE_FLOOR = 0.003
@@ -33,14 +29,14 @@ class MatchModel:
         triggers: class -> mean weight among triggers.
         given: k0 to k3 for triggers that somebody gave.
         local: k0 to k3 for triggers of the local maker.
-        manifest: data, command, date.
+        origin: data, command, date.
     """
 
     situations: Mapping[str, float]
     triggers: Mapping[str, float]
     given: Weights
     local: Weights
-    manifest: Mapping[str, object] = field(default_factory=dict[str, object])
+    origin: Origin = field(default_factory=Origin)
     _scaled: tuple[dict[str, float], dict[str, float]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -59,47 +55,51 @@ class MatchModel:
         return self._scaled[1].get(name, _UNKNOWN_TRIGGER)
 
 
-def match_text(model: MatchModel) -> str:
-    """The file's text; equal models give equal bytes."""
-    content = {
-        "manifest": dict(model.manifest),
-        "situations": {name: round(rate, 4) for name, rate in model.situations.items()},
-        "triggers": {name: round(rate, 4) for name, rate in model.triggers.items()},
-        "given": [round(k, 4) for k in model.given],
-        "local": [round(k, 4) for k in model.local],
-    }
-    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchValues:
+    """A `MatchModel` as the file holds it."""
+
+    situations: Mapping[str, float]
+    triggers: Mapping[str, float]
+    given: Weights
+    local: Weights
 
 
-def read_match(text: str) -> MatchModel:
-    """Read a file's text.
-
-    Raises:
-        InvalidInput: if it is no fitted match.
-    """
-    try:
-        content = json.loads(text)
-        given, local = (tuple(float(k) for k in content[name]) for name in ("given", "local"))
-        if len(given) != 4 or len(local) != 4:
-            raise InvalidInput("A fitted match has four weights for given and four for local triggers.")
-        return MatchModel(
-            situations={str(name): float(rate) for name, rate in content["situations"].items()},
-            triggers={str(name): float(rate) for name, rate in content["triggers"].items()},
-            given=given,
-            local=local,
-            manifest=content["manifest"],
-        )
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise InvalidInput(
-            f"This is no fitted match: {error}.", hint="Fit it anew, or install Tacit anew."
-        ) from error
+def match_artifact(model: MatchModel) -> Artifact[MatchValues]:
+    """The content of the file of `model`; four decimals of each number."""
+    return Artifact(
+        name="match",
+        origin=model.origin,
+        values=MatchValues(
+            situations={name: round(rate, 4) for name, rate in sorted(model.situations.items())},
+            triggers={name: round(rate, 4) for name, rate in sorted(model.triggers.items())},
+            given=_rounded(model.given),
+            local=_rounded(model.local),
+        ),
+    )
 
 
-@lru_cache(maxsize=1)
+def _rounded(weights: Weights) -> Weights:
+    k0, k1, k2, k3 = weights
+    return round(k0, 4), round(k1, 4), round(k2, 4), round(k3, 4)
+
+
+def match_from(artifact: Artifact[MatchValues]) -> MatchModel:
+    """The model of a file."""
+    values = artifact.values
+    return MatchModel(
+        situations=values.situations,
+        triggers=values.triggers,
+        given=values.given,
+        local=values.local,
+        origin=artifact.origin,
+    )
+
+
 def shipped_match() -> MatchModel:
     """What ships.
 
     Raises:
         InvalidInput: if the file is damaged.
     """
-    return read_match(MATCH_FILE.read_text("utf-8"))
+    return load_fitted("match", MatchValues, match_from)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
-
+from tacit.fitted import Artifact, MatrixValues, WeightMatrices, load_fitted
 from tacit.reading.classifier.situation import SituationModel
 from tacit.reading.classifier.trigger import TriggerModel
-from tacit.reading.classifier.weights import unpack
-
-FOLDER = Path(__file__).parent
-SITUATION_FILE = FOLDER / "situation.weights"
-TRIGGER_FILE = FOLDER / "trigger.weights"
 
 
-@lru_cache(maxsize=1)
+def _situation_from(artifact: Artifact[MatrixValues]) -> SituationModel:
+    return SituationModel(WeightMatrices.of_artifact(artifact))
+
+
+def _trigger_from(artifact: Artifact[MatrixValues]) -> TriggerModel:
+    return TriggerModel(WeightMatrices.of_artifact(artifact))
+
+
 def shipped_situation() -> SituationModel:
     """The situation reader's weights.
 
     Raises:
         InvalidInput: if the file is damaged.
     """
-    return SituationModel(unpack(SITUATION_FILE.read_bytes()))
+    return load_fitted("situation", MatrixValues, _situation_from)
 
 
-@lru_cache(maxsize=1)
 def shipped_trigger() -> TriggerModel:
     """The trigger maker's weights.
 
     Raises:
         InvalidInput: if the file is damaged.
     """
-    return TriggerModel(unpack(TRIGGER_FILE.read_bytes()))
+    return load_fitted("trigger", MatrixValues, _trigger_from)

@@ -22,9 +22,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from tacit.fitted import Matrix, WeightMatrices
 from tacit.model.situation import Situation
 from tacit.reading.classifier.features import Row, WordRows, cues, end_words, shortness
-from tacit.reading.classifier.weights import Matrix, WeightFile
 
 NOTHING = "none"
 RULES_SHARE = 0.4
@@ -62,16 +62,16 @@ class _Weights:
 class SituationModel:
     """Fitted weights, ready to read. Never changes; safe to share between threads."""
 
-    __slots__ = ("_classes", "_end_index", "_ended", "_rows", "_sets", "file")
+    __slots__ = ("_classes", "_end_index", "_ended", "_rows", "_sets", "weights")
 
-    def __init__(self, file: WeightFile) -> None:
-        self.file = file
-        self._classes = file.names["classes"]
-        self._rows = WordRows(file.names["words"])
-        self._end_index = {word: number for number, word in enumerate(file.names["end_words"])}
+    def __init__(self, weights: WeightMatrices) -> None:
+        self.weights = weights
+        self._classes = weights.names["classes"]
+        self._rows = WordRows(weights.names["words"])
+        self._end_index = {word: number for number, word in enumerate(weights.names["end_words"])}
         self._sets: dict[str, _Weights] = {}
         for name in (WORDS, VECTORS):
-            found = file.under(name)
+            found = weights.under(name)
             if found:
                 bias = found.pop("bias")[0]
                 self._sets[name] = _Weights(bias, found)
@@ -80,7 +80,7 @@ class SituationModel:
     @property
     def embedder(self) -> str:
         """Identity of the embedder whose vectors `read` understands."""
-        return str(self.file.manifest.get("embedder", ""))
+        return self.weights.origin.embedder
 
     @property
     def classes(self) -> tuple[str, ...]:

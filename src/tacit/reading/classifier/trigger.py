@@ -22,9 +22,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from tacit.fitted import Matrix, WeightMatrices
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.features import Row, stems_of
-from tacit.reading.classifier.weights import Matrix, WeightFile
 from tacit.reading.terms import find_paths
 
 RULES_SHARE = 0.4
@@ -57,16 +57,16 @@ class _Weights:
 class TriggerModel:
     """Fitted weights, ready to use. Never changes; safe to share between threads."""
 
-    __slots__ = ("_classes", "_index", "_kinds", "_sets", "file")
+    __slots__ = ("_classes", "_index", "_kinds", "_sets", "weights")
 
-    def __init__(self, file: WeightFile) -> None:
-        self.file = file
-        self._classes = file.names["classes"]
-        self._kinds = {kind: number for number, kind in enumerate(file.names["kinds"])}
-        self._index = {word: number for number, word in enumerate(file.names["words"])}
+    def __init__(self, weights: WeightMatrices) -> None:
+        self.weights = weights
+        self._classes = weights.names["classes"]
+        self._kinds = {kind: number for number, kind in enumerate(weights.names["kinds"])}
+        self._index = {word: number for number, word in enumerate(weights.names["words"])}
         self._sets: dict[str, _Weights] = {}
         for name in (WORDS, VECTORS):
-            found = file.under(name)
+            found = weights.under(name)
             if found:
                 classes = {key: matrix for key, matrix in found.items() if not key.startswith("breadth.")}
                 breadth = {
@@ -81,7 +81,7 @@ class TriggerModel:
     @property
     def embedder(self) -> str:
         """Identity of the embedder whose vectors `make` understands."""
-        return str(self.file.manifest.get("embedder", ""))
+        return self.weights.origin.embedder
 
     @property
     def classes(self) -> tuple[str, ...]:

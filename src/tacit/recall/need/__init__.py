@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.recall.need.evidence import EVIDENCE, evidence_of, from_rule_file
-from tacit.recall.need.model import Linear, NeedModel, read_need, shipped_need
+from tacit.recall.need.model import Linear, NeedModel, need_artifact, need_from, shipped_need
 from tacit.recall.need.order import Needed, by_marginal_need
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "by_marginal_need",
     "evidence_of",
     "from_rule_file",
-    "read_need",
+    "need_artifact",
+    "need_from",
     "shipped_need",
 ]

@@ -3,7 +3,7 @@
     need = logistic(bias + sum of weight * (evidence - mean) / scale + record + worth) * age
 
 with record = 0.15 ln(1 + uses + restatements) and worth = 0.5 (importance - importance of its kind), both set by hand,
-and age = freshness for episodic kinds, else 1. The rest is fitted (`need.json`, whose manifest names data and command):
+and age = freshness for episodic kinds, else 1. The rest is fitted (`fitted/need.json`, whose origin names data and command):
 a logistic regression on whether a memory was needed by any judged prompt, with a normal prior on the weights (maximum a
 posteriori; Bishop, 2006, section 4.5). A trigger that was made from the words alone is a weaker witness than one that
 somebody gave who knew, so each of the two has weights of its own.
@@ -11,18 +11,15 @@ somebody gave who knew, so each of the two has weights of its own.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InvalidInput
+from tacit.fitted import Artifact, Origin, load_fitted
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.recall.need.evidence import EVIDENCE, evidence_of
@@ -30,7 +27,6 @@ from tacit.recall.spaces.recent import freshness
 
 WEIGHT_RECORD = 0.15
 WEIGHT_WORTH = 0.5
-MAKER_GROUPS = ("given", "local")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +57,7 @@ class NeedModel:
 
     given: Linear
     local: Linear
-    manifest: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+    origin: Origin = field(default_factory=Origin, compare=False)
 
     def needs(self, memories: Sequence[Memory], *, kinds: KindRegistry, at_ms: int) -> NDArray[np.float64]:
         """Expected need of each memory of one pool at `at_ms`, shape (len(memories),), 0 to 1."""
@@ -84,30 +80,57 @@ def _age(memory: Memory, kinds: KindRegistry, at_ms: int) -> float:
     return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kind) if kind.episodic else 1.0
 
 
-def read_need(text: str) -> NeedModel:
-    """The model of a `need.json`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearValues:
+    """A `Linear` as the file holds it: numbers by name of the evidence."""
+
+    bias: float
+    weights: Mapping[str, float]
+    means: Mapping[str, float]
+    scales: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedValues:
+    """A `NeedModel` as the file holds it."""
+
+    given: LinearValues
+    local: LinearValues
+
+
+def need_from(artifact: Artifact[NeedValues]) -> NeedModel:
+    """The model of a file.
 
     Raises:
-        InvalidInput: if it lacks a group or a piece of evidence.
+        InvalidInput: if it lacks a piece of evidence.
     """
-    data = json.loads(text)
+    values = artifact.values
     try:
-        groups = {name: _linear(data["models"][name]) for name in MAKER_GROUPS}
+        return NeedModel(given=_linear(values.given), local=_linear(values.local), origin=artifact.origin)
     except KeyError as error:
         raise InvalidInput(f"The need model lacks {error}.", hint="Fit it again for this version.") from error
-    return NeedModel(given=groups["given"], local=groups["local"], manifest=data.get("manifest", {}))
 
 
-def _linear(model: Mapping[str, Any]) -> Linear:
-    rows = {
-        name: tuple(float(model[name][key]) for key in EVIDENCE) for name in ("weights", "means", "scales")
-    }
-    return Linear(
-        bias=float(model["bias"]), weights=rows["weights"], means=rows["means"], scales=rows["scales"]
+def _linear(values: LinearValues) -> Linear:
+    weights, means, scales = (
+        tuple(row[name] for name in EVIDENCE) for row in (values.weights, values.means, values.scales)
     )
+    return Linear(bias=values.bias, weights=weights, means=means, scales=scales)
 
 
-@lru_cache(maxsize=1)
+def need_artifact(model: NeedModel) -> Artifact[NeedValues]:
+    """The content of the file of `model`."""
+
+    def values(linear: Linear) -> LinearValues:
+        weights, means, scales = (
+            dict(zip(EVIDENCE, row, strict=True)) for row in (linear.weights, linear.means, linear.scales)
+        )
+        return LinearValues(bias=linear.bias, weights=weights, means=means, scales=scales)
+
+    groups = NeedValues(given=values(model.given), local=values(model.local))
+    return Artifact(name="need", origin=model.origin, values=groups)
+
+
 def shipped_need() -> NeedModel:
     """The model that ships."""
-    return read_need(files("tacit.recall.need").joinpath("need.json").read_text("utf-8"))
+    return load_fitted("need", NeedValues, need_from)

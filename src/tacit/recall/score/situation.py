@@ -5,18 +5,16 @@ fact, a file, an error) matters when both speak for it. Both are logistic models
 
     relevance = 1 / (1 + exp(-(bias + sum of weight * evidence)))
 
-Source of the form: Platt, 1999. The weights are data (`weights.json` beside this file): a manifest names the data and
-the command they were fitted with. An exact error signature is evidence of its own and needs no model.
+Source of the form: Platt, 1999. The weights are data (`fitted/relevance.json`), which says where they come from. An exact error signature is evidence of its own and needs no model.
 """
 
 from __future__ import annotations
 
-import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 
+from tacit.fitted import Artifact, load_fitted
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
 from tacit.model.pack import Surface
@@ -55,14 +53,25 @@ class Weights:
         return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
 
 
-@lru_cache(maxsize=1)
-def shipped_weights() -> dict[str, Weights]:
-    """The shipped models by group: `standing`, `specific`, `action`, `on_demand`."""
-    data = json.loads(files("tacit.recall.score").joinpath("weights.json").read_text("utf-8"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightValues:
+    """One of the `Weights` as the file holds it: numbers by name of the evidence."""
+
+    bias: float
+    weights: Mapping[str, float]
+
+
+def relevance_from(artifact: Artifact[dict[str, WeightValues]]) -> Mapping[str, Weights]:
+    """The models of a file, by group."""
     return {
-        name: Weights(bias=model["bias"], weights=tuple(model["weights"][key] for key in EVIDENCE))
-        for name, model in data["models"].items()
+        name: Weights(bias=model.bias, weights=tuple(model.weights[key] for key in EVIDENCE))
+        for name, model in artifact.values.items()
     }
+
+
+def shipped_weights() -> Mapping[str, Weights]:
+    """The shipped models by group: `standing`, `specific`, `action`, `on_demand`."""
+    return load_fitted("relevance", dict[str, WeightValues], relevance_from)
 
 
 def scaled(value: float | None, *, low: float, high: float) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ProviderError
+from tacit.fitted import Origin, WeightMatrices
 from tacit.model.situation import Situation
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
@@ -16,7 +17,6 @@ from tacit.reading.classifier.features import CUES, cues, prompt_words, shortene
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.shipped import shipped_situation
 from tacit.reading.classifier.situation import PromptInput, SituationModel
-from tacit.reading.classifier.weights import WeightFile
 
 CLASSES = ("commit", "push", "none")
 
@@ -51,7 +51,7 @@ def tiny() -> SituationModel:
     }  # fmt: skip
     matrices = {f"words.{k}": v for k, v in plain.items()} | {f"vectors.{k}": v for k, v in vectors.items()}
     names = {"classes": CLASSES, "words": ("w:ship", "w:it"), "end_words": ("p:x",)}
-    return SituationModel(WeightFile(manifest={"embedder": "two/2"}, names=names, matrices=matrices))
+    return SituationModel(WeightMatrices(origin=Origin(embedder="two/2"), names=names, matrices=matrices))
 
 
 def logit(p: float) -> float:
@@ -128,10 +128,9 @@ def test_a_failing_embedder_costs_the_vectors_not_the_reading() -> None:
 def test_once_warm_a_prompt_loads_nothing() -> None:
     read = SituationReader()
     read.warm()
-    loaded = shipped_situation.cache_info().misses
+    loaded = shipped_situation()
     read("commit and push this", previous_end="Shall I commit it?")
-    assert shipped_situation.cache_info().misses == loaded
-    assert shipped_situation.cache_info().currsize == 1
+    assert shipped_situation() is loaded
 
 
 def test_what_ships_fits_the_shipped_embedder_and_reads_a_plain_order() -> None:

@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidInput, ProviderError
+from tacit.fitted import Origin, WeightMatrices, decode_artifact, encode_artifact
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.reading.classifier.maker import LocalTriggers
-from tacit.reading.classifier.matching import MatchModel, match_text, read_match, shipped_match
+from tacit.reading.classifier.matching import (
+    MatchModel,
+    MatchValues,
+    match_artifact,
+    match_from,
+    shipped_match,
+)
 from tacit.reading.classifier.shipped import shipped_trigger
 from tacit.reading.classifier.trigger import CUES, TriggerModel, statement_cues, statement_words
-from tacit.reading.classifier.weights import WeightFile
 
 
 def zeros(*shape: int) -> np.ndarray:
@@ -39,7 +45,7 @@ def tiny() -> TriggerModel:
     }
     matrices = {f"words.{k}": v for k, v in plain.items()} | {f"vectors.{k}": v for k, v in vectors.items()}
     names = {"classes": ("commit", "push"), "kinds": ("preference", ""), "words": ("w:sign",)}
-    return TriggerModel(WeightFile(manifest={"embedder": "two/2"}, names=names, matrices=matrices))
+    return TriggerModel(WeightMatrices(origin=Origin(embedder="two/2"), names=names, matrices=matrices))
 
 
 def logit(p: float) -> float:
@@ -135,12 +141,12 @@ def test_a_match_file_reads_back_and_a_damaged_one_is_named() -> None:
         given=(1.0, 2.0, 3.0, 4.0),
         local=(0.0,) * 4,
     )
-    assert read_match(match_text(model)) == model
+    data = encode_artifact(match_artifact(model))
+    assert match_from(decode_artifact(data, MatchValues, name="match")) == model
     assert model.situation_rate("commit") == pytest.approx(0.103**0.9)
     assert model.trigger_rate("flying") == pytest.approx(0.02**0.3)
-    for text in ("", "{}", '{"given": [1], "local": [1]}'):
-        with pytest.raises(InvalidInput):
-            read_match(text)
+    with pytest.raises(InvalidInput, match=r"Expected `array` of length 4"):
+        decode_artifact(data.replace(b"   4.0", b"   4.0, 5.0"), MatchValues, name="match")
 
 
 def test_the_shipped_match_knows_that_code_is_edited_more_often_than_released() -> None:

@@ -7,18 +7,15 @@ The formula (own; `tacit_evals.fit.passages`): one logistic regression per speak
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from tacit.capture.extract.passages.features import MARKS, Row, SentenceFeatures
 from tacit.capture.extract.passages.segmentation import Message, Passage
 from tacit.capture.turn import Role
+from tacit.fitted import Artifact, MatrixValues, WeightMatrices, load_fitted
 from tacit.reading.classifier.features import WordRows
-from tacit.reading.classifier.weights import WeightFile, unpack
 
-SHIPPED_FILE = Path(__file__).parent / "passages.weights"
 MAX_CUE_LOGIT = 2.8
 """So much, as a logit, how something is said adds to its words and place; more than nearly every passage of an agent has."""
 MOST_PROMISING, LEAST_PROMISE = 8, 0.0
@@ -29,17 +26,17 @@ MAX_CACHED_WORDS = 20_000
 class PassageModel:
     """Fitted weights, ready to use. Safe to share between threads."""
 
-    __slots__ = ("_seen", "_words", "file")
+    __slots__ = ("_seen", "_words", "weights")
 
-    def __init__(self, file: WeightFile) -> None:
-        self.file = file
-        self._words = WordRows(file.names["words"])
+    def __init__(self, weights: WeightMatrices) -> None:
+        self.weights = weights
+        self._words = WordRows(weights.names["words"])
         self._seen: dict[Role, dict[str, tuple[float, ...]]] = {"user": {}, "assistant": {}}
 
     @property
     def sessions(self) -> frozenset[str]:
         """Digests of the sessions whose labels it was fitted on."""
-        return frozenset(self.file.names.get("sessions", ()))
+        return frozenset(self.weights.names.get("sessions", ()))
 
     def chance(self, passage: Passage, reading: SentenceFeatures) -> float:
         """Chance that `passage` teaches something that lasts, 0 to 1."""
@@ -84,7 +81,7 @@ class PassageModel:
 
     def _said(self, passages: Sequence[Passage], reading: SentenceFeatures) -> Row:
         """The part of the logits that words and places give."""
-        role, matrices = reading.message.turn.role, self.file.matrices
+        role, matrices = reading.message.turn.role, self.weights.matrices
         weights = matrices[f"{role}.word"][:, 0]
         logits = (
             reading.places(passages) @ matrices[f"{role}.cue"][MARKS:, 0] + matrices[f"{role}.bias"][0, 0]
@@ -97,10 +94,10 @@ class PassageModel:
 
     def _how(self, passages: Sequence[Passage], reading: SentenceFeatures) -> Row:
         """The part that the cues of how it is said give."""
-        return reading.marks(passages) @ self.file.matrices[f"{reading.message.turn.role}.cue"][:MARKS, 0]
+        return reading.marks(passages) @ self.weights.matrices[f"{reading.message.turn.role}.cue"][:MARKS, 0]
 
     def _as_chances(self, logits: Row, role: Role) -> list[float]:
-        slope, bias = self.file.matrices[f"{role}.line"][0]
+        slope, bias = self.weights.matrices[f"{role}.line"][0]
         return (1.0 / (1.0 + np.exp(-(slope * logits + bias)))).tolist()
 
     def _promise(self, role: Role, sentence: str) -> float:
@@ -117,17 +114,20 @@ class PassageModel:
         found = seen.get(word)
         if found is None:
             rows = self._words.single(word)
-            found = tuple(self.file.matrices[f"{role}.word"][rows, 0].tolist())
+            found = tuple(self.weights.matrices[f"{role}.word"][rows, 0].tolist())
             if len(seen) < MAX_CACHED_WORDS:
                 seen[word] = found
         return found
 
 
-@lru_cache(maxsize=1)
+def _passages_from(artifact: Artifact[MatrixValues]) -> PassageModel:
+    return PassageModel(WeightMatrices.of_artifact(artifact))
+
+
 def shipped_passages() -> PassageModel:
     """The weights that ship.
 
     Raises:
         InvalidInput: if the file is damaged.
     """
-    return PassageModel(unpack(SHIPPED_FILE.read_bytes()))
+    return load_fitted("passages", MatrixValues, _passages_from)

@@ -5,23 +5,18 @@ et al., 2010). With u = mean vector of prompts of other projects:
 
     v' = (v - REMOVED_SHARE x u) / its length;  v' . m = a x (v . m - REMOVED_SHARE x (u . m)), so what a memory has with any prompt goes off
 
-u is data (`usual.json`; made by `tacit_evals.fit.usual`), and speaks of one embedder alone: vectors of others stay as they
+u is data (`fitted/mean_query.json`; made by `tacit_evals.fit.usual`), and speaks of one embedder alone: vectors of others stay as they
 are. `mean` and `deviation` are those of v' . m over prompts and memories of one project: what is usual in a small scope.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
-from tacit.errors import InvalidInput
+from tacit.fitted import Artifact, Origin, load_fitted
 from tacit.ports.models import EmbedderIdentity, Vectors
 
 REMOVED_SHARE = 2.0
@@ -37,14 +32,14 @@ class MeanQueryVector:
         embedder: identity of the embedder that it speaks of.
         vector: float32, shape (dimensions,).
         mean, deviation: of v' . m.
-        manifest: data, command, date.
+        origin: data, command, date.
     """
 
     embedder: str
     vector: Vectors
     mean: float
     deviation: float
-    manifest: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    origin: Origin = field(default_factory=Origin)
 
     def speaks_of(self, identity: EmbedderIdentity) -> bool:
         """Whether vectors of this embedder are meant."""
@@ -57,40 +52,39 @@ class MeanQueryVector:
         return np.asarray(own / length, np.float32) if length > 1e-6 else vector
 
 
-def write_mean_query(usual: MeanQueryVector) -> str:
-    """The file's text; equal values give equal bytes."""
-    content = {
-        "manifest": dict(usual.manifest),
-        "embedder": usual.embedder,
-        "mean": round(usual.mean, DECIMALS),
-        "deviation": round(usual.deviation, DECIMALS),
-        "vector": [round(float(value), DECIMALS) for value in usual.vector],
-    }
-    return json.dumps(content, separators=(",", ":")) + "\n"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanQueryValues:
+    """A `MeanQueryVector` as the file holds it."""
+
+    mean: float
+    deviation: float
+    vector: tuple[float, ...]
 
 
-def read_mean_query(text: str) -> MeanQueryVector:
-    """Read a file's text.
-
-    Raises:
-        InvalidInput: if it is no such file.
-    """
-    try:
-        content = json.loads(text)
-        return MeanQueryVector(
-            embedder=str(content["embedder"]),
-            vector=np.array(content["vector"], np.float32),
-            mean=float(content["mean"]),
-            deviation=float(content["deviation"]),
-            manifest=content["manifest"],
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(
-            f"This is no usual prompt: {error}.", hint="Fit it anew, or install Tacit anew."
-        ) from error
+def mean_query_artifact(mean_query: MeanQueryVector) -> Artifact[MeanQueryValues]:
+    """The content of the file; `DECIMALS` places of each number."""
+    return Artifact(
+        name="mean_query",
+        origin=mean_query.origin,
+        values=MeanQueryValues(
+            mean=round(mean_query.mean, DECIMALS),
+            deviation=round(mean_query.deviation, DECIMALS),
+            vector=tuple(round(float(value), DECIMALS) for value in mean_query.vector),
+        ),
+    )
 
 
-@lru_cache(maxsize=1)
+def mean_query_from(artifact: Artifact[MeanQueryValues]) -> MeanQueryVector:
+    """The vector of a file."""
+    return MeanQueryVector(
+        embedder=artifact.origin.embedder,
+        vector=np.array(artifact.values.vector, np.float32),
+        mean=artifact.values.mean,
+        deviation=artifact.values.deviation,
+        origin=artifact.origin,
+    )
+
+
 def load_mean_query() -> MeanQueryVector:
     """What ships."""
-    return read_mean_query(files("tacit.recall.score.gate").joinpath("usual.json").read_text("utf-8"))
+    return load_fitted("mean_query", MeanQueryValues, mean_query_from)

@@ -23,17 +23,16 @@ trigger meets what is coming: with a match m of at least `MIN_TRIGGER_MATCH` the
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from importlib.resources import files
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from tacit.errors import InvalidInput
+from tacit.fitted import Artifact, Origin, load_fitted
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
@@ -138,10 +137,10 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateModel:
-    """The models of the surfaces that have one, with the manifest of their data."""
+    """The models of the surfaces that have one, and where they come from."""
 
     surfaces: Mapping[Surface, SurfaceModel]
-    manifest: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    origin: Origin = field(default_factory=Origin)
 
     def covers(self, surface: Surface) -> bool:
         """Whether relevance on `surface` is judged by this model."""
@@ -222,56 +221,35 @@ def _reasons(gains: Sequence[float]) -> tuple[str, ...]:
     return tuple([f"{name} +{-gain:.1f}" for gain, name in best[:_MAX_REASONS]])
 
 
-def gate_from(data: Mapping[str, Any]) -> GateModel:
-    """The model that `data` (as `gate_data` writes it) describes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateValues:
+    """A `GateModel` as the file holds it; `evidence` = the names of the columns."""
+
+    evidence: tuple[str, ...]
+    surfaces: Mapping[Surface, SurfaceModel]
+
+
+def gate_from(artifact: Artifact[GateValues]) -> GateModel:
+    """The model of a file.
 
     Raises:
         InvalidInput: if it names other evidence than this version reads.
     """
-    if tuple(data["evidence"]) != EVIDENCE:
+    if artifact.values.evidence != EVIDENCE:
         raise InvalidInput(
             "The gate was fitted on other evidence than this version reads.",
             hint="Fit it again: `python -m tacit_evals.fit --data DIR --date DATE`.",
         )
-    surfaces = {Surface(name): _surface_from(one) for name, one in data["surfaces"].items()}
-    return GateModel(surfaces=surfaces, manifest=data["manifest"])
+    return GateModel(surfaces=artifact.values.surfaces, origin=artifact.origin)
 
 
-def _surface_from(data: Mapping[str, Any]) -> SurfaceModel:
-    return SurfaceModel(
-        mean=tuple(data["mean"]),
-        scale=tuple(data["scale"]),
-        weights=tuple(data["weights"]),
-        bias=data["bias"],
-        slope=data["slope"],
-        offset=data["offset"],
-        threshold=data["threshold"],
-        few=data["few"],
+def gate_artifact(gate: GateModel) -> Artifact[GateValues]:
+    """The content of the file of `gate`."""
+    return Artifact(
+        name="gate", origin=gate.origin, values=GateValues(evidence=EVIDENCE, surfaces=gate.surfaces)
     )
 
 
-def gate_data(gate: GateModel) -> dict[str, Any]:
-    """`gate` as plain data, for a file."""
-    return {
-        "manifest": dict(gate.manifest),
-        "evidence": list(EVIDENCE),
-        "surfaces": {
-            surface.value: {
-                "threshold": model.threshold,
-                "few": model.few,
-                "bias": model.bias,
-                "slope": model.slope,
-                "offset": model.offset,
-                "mean": list(model.mean),
-                "scale": list(model.scale),
-                "weights": list(model.weights),
-            }
-            for surface, model in gate.surfaces.items()
-        },
-    }
-
-
-@lru_cache(maxsize=1)
 def shipped_gate() -> GateModel:
     """The gate that ships."""
-    return gate_from(json.loads(files("tacit.recall.score.gate").joinpath("shipped.json").read_text("utf-8")))
+    return load_fitted("gate", GateValues, gate_from)

@@ -1,0 +1,28 @@
+"""Everything that was fitted, one JSON file each: its origin and its values. One format, one loader; see `artifact`.
+
+The models that use the values stand with their formulas, in the layers above. Nothing is fitted here (`tacit_evals.fit` does).
+"""
+
+from tacit.fitted.artifact import (
+    FOLDER,
+    Artifact,
+    Origin,
+    decode_artifact,
+    encode_artifact,
+    load_fitted,
+    values_of,
+)
+from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
+
+__all__ = [
+    "FOLDER",
+    "Artifact",
+    "Matrix",
+    "MatrixValues",
+    "Origin",
+    "WeightMatrices",
+    "decode_artifact",
+    "encode_artifact",
+    "load_fitted",
+    "values_of",
+]

@@ -1,0 +1,126 @@
+"""The file format of fitted values, and its loader. In: a name and the type of its values. Out: values with their origin.
+
+A file is an envelope: format, name, origin, values. The type of the values validates them; arrays of bytes are base64. Equal
+values give equal bytes. A file is read when its model is first used, never at import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from tacit.errors import InvalidInput
+
+FORMAT = 1
+FOLDER = Path(__file__).parent
+"""Where the files that ship stand."""
+
+V = TypeVar("V")
+M = TypeVar("M")
+_models: dict[tuple[str, Callable[..., Any]], Any] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where fitted values come from.
+
+    Attributes:
+        what: what the values are, for people.
+        made_by: the command that writes the file, or "set by hand".
+        projects: the projects whose data was used.
+        date: of the fit; empty where the same input gives the same values on any day.
+        embedder: identity of the embedder that the values depend on; empty = they depend on none.
+        details: further facts, such as the number of rows.
+    """
+
+    what: str = ""
+    made_by: str = ""
+    projects: tuple[str, ...] = ()
+    date: str = ""
+    embedder: str = ""
+    details: Mapping[str, int | float | str] = field(default_factory=dict[str, int | float | str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact(Generic[V]):
+    """The content of one file."""
+
+    name: str
+    origin: Origin
+    values: V
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Envelope:
+    format: int
+    name: str
+    origin: Origin
+    values: msgspec.Raw
+
+
+def encode_artifact(artifact: Artifact[Any]) -> bytes:
+    """The bytes of a file."""
+    envelope = _Envelope(
+        format=FORMAT,
+        name=artifact.name,
+        origin=artifact.origin,
+        values=msgspec.Raw(msgspec.json.encode(artifact.values)),
+    )
+    return msgspec.json.format(msgspec.json.encode(envelope), indent=1) + b"\n"
+
+
+def decode_artifact(data: bytes, values: type[V], *, name: str) -> Artifact[V]:
+    """Read the bytes of a file.
+
+    Args:
+        data: the bytes.
+        values: type of the values; `object` accepts any.
+        name: what the file must call itself.
+
+    Raises:
+        InvalidInput: if this is no such file, or one of another format.
+    """
+    try:
+        envelope = msgspec.json.decode(data, type=_Envelope)
+        if (envelope.format, envelope.name) != (FORMAT, name):
+            raise _unusable(
+                name,
+                f"it is {envelope.name!r} of format {envelope.format}, not {name!r} of format {FORMAT}",
+            )
+        content = msgspec.json.decode(envelope.values, type=values)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _unusable(name, str(error)) from error
+    return Artifact(name=name, origin=envelope.origin, values=content)
+
+
+def load_fitted(name: str, values: type[V], make: Callable[[Artifact[V]], M]) -> M:
+    """The model that `make` builds from the shipped file `name`; read once in a process, at the first call.
+
+    Raises:
+        InvalidInput: if the file is missing or damaged, or `make` cannot use its values.
+    """
+    model: M | None = _models.get((name, make))
+    if model is None:
+        path = FOLDER / f"{name}.json"
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise _unusable(name, str(error)) from error
+        # Two threads may both read the file; all callers get the same model.
+        model = cast(M, _models.setdefault((name, make), make(decode_artifact(data, values, name=name))))
+    return model
+
+
+def values_of(artifact: Artifact[V]) -> V:
+    """The values themselves, where they are the model."""
+    return artifact.values
+
+
+def _unusable(name: str, reason: str) -> InvalidInput:
+    return InvalidInput(
+        f"The fitted file {name}.json cannot be used: {reason}.", hint="Fit it again, or reinstall Tacit."
+    )
