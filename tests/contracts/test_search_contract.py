@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import EmbedderMismatch, InvalidInput
@@ -41,7 +41,7 @@ def clock() -> FakeClock:
     return FakeClock(now_ms=NOW)
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
     made = make_store(request.param, tmp_path, clock)
     yield made
@@ -49,8 +49,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> I
 
 
 def make_store(name: str, folder: Path, clock: FakeClock) -> Store:
-    if name == "fake":
-        return FakeStore(clock=clock)
+    if name == "memory":
+        return InMemoryStore(clock=clock)
     return open_sqlite_store(Home(folder / f"home{next(_stores)}"), clock=clock)
 
 
@@ -565,7 +565,7 @@ def test_sqlite_finds_what_plain_python_finds(
     # Frequencies are counted over the whole SQLite index but over the visible memories in the fake: compare found sets.
     found: list[dict[str, set[str]]] = []
     intents: list[list[str]] = []
-    for name in ("fake", "sqlite"):
+    for name in ("memory", "sqlite"):
         store = make_store(name, tmp_path_factory.mktemp("parity"), clock)
         add(store, *memories)
         found.append(

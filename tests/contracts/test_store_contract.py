@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import InvalidInput, NotFound, StoreError
@@ -47,7 +47,7 @@ def clock() -> FakeClock:
     return FakeClock(now_ms=NOW)
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
     made = make_store(request.param, tmp_path, clock)
     yield made
@@ -55,8 +55,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> I
 
 
 def make_store(name: str, folder: Path, clock: FakeClock) -> Store:
-    if name == "fake":
-        return FakeStore(clock=clock)
+    if name == "memory":
+        return InMemoryStore(clock=clock)
     return open_sqlite_store(Home(folder / f"home{next(_stores)}"), clock=clock)
 
 
@@ -825,7 +825,7 @@ SCOPES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["fake", "sqlite"])
+@pytest.mark.parametrize("name", ["memory", "sqlite"])
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(
     placed=st.lists(st.sampled_from(SCOPES), min_size=1, max_size=8),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.changes import Add
@@ -26,11 +26,11 @@ SEEN = ScopeFilter.of(UNIVERSAL, project_scope("p"))
 KEY = SessionKey(host="h", session_id="s")
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     clock = FakeClock(NOW)
-    if request.param == "fake":
-        yield FakeStore(clock=clock)
+    if request.param == "memory":
+        yield InMemoryStore(clock=clock)
         return
     home = Home(tmp_path)
     home.ensure()

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.extract.explicit import MAX_WORDS, MIN_WORDS, find_explicit
 from tacit.capture.extract.session_end import find_statements, open_loops
@@ -36,9 +36,9 @@ SENTENCES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
 TEXTS = st.one_of(st.text(max_size=300), SENTENCES, st.lists(SENTENCES, max_size=6).map("\n- ".join))
 
 
-def pipeline() -> tuple[CapturePipeline, FakeStore]:
+def pipeline() -> tuple[CapturePipeline, InMemoryStore]:
     clock = FakeClock(now_ms=1_795_000_000_000)
-    store = FakeStore(clock=clock)
+    store = InMemoryStore(clock=clock)
     capture = CapturePipeline(
         store=store, embedder=FakeEmbedder(), tokens=FakeTokenCounter(), clock=clock, redactor=Redactor(PrivacySettings()),
         kinds=KindRegistry(), settings=CaptureSettings(),
@@ -53,7 +53,7 @@ def draft(content: str, at_ms: int, session: str = "s") -> Draft:
     return Draft(content=content, kind="preference", scope=project_scope("p"), provenance=who, at_ms=at_ms)
 
 
-def active(store: FakeStore) -> list[str]:
+def active(store: InMemoryStore) -> list[str]:
     return sorted(m.content for m in store.list_memories(MemoryFilter(), scope=store.scopes(), limit=100))
 
 

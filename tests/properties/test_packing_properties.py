@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from samples import NOW_MS, PROJECT, candidate, memory, query
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
@@ -75,7 +75,7 @@ def test_shares_are_kept_for_their_slots_and_handed_on():
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(ITEMS, st.integers(0, 400))
 def test_every_layout_keeps_the_budget_as_counted(render, items, budget):
-    store = FakeStore(clock=FakeClock(now_ms=NOW_MS))
+    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
     texts = [
         f"Point {i}: " + "never use tabs in src/billing/invoice.py. " * (size // 8 + 1)
         for i, (_, _, size) in enumerate(items)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import NOW_MS, PROJECT, memory, query
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
@@ -35,7 +35,7 @@ def executor():
 
 @given(st.lists(CONTENT, max_size=25), st.integers(0, 600), st.booleans())
 def test_a_start_block_never_costs_more_than_its_budget(executor, contents, budget, counted):
-    store = FakeStore(clock=FakeClock(now_ms=NOW_MS))
+    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
     store.apply(
         [
             Add(

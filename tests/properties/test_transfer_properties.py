@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tacit.app.transfer.markdown import read_markdown, write_markdown
 from tacit.app.transfer.records import History, is_export, read_lines, write_line
 from tacit.app.transfer.versions import versions_of
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
@@ -114,7 +114,7 @@ def test_what_a_store_holds_comes_back_as_it_was(held, order):
         def make(name: str) -> Store:
             clock = FakeClock(now_ms=NOW)
             return (
-                FakeStore(clock=clock)
+                InMemoryStore(clock=clock)
                 if name == "fake"
                 else open_sqlite_store(Home(Path(folder)), clock=clock)
             )

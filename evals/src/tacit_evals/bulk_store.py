@@ -96,7 +96,7 @@ class _Shape:
 
 
 def _shapes(maker: Generator, kind: str) -> list[_Shape]:
-    from tacit.backends.sqlite.codec import encode
+    from tacit.backends.codec import encode
 
     made = [maker.trigger(kind, _A, _B) for _ in range(SHAPES)]
     return [_Shape(one, tuple(encode(one).replace(_B, _A).split(_A)), one.reach) for one in made]
@@ -104,7 +104,7 @@ def _shapes(maker: Generator, kind: str) -> list[_Shape]:
 
 @lru_cache(maxsize=1)
 def _provenance() -> str:
-    from tacit.backends.sqlite.codec import encode
+    from tacit.backends.codec import encode
 
     return encode(Provenance(tier=TrustTier.USER, source="session"))
 

@@ -109,9 +109,7 @@ class Engine:
             redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
             salvaged=parts.salvaged, nudges=self.nudges,
         )  # fmt: skip
-        # Asking a value whether it fits a protocol takes longer than most hooks have to say.
-        hosts = parts.hosts.items()
-        self._replaying = {name: host for name, host in hosts if isinstance(host, ReplayingHost)}
+        self._replaying: dict[str, ReplayingHost | None] = {}
 
     @property
     def maintenance(self) -> Maintenance:
@@ -157,7 +155,9 @@ class Engine:
             InvalidPayload: naming the field that is missing or wrong.
         """
         adapter = self._host(host)
-        replaying = self._replaying.get(host)
+        if host not in self._replaying:  # the check takes longer than most hooks have to say
+            self._replaying[host] = adapter if isinstance(adapter, ReplayingHost) else None
+        replaying = self._replaying[host]
         if replaying is not None and (request := replaying.parse_replay(payload)) is not None:
             return replaying.encode_replay(self._signals.replay(request, settings_of=self._settings_of))
         signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())

@@ -31,6 +31,8 @@ class Parts:
         estimate: counts while an agent waits; never loads a tokenizer.
         hosts: adapters by name.
         suspect: whether damage was met in the store since it was opened.
+        keeps_files: whether what is stored outlives the process, so that automatic backups are worth making.
+        store_as_of: makes an empty store in memory whose date is that moment.
         reranker, sparse: second-stage models of the user's own; None = there is none.
         writer: a language model of the user's own that writes up finished sessions; None = there is none.
         remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
@@ -48,9 +50,11 @@ class Parts:
     redactor: Redactors
     kinds: KindRegistry
     hosts: Mapping[str, Host]
+    store_as_of: Callable[[int], Store]
     salvaged: Salvage | None = None
     remote_embedder: bool = False
     reranker: Reranker | None = None
     sparse: Reranker | None = None
     writer: Writer | None = None
     suspect: Callable[[], bool] = lambda: False
+    keeps_files: bool = True

@@ -22,7 +22,7 @@ from tacit.app.redaction import Clean, clean_session, clean_trace, raw_texts_of
 from tacit.errors import NotFound, StoreBusy
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
-from tacit.ports.store import Store
+from tacit.ports.store import SessionStore
 from tacit.session.answer_priority import run_after_answer
 
 MAX_LIVE = 500
@@ -44,7 +44,7 @@ class LiveSessions:
     def __init__(
         self,
         *,
-        store: Store,
+        store: SessionStore,
         clean: Callable[[SessionState], Clean],
         on_error: Callable[[BaseException], None],
         again_s: float = RETRY_PAUSE_S,

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
+from typing import cast
 
 from tacit.app.engine import Engine
 from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
 from tacit.app.queries.injection import Injection
 from tacit.app.redaction import Redactors, outgoing
-from tacit.backends.sqlite import damage_marker, open_sqlite_store, salvage
-from tacit.backends.sqlite import restore as restore_backup
-from tacit.backends.sqlite.rescue import (
-    back_up_file,
-    examine,
-    inode_of,
-    needs_migration,
-)
 from tacit.config.environment import secret
 from tacit.config.home import Home
 from tacit.config.host_folders import HostFolders
 from tacit.config.kinds import kind_registry
+from tacit.config.plugins import HOSTS, STORES
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings
 from tacit.errors import StoreCorrupt, StoreError
@@ -35,9 +28,10 @@ from tacit.ports.clock import Clock
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder
 from tacit.ports.store import Salvage, Store
+from tacit.ports.store_backend import StoreBackend
 from tacit.ports.writer import Writer
-from tacit.providers.clock import SystemClock
-from tacit.providers.embedding import make_embedder
+from tacit.providers.clock import FixedDateClock, SystemClock
+from tacit.providers.embedding import make_embedder, waits_for_server
 from tacit.providers.reranking import make_reranker
 from tacit.providers.tokens import EstimateCounter, make_token_counter
 from tacit.providers.writing import key_variable, make_writer
@@ -45,12 +39,13 @@ from tacit.state.registry import DAMAGED_STORE
 from tacit.upkeep.backups import make_backup
 
 _LOG = logging.getLogger(__name__)
-HOST_GROUP = "tacit.hosts"
-REMOTE_PROVIDERS = ("openai", "ollama")
 
 
 class Hosts(Mapping[str, Host]):
-    """Host adapters by name: the built-in ones, and those that other packages register as entry points."""
+    """Host adapters by name: the built-in ones, and those that other packages register as entry points.
+
+    Another package is looked for only under a name that is not built in, and all of them only where every name is wanted.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, Host] = {
@@ -59,15 +54,34 @@ class Hosts(Mapping[str, Host]):
 
     def __getitem__(self, name: str) -> Host:
         if name not in self._known:
-            for point in entry_points(group=HOST_GROUP, name=name):
-                self._known[name] = point.load()()
+            self._known[name] = HOSTS.load(name)()
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(HOSTS.names())
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(HOSTS.names())
+
+
+def store_backend(name: str) -> StoreBackend:
+    """The kind of store that the setting `store.provider` names.
+
+    Raises:
+        KeyError: if there is none of this name; the check of the setting knows them.
+        ProviderError: if the package that provides it cannot be imported.
+    """
+    match name:
+        case "sqlite":
+            from tacit.backends.sqlite import SqliteBackend  # noqa: PLC0415 - loads only its own
+
+            return SqliteBackend()
+        case "memory":
+            from tacit.backends.memory import InMemoryBackend  # noqa: PLC0415 - as above
+
+            return InMemoryBackend()
+        case _:
+            return cast("StoreBackend", STORES.load(name)())
 
 
 def open_engine(
@@ -100,16 +114,21 @@ def open_engine(
     watcher = SettingsWatcher(place, overrides=overrides)
     settings = watcher.current()
     clock = clock or SystemClock()
-    store, salvaged = _open_store(place, clock, keep=settings.backup.keep)
+    backend = store_backend(_store_provider(watcher))
+    store, salvaged = _open_store(backend, place, clock, keep=settings.backup.keep)
 
     def root_of(project_id: str) -> Path | None:
         return next((Path(one.root) for one in store.projects() if one.id == project_id and one.root), None)
 
     redactor = Redactors(settings=watcher, root_of=root_of)
+
+    def clean(text: str) -> str:
+        return redactor.redact(text).text
+
     model = embedder or make_embedder(
         settings.embedder,
         api_key=secret(settings.embedder.api_key_env),
-        redact=lambda text: redactor.redact(text).text,
+        redact=clean,
         clock=clock,
     )
     return Engine(
@@ -119,8 +138,8 @@ def open_engine(
             settings=watcher,
             store=store,
             embedder=model,
-            reranker=make_reranker(settings.recall.reranker),
-            sparse=make_reranker(settings.recall.sparse),
+            reranker=make_reranker(settings.recall.reranker, redact=clean),
+            sparse=make_reranker(settings.recall.sparse, redact=clean),
             writer=writer or _make_writer(settings, redactor, place),
             tokens=make_token_counter(),
             estimate=EstimateCounter(),
@@ -128,9 +147,11 @@ def open_engine(
             redactor=redactor,
             kinds=kind_registry(settings),
             hosts=Hosts(),
-            remote_embedder=settings.embedder.provider in REMOTE_PROVIDERS,
+            store_as_of=_store_as_of,
+            remote_embedder=waits_for_server(settings.embedder),
             salvaged=salvaged,
-            suspect=damage_marker(place.database).exists,
+            suspect=lambda: backend.suspects_damage(place),
+            keeps_files=backend.keeps_files,
         )
     )
 
@@ -151,32 +172,53 @@ def _make_writer(settings: Settings, redactor: Redactors, home: Home) -> Writer 
     )
 
 
-def _open_store(home: Home, clock: Clock, *, keep: int) -> tuple[Store, Salvage | None]:
-    inode = inode_of(home.database)
+def _store_as_of(at_ms: int) -> Store:
+    from tacit.backends.memory import InMemoryStore  # noqa: PLC0415 - few questions are about the past
+
+    return InMemoryStore(clock=FixedDateClock(at_ms))
+
+
+def _store_provider(watcher: SettingsWatcher) -> str:
+    """The name of the store's kind. A wrong one is no reason to open another store than the user meant.
+
+    Raises:
+        InvalidSetting: if the setting is wrong.
+    """
+    report = watcher.report()
+    for warning in report.warnings:
+        if warning.key == "store.provider" and not warning.note:
+            raise warning.error
+    return report.settings.store.provider
+
+
+def _open_store(
+    backend: StoreBackend, home: Home, clock: Clock, *, keep: int
+) -> tuple[Store, Salvage | None]:
+    file_id = backend.file_id(home)
     try:
-        if needs_migration(home):
-            _back_up_before_migration(home, clock, keep=keep)
-        store, known = _opened(home, clock)
+        if backend.needs_migration(home):
+            _back_up_before_migration(backend, home, clock, keep=keep)
+        store, known = _opened(backend, home, clock)
     except StoreCorrupt as error:
         _LOG.error("the store is damaged: %s", type(error).__name__)
-        done = salvage(home, clock, inode=inode)
+        done = backend.salvage(home, clock=clock, file_id=file_id)
         if done is not None:
             remove_blocks(home)
             _LOG.error(
                 "recovered %d memories, %d of them from a backup; %d are lost; %d pages were damaged",
                 done.recovered, done.from_backup, done.lost_count, done.damaged_pages,
             )  # fmt: skip
-        store, known = _opened(home, clock)
+        store, known = _opened(backend, home, clock)
     return store, known if known and Path(known.aside).exists() else None
 
 
-def _opened(home: Home, clock: Clock) -> tuple[Store, Salvage | None]:
+def _opened(backend: StoreBackend, home: Home, clock: Clock) -> tuple[Store, Salvage | None]:
     """The store, and what became of a damaged one before it: later processes say so, too, until a backup is restored.
 
     Raises:
         StoreError: if it cannot be opened or read.
     """
-    store = open_sqlite_store(home, clock=clock)
+    store = backend.open(home, clock=clock)
     try:
         return store, DAMAGED_STORE.find(store)
     except StoreError:
@@ -184,10 +226,10 @@ def _opened(home: Home, clock: Clock) -> tuple[Store, Salvage | None]:
         raise
 
 
-def _back_up_before_migration(home: Home, clock: Clock, *, keep: int) -> None:
+def _back_up_before_migration(backend: StoreBackend, home: Home, clock: Clock, *, keep: int) -> None:
     try:
         done = make_backup(
-            lambda target: back_up_file(home, target), home, keep=keep, clock=clock, only_if_due=False
+            lambda target: backend.back_up(home, target), home, keep=keep, clock=clock, only_if_due=False
         )
     except StoreCorrupt:
         raise
@@ -196,15 +238,15 @@ def _back_up_before_migration(home: Home, clock: Clock, *, keep: int) -> None:
     _LOG.info("backup before the migration: %s", done)
 
 
-def examine_backup(source: Path) -> int | None:
-    """Say whether `source` can become the store, before anything is stopped for it.
+def examine_backup(home: Home, source: Path) -> int | None:
+    """Say whether `source` can become the store of `home`, before anything is stopped for it.
 
     Returns None for a sound backup, else how many memories can be read of the damaged file.
 
     Raises:
         NotFound, StoreError: if it cannot.
     """
-    return examine(source)
+    return _backend_of(home).examine(source)
 
 
 def restore_store(home: Home, source: Path) -> Path | None:
@@ -213,6 +255,10 @@ def restore_store(home: Home, source: Path) -> Path | None:
     Raises:
         NotFound, StoreError: if the backup cannot serve; the present store is left alone.
     """
-    aside = restore_backup(source, home, SystemClock())
+    aside = _backend_of(home).restore(source, home, clock=SystemClock())
     remove_blocks(home)  # they were made from the store that is gone
     return aside
+
+
+def _backend_of(home: Home) -> StoreBackend:
+    return store_backend(_store_provider(SettingsWatcher(home)))

@@ -1,1 +1,1 @@
-"""Where memories are kept: `sqlite` for use, `fake` for tests. Both pass the same contract suites."""
+"""Where memories are kept: `sqlite` by default, `memory` for tests and trials. Both pass the same contract suites."""

@@ -13,7 +13,7 @@ from tacit.model.changes import Add, Change, Edit, Merge, Retire, Supersede
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import ScopeFilter
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, MemoryStore
 from tacit.reading.digest_lines import lines_of, without_line
 
 QUOTED = ("decision", "correction")
@@ -22,7 +22,7 @@ _OVER = ("superseded", "retired")
 _MOST = 50
 
 
-def with_amended_digests(changes: Sequence[Change], store: Store) -> tuple[Change, ...]:
+def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple[Change, ...]:
     """`changes` in their order, their digests without lines that hold no more; behind them edits of stored digests."""
     ended = _ended(changes, store)
     made = [_amended(change, ended, store) for change in changes]
@@ -33,7 +33,7 @@ def with_amended_digests(changes: Sequence[Change], store: Store) -> tuple[Chang
     return (*made, *_edits(ended, store, held, at_ms))
 
 
-def _ended(changes: Sequence[Change], store: Store) -> tuple[Memory, ...]:
+def _ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memory, ...]:
     """Decisions that `changes` end, or hide from agents."""
     ids: list[str] = []
     for change in changes:
@@ -50,7 +50,7 @@ def _ended(changes: Sequence[Change], store: Store) -> tuple[Memory, ...]:
     return tuple(memory for memory in found if memory.kind in QUOTED)
 
 
-def _amended(change: Change, ended: Sequence[Memory], store: Store) -> Change:
+def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Change:
     """A digest that is written now: without what ends now, and without what an earlier reading said and has ended since."""
     if not isinstance(change, Add | Edit) or not _is_digest(change.memory):
         return change
@@ -66,7 +66,7 @@ def _amended(change: Change, ended: Sequence[Memory], store: Store) -> Change:
     return replace(change, memory=replace(memory, content=_without(memory.content, over) or memory.content))
 
 
-def _edits(ended: Iterable[Memory], store: Store, held: set[str], at_ms: int) -> list[Change]:
+def _edits(ended: Iterable[Memory], store: MemoryStore, held: set[str], at_ms: int) -> list[Change]:
     """What becomes of stored digests that quote what ends."""
     digests: dict[str, Memory] = {}
     left: dict[str, str] = {}

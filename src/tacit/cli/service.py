@@ -280,7 +280,7 @@ def restore(
     place = current_context()
     place.require_user("put another store in the place of yours")
     file = source.expanduser().absolute()
-    readable = examine_backup(file)
+    readable = examine_backup(place.home, file)
     what = (
         f"{file}"
         if readable is None

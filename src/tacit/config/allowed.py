@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args, get_origin
 
+from tacit.config.plugins import plugin_group
+
 
 def allowed_words(field: Any) -> str:
     """Such as "whole number ≥ 1, ≤ 200"; choices stand between backticks."""
     annotation = field.annotation
+    plugins = plugin_group(field)
+    if plugins is not None:
+        names = " · ".join(f"`{name}`" for name in plugins.built_in)
+        return f"{names}, or an entry point of `{plugins.group}`"
     if get_origin(annotation) is dict:
         return "mapping of names to numbers"
     if get_origin(annotation) is tuple:

@@ -8,11 +8,12 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 from tacit.config.fields import Setting, settings_by_key
 from tacit.config.layers import AGENT_SECTIONS
+from tacit.config.plugins import plugin_group
 from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED
 
 SettingType = Literal["boolean", "integer", "number", "string", "choice", "list", "mapping"]
-PROCESS_SECTIONS = ("daemon.", "embedder.", "kinds.", "capture.extractor.")
+PROCESS_SECTIONS = ("daemon.", "store.", "embedder.", "kinds.", "capture.extractor.")
 """What is read when the daemon starts; everything else follows the files within a second."""
 PINNED_GUIDANCE = (
     "Pin few kinds. An assistant of one person or a small team: todo and goal, where projects run long also decision. "
@@ -69,6 +70,7 @@ def _describe(setting: Setting) -> Described:
     nullable = type(None) in parts and get_origin(annotation) is not Literal
     if nullable:
         annotation = next(part for part in parts if part is not type(None))
+    plugins = plugin_group(setting.field)
     item: Any = get_args(annotation)[0] if get_origin(annotation) is tuple else None
     limits = {
         name: cast(float, value)
@@ -82,10 +84,10 @@ def _describe(setting: Setting) -> Described:
         key=setting.key,
         section=setting.key.rpartition(".")[0],
         about=setting.field.description or "",
-        type=_type(annotation),
+        type="choice" if plugins else _type(annotation),
         items=None if item is None else _type(item),
         nullable=nullable,
-        choices=_choices(setting.key, annotation if item is None else item),
+        choices=plugins.names() if plugins else _choices(setting.key, annotation if item is None else item),
         minimum=limits.get("ge", limits.get("gt")),
         maximum=limits.get("le", limits.get("lt")),
         above_minimum="gt" in limits,

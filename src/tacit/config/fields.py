@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from tacit.config.allowed import allowed_words
+from tacit.config.plugins import plugin_group
 from tacit.config.renamed import RENAMED
 from tacit.config.settings import KindSettings, Settings
 from tacit.errors import InvalidSetting, TacitError, UnknownSetting
@@ -305,6 +306,8 @@ def _wrong_value(
         near = get_close_matches(str(value), _choices_in(setting), n=1)
         bounded = setting.field.metadata or setting.field.annotation is bool
         limits = f"Allowed: {allowed_words(setting.field)}." if bounded else ""
+        if plugin_group(setting.field) is not None:
+            limits = "Is the package that provides it installed where Tacit runs?"
         hint = f"Did you mean `{near[0]}`?" if near else limits
     return InvalidSetting(
         f"{place(name)}: `{name}` is {_shown(value)}; expected {_lower_first(expected)}.", hint=hint
@@ -313,6 +316,9 @@ def _wrong_value(
 
 def _choices_in(setting: Setting) -> tuple[str, ...]:
     annotation = setting.field.annotation
+    plugins = plugin_group(setting.field)
+    if plugins is not None:
+        return plugins.names()
     inner = get_args(annotation)[0] if get_origin(annotation) is tuple else annotation
     return tuple(str(choice) for choice in get_args(inner)) if get_origin(inner) is Literal else ()
 

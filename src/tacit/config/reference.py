@@ -70,7 +70,8 @@ names; what it may not say is ignored and reported.
 A key that does not exist, or a value that does not fit, is named with its file and line: commands stop there, an
 agent's turn goes on without that key. While a file cannot be read, or `privacy` or `capture` in it is wrong, nothing is
 stored (`privacy.incognito`), because what was meant to be protected is not known. A running daemon keeps the last good
-settings and follows the files within a second, but for `daemon`, `embedder` and `kinds`: those it reads when it starts.
+settings and follows the files within a second, but for `daemon`, `store`, `embedder`, `capture.extractor` and
+`kinds`: those it reads when it starts.
 
 Files are YAML without anchors, aliases, tags or repeated keys, at most 64 kB.
 """

@@ -6,9 +6,11 @@ In: plain mappings from layers. Out: frozen settings. A function receives its ow
 from __future__ import annotations
 
 import re
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from tacit.config.plugins import EMBEDDERS, RERANKERS, STORES, WRITERS
 
 SpaceName = Literal[
     "semantic", "lexical", "code", "entity", "character", "recent", "intent", "periodic", "sequence", "causal", "graph", "late", "expanded"
@@ -152,7 +154,7 @@ class ScopeBudgets(_Section):
 class RerankerSettings(_Section):
     """A second-stage model of your own that reads the prompt and a memory together. Off: nothing is missing."""
 
-    provider: Literal["off", "onnx", "fake"] = Field(default="off", description="who reads")
+    provider: Annotated[str, RERANKERS] = Field(default="off", description="who reads")
     model: str = Field(default="", description="folder of a cross-encoder that was exported to ONNX")
     least: float = Field(
         default=0.1, ge=0.0, le=1.0, description="least probability of a memory that is handed over"
@@ -165,7 +167,7 @@ class RerankerSettings(_Section):
 class SparseSettings(_Section):
     """A sparse encoder (SPLADE) of your own; its scores take the place of the space `expanded`."""
 
-    provider: Literal["off", "onnx", "fake"] = Field(default="off", description="who expands")
+    provider: Annotated[str, RERANKERS] = Field(default="off", description="who expands")
     model: str = Field(default="", description="folder of a sparse encoder that was exported to ONNX")
 
 
@@ -335,7 +337,7 @@ class RecallSettings(_Section):
 class WriterSettings(_Section):
     """A language model of your own that writes up finished sessions. Off: nothing leaves."""
 
-    provider: Literal["off", "claude", "opencode", "codex", "gemini", "openai", "anthropic", "fake"] = Field(
+    provider: Annotated[str, WRITERS] = Field(
         default="off",
         description="who is asked: the command line of a coding agent with your own login, or a server; openai = any "
         "server that speaks its chat completions",
@@ -412,12 +414,19 @@ class CaptureSettings(_Section):
     extractor: WriterSettings = WriterSettings()
 
 
+class StoreSettings(_Section):
+    """Where memories are kept."""
+
+    provider: Annotated[str, STORES] = Field(
+        default="sqlite",
+        description="the kind of store; memory: nothing is kept when the process ends, for trials in a home of their own",
+    )
+
+
 class EmbedderSettings(_Section):
     """Which model makes the vectors. `minilm` is shipped and works offline."""
 
-    provider: Literal["minilm", "onnx", "openai", "ollama", "fastembed", "fake"] = Field(
-        default="minilm", description="who makes the vectors"
-    )
+    provider: Annotated[str, EMBEDDERS] = Field(default="minilm", description="who makes the vectors")
     model: str = Field(
         default="", description="model name, or the folder of a sentence-transformers ONNX model"
     )
@@ -524,6 +533,7 @@ class Settings(_Section):
     preset: str = Field(default="focused", description="the complete configuration under your own values")
     recall: RecallSettings = RecallSettings()
     capture: CaptureSettings = CaptureSettings()
+    store: StoreSettings = StoreSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     daemon: DaemonSettings = DaemonSettings()
     privacy: PrivacySettings = PrivacySettings()

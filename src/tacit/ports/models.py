@@ -10,6 +10,8 @@ if TYPE_CHECKING:  # every command would load numpy for nothing
     import numpy as np
     from numpy.typing import NDArray
 
+    from tacit.config.settings import EmbedderSettings, RerankerSettings, SparseSettings
+
 Vectors: TypeAlias = "NDArray[np.float32]"
 
 
@@ -43,6 +45,18 @@ class Embedder(Protocol):
 
         Raises:
             ProviderError: if the model cannot be loaded or reached.
+        """
+        ...
+
+
+class EmbedderFactory(Protocol):
+    """Makes an embedder; another package registers one as an entry point of `tacit.embedders`."""
+
+    def __call__(self, settings: EmbedderSettings, *, api_key: str) -> Embedder:
+        """Build it without loading or calling the model; `api_key` is the value of `settings.api_key_env`, or "".
+
+        Raises:
+            ProviderError: if it cannot be used as configured.
         """
         ...
 
@@ -84,6 +98,18 @@ class Reranker(Protocol):
 
         Raises:
             ProviderError: if the model cannot be loaded or run.
+        """
+        ...
+
+
+class RerankerFactory(Protocol):
+    """Makes a reranker; another package registers one as an entry point of `tacit.rerankers`."""
+
+    def __call__(self, settings: RerankerSettings | SparseSettings) -> Reranker:
+        """Build it without loading the model. Sparse settings ask for the scores of the space `expanded`.
+
+        Raises:
+            ProviderError: if it cannot be used as configured.
         """
         ...
 

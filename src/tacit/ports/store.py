@@ -1,4 +1,7 @@
-"""Keeping memories, sessions, traces. All writes are one transaction each; a reader never sees half of one."""
+"""The store, one protocol per use: memories, search, sessions, traces, handovers, projects, named values. `Store` is all of them.
+
+Every write is one transaction; a reader never sees half of one.
+"""
 
 from __future__ import annotations
 
@@ -325,7 +328,7 @@ class MemoryStore(Protocol):
 
 
 class SessionStore(Protocol):
-    """Live session records, traces, handed-over transcripts, projects."""
+    """Live session records, and what was handed over in each session."""
 
     def load_session(self, key: SessionKey) -> SessionState | None:
         """The stored record, or None."""
@@ -343,6 +346,16 @@ class SessionStore(Protocol):
         """Newest signal first."""
         ...
 
+    def exposures(
+        self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
+    ) -> tuple[StoredExposure, ...]:
+        """What was handed over, newest first; ties by session, memory and surface. Also of sessions that are gone."""
+        ...
+
+
+class TraceStore(Protocol):
+    """Traces of recalls."""
+
     def list_traces(
         self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
     ) -> tuple[Trace, ...]:
@@ -351,12 +364,6 @@ class SessionStore(Protocol):
 
     def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
         """Newest first (at_ms, then id), those that `where` asks for."""
-        ...
-
-    def exposures(
-        self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
-    ) -> tuple[StoredExposure, ...]:
-        """What was handed over, newest first; ties by session, memory and surface. Also of sessions that are gone."""
         ...
 
     def get_trace(self, trace_id: str) -> Trace:
@@ -374,6 +381,10 @@ class SessionStore(Protocol):
     def prune_traces(self, *, before_ms: int, keep: int) -> int:
         """Delete traces older than `before_ms` and all but the newest `keep`; return how many went."""
         ...
+
+
+class HandoverStore(Protocol):
+    """Transcripts that wait for capture."""
 
     def hand_over(self, handover: Handover) -> bool:
         """Keep a handover durably; False when its key is known already (pending or done)."""
@@ -400,6 +411,10 @@ class SessionStore(Protocol):
         """
         ...
 
+
+class ProjectStore(Protocol):
+    """Projects the store has seen."""
+
     def put_project(self, project: ProjectRecord) -> None:
         """Add or update a project."""
         ...
@@ -407,6 +422,10 @@ class SessionStore(Protocol):
     def projects(self) -> tuple[ProjectRecord, ...]:
         """All projects, by id."""
         ...
+
+
+class ValueStore(Protocol):
+    """Named values, see `tacit.state`."""
 
     def get_value(self, name: ValueName) -> str | None:
         """A small named value (checkpoints, counters), or None."""
@@ -421,8 +440,8 @@ class SessionStore(Protocol):
         ...
 
 
-class Store(MemoryStore, SessionStore, Protocol):
-    """The whole store. `search` reads the same data."""
+class SearchableStore(MemoryStore, Protocol):
+    """Memories with their search: what the read path needs of a store."""
 
     @property
     def search(self) -> Search:
@@ -436,10 +455,6 @@ class Store(MemoryStore, SessionStore, Protocol):
         """
         ...
 
-    def stats(self) -> StoreStats:
-        """Counts; cheap."""
-        ...
-
     def change(self) -> int:
         """Grows with every change of a memory or its vector (uses apart); equal numbers mean nothing has changed."""
         ...
@@ -449,6 +464,14 @@ class Store(MemoryStore, SessionStore, Protocol):
 
         None = more than `limit`, or a memory may have left the scope: what was derived from it must be made anew.
         """
+        ...
+
+
+class Store(SearchableStore, SessionStore, TraceStore, HandoverStore, ProjectStore, ValueStore, Protocol):
+    """The whole store. A function that needs only a part of it takes that part's protocol."""
+
+    def stats(self) -> StoreStats:
+        """Counts; cheap."""
         ...
 
     def rewrite_texts(

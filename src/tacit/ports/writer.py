@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from tacit.config.settings import WriterSettings
 
 HEADLESS = "TACIT_HEADLESS"
 """Variable that a headless run of a host's client carries. Hook client and plugin exit at once where it is set."""
@@ -76,4 +79,18 @@ class Writer(Protocol):
 
     def close(self) -> None:
         """Release connections; the next request opens new ones."""
+        ...
+
+
+class WriterFactory(Protocol):
+    """Makes a writer; another package registers one as an entry point of `tacit.writers`."""
+
+    def __call__(self, settings: WriterSettings, *, api_key: str, environ: Mapping[str, str]) -> Writer:
+        """Build it without calling the model.
+
+        `api_key` is the value of `settings.api_key_env`, or ""; `environ` is what a child process inherits.
+
+        Raises:
+            ProviderError: if it cannot be used as configured.
+        """
         ...

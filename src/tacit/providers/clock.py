@@ -1,4 +1,4 @@
-"""Time and chance: the machine's own, and a fake that stands still until told otherwise.
+"""Time and chance: the machine's own, the machine's at a fixed date, and a fake that stands still until told otherwise.
 
 In: nothing (the fake: a start time and a seed). Out: milliseconds and random bytes. Never sleeps.
 """
@@ -42,6 +42,18 @@ class SystemClock:
                 self._chance += os.urandom(size + _FETCHED)
             taken, self._chance = self._chance[:size], self._chance[size:]
             return taken
+
+
+class FixedDateClock(SystemClock):
+    """The machine's clock with the date of one moment, for what is looked at as of then."""
+
+    def __init__(self, now_ms: int) -> None:
+        super().__init__()
+        self._date_ms = now_ms
+
+    def now_ms(self) -> int:
+        """That moment, in milliseconds since the Unix epoch."""
+        return self._date_ms
 
 
 class FakeClock:

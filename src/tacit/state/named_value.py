@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar, TypeVarTuple, cast
 import msgspec
 
 from tacit.errors import TacitError
-from tacit.ports.store import SessionStore, ValueChanges, ValueName
+from tacit.ports.store import ValueChanges, ValueName, ValueStore
 
 T = TypeVar("T")
 Ks = TypeVarTuple("Ks")
@@ -110,7 +110,7 @@ class NamedValue(Generic[T, *Ks]):
         """The name under which the store keeps the value of `key`."""
         return ValueName(self.prefix + "/".join(str(part) for part in key))
 
-    def names(self, store: SessionStore, *first: str) -> tuple[ValueName, ...]:
+    def names(self, store: ValueStore, *first: str) -> tuple[ValueName, ...]:
         """Names of the stored values, of those whose key begins with the parts `first`."""
         prefix = self.prefix + "".join(f"{part}/" for part in first)
         return tuple(map(ValueName, store.value_names(prefix)))
@@ -121,23 +121,23 @@ class NamedValue(Generic[T, *Ks]):
             return name == self.prefix
         return name.startswith(self.prefix) and name.count("/", len(self.prefix)) + 1 >= self.keyed_by.parts
 
-    def find(self, store: SessionStore, *key: *Ks) -> T | None:
+    def find(self, store: ValueStore, *key: *Ks) -> T | None:
         """The stored value; None where there is none, or it cannot be read."""
         return self.parse(store.get_value(self.name(*key)))
 
-    def read(self, store: SessionStore, *key: *Ks) -> T:
+    def read(self, store: ValueStore, *key: *Ks) -> T:
         """The stored value, or the empty one."""
         found = self.find(store, *key)
         return self.codec.empty() if found is None else found
 
-    def every(self, store: SessionStore) -> Iterator[T]:
+    def every(self, store: ValueStore) -> Iterator[T]:
         """All stored values that can be read, by name."""
         for name in self.names(store):
             found = self.parse(store.get_value(name))
             if found is not None:
                 yield found
 
-    def is_stored(self, store: SessionStore, *key: *Ks) -> bool:
+    def is_stored(self, store: ValueStore, *key: *Ks) -> bool:
         """Whether anything is stored for `key`."""
         return store.get_value(self.name(*key)) is not None
 
@@ -145,7 +145,7 @@ class NamedValue(Generic[T, *Ks]):
         """What to store so that `key` has `value`; None and empty collections are removed."""
         return {self.name(*key): self.text(value)}
 
-    def write(self, store: SessionStore, value: T | None, *key: *Ks) -> None:
+    def write(self, store: ValueStore, value: T | None, *key: *Ks) -> None:
         """Store `value` in a transaction of its own."""
         store.put_value(self.name(*key), self.text(value))
 

@@ -15,7 +15,7 @@ import msgspec
 from tacit.errors import InvalidScope
 from tacit.model.scope import Scope, ScopeKind
 from tacit.model.session import SessionKey
-from tacit.ports.store import Salvage, SessionStore, ValueName
+from tacit.ports.store import Salvage, ValueName, ValueStore
 from tacit.state.captured import (
     Checkpoint,
     ComparisonQueue,
@@ -330,7 +330,7 @@ def declaration_of(name: str) -> Declaration | None:
     return max(found, key=lambda one: (len(one.prefix), one.keyed_by.parts), default=None)
 
 
-def undeclared(store: SessionStore) -> tuple[str, ...]:
+def undeclared(store: ValueStore) -> tuple[str, ...]:
     """Names of the stored values that no declaration knows."""
     known = tuple(one.prefix for one in DECLARED)
     return tuple(name for name in store.value_names("") if not name.startswith(known))
@@ -342,7 +342,7 @@ def may_hold_words(name: str) -> bool:
     return declaration is None or declaration.words
 
 
-def names_of_sessions(store: SessionStore, keys: Iterable[SessionKey]) -> list[ValueName]:
+def names_of_sessions(store: ValueStore, keys: Iterable[SessionKey]) -> list[ValueName]:
     """Names of the stored values that a purge of these sessions deletes."""
     names = [
         value.name(key if value.keyed_by is SESSION else Scope(kind=ScopeKind.SESSION, key=str(key)))
@@ -353,7 +353,7 @@ def names_of_sessions(store: SessionStore, keys: Iterable[SessionKey]) -> list[V
     return [name for name in names if store.get_value(name) is not None]
 
 
-def names_of_project(store: SessionStore, project_id: str) -> list[ValueName]:
+def names_of_project(store: ValueStore, project_id: str) -> list[ValueName]:
     """Names of the stored values that a purge of this project deletes, with those of its paths and tasks."""
     names: list[ValueName] = []
     for value in _deleted():
@@ -368,7 +368,7 @@ def names_of_project(store: SessionStore, project_id: str) -> list[ValueName]:
     return [name for name in names if store.get_value(name) is not None]
 
 
-def forget_session(store: SessionStore, key: SessionKey) -> None:
+def forget_session(store: ValueStore, key: SessionKey) -> None:
     """Delete what is kept for as long as the live record of a session."""
     for value in DECLARED:
         if value.retention is Retention.SESSION:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tacit.ports.models import Embedder
-from tacit.ports.store import Store
+from tacit.ports.store import MemoryStore
 
 LISTED = 1024
 """Memories without a vector that are asked for at once."""
 
 
 def reindex(
-    store: Store,
+    store: MemoryStore,
     embedder: Embedder,
     *,
     batch: int = 64,

@@ -16,7 +16,7 @@ from pathlib import Path
 from tacit.config.home import Home
 from tacit.errors import StoreError
 from tacit.model.changes import Removal
-from tacit.ports.store import Store
+from tacit.ports.store import Store, ValueStore
 from tacit.safety.json_texts import cleaned_json
 from tacit.state.registry import COPIES
 
@@ -47,7 +47,7 @@ class Rescan:
         return not (self.rows or self.files)
 
 
-def note_copy(store: Store, target: Path) -> None:
+def note_copy(store: ValueStore, target: Path) -> None:
     """Remember that texts of the store were written to `target`."""
     known = [path for path in COPIES.read(store) if path != str(target)]
     COPIES.write(store, (*known, str(target)))

@@ -14,7 +14,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, MemoryStore
 from tacit.upkeep.decay import DecayCounts, is_stated, orphans, plan_decay
 
 _BATCH = 2_000
@@ -40,7 +40,7 @@ class Statistics:
 
 
 def run_upkeep_round(
-    store: Store, kinds: KindRegistry, settings: RetentionSettings, *, clock: Clock
+    store: MemoryStore, kinds: KindRegistry, settings: RetentionSettings, *, clock: Clock
 ) -> DecayCounts:
     """Tend every scope, each in one transaction.
 
@@ -61,7 +61,7 @@ def run_upkeep_round(
 
 
 def statistics(
-    store: Store, kinds: KindRegistry, *, levels: tuple[Sensitivity, ...] | None = None
+    store: MemoryStore, kinds: KindRegistry, *, levels: tuple[Sensitivity, ...] | None = None
 ) -> Statistics:
     """Counts over the whole store, of memories of these sensitivities (None = any)."""
     statuses: Counter[str] = Counter()
@@ -87,7 +87,7 @@ def statistics(
     )
 
 
-def _unrelate(store: Store) -> int:
+def _unrelate(store: MemoryStore) -> int:
     """Take away relations that lead to what is recalled no more."""
     scope = store.scopes()
     memories = {memory.id: memory for memory in _all(store, MemoryFilter(statuses=None), scope)}
@@ -103,7 +103,7 @@ def _unrelate(store: Store) -> int:
     return len(gone)
 
 
-def _all(store: Store, where: MemoryFilter, scope: ScopeFilter) -> Iterator[Memory]:
+def _all(store: MemoryStore, where: MemoryFilter, scope: ScopeFilter) -> Iterator[Memory]:
     offset = 0
     while batch := store.list_memories(where, scope=scope, limit=_BATCH, offset=offset):
         yield from batch

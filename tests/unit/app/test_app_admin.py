@@ -21,7 +21,7 @@ from tacit.app.admin.series import (
 )
 from tacit.app.admin.verdicts import Verdicts
 from tacit.app.visibility import Visibility
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RetentionSettings
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import Speaker
@@ -125,7 +125,7 @@ def test_a_long_time_is_cut_to_its_end():
 
 
 def test_charts_read_new_traces_alone_and_know_what_is_gone():
-    class Counting(FakeStore):
+    class Counting(InMemoryStore):
         asked = 0
 
         def find_traces(self, where, *, limit):
@@ -147,7 +147,7 @@ def test_charts_read_new_traces_alone_and_know_what_is_gone():
 
 
 def test_the_last_verdict_holds_and_so_many_are_kept():
-    store = FakeStore(clock=FakeClock(now_ms=0))
+    store = InMemoryStore(clock=FakeClock(now_ms=0))
     verdicts = Verdicts(store)
     said, new = verdicts.say(trace(), (), useful=True, at_ms=5)
     assert [one.memory_id for one in said] == ["a", "b"]
@@ -167,7 +167,7 @@ def test_the_last_verdict_holds_and_so_many_are_kept():
 
 @pytest.mark.parametrize(("names", "injected"), [(("nobody",), ("a",)), ((), ())])
 def test_a_verdict_names_what_had_a_part(names, injected):
-    verdicts = Verdicts(FakeStore(clock=FakeClock(now_ms=0)))
+    verdicts = Verdicts(InMemoryStore(clock=FakeClock(now_ms=0)))
     with pytest.raises(InvalidInput):
         verdicts.say(trace(injected=injected), names, useful=True, at_ms=1)
     assert verdicts.all() == ()
@@ -189,7 +189,7 @@ def test_a_session_turn_by_turn_over_a_compaction():
             memory_id=name, content_hash="h", epoch=epoch, turn=turn, surface=Surface.PROMPT, tokens=4, at_ms=at_ms
         )  # fmt: skip
 
-    store = FakeStore(clock=FakeClock(now_ms=0))
+    store = InMemoryStore(clock=FakeClock(now_ms=0))
     ledger = (
         exposed("a", turn=1, epoch=0, at_ms=10),
         exposed("b", turn=1, epoch=1, at_ms=30),

@@ -10,7 +10,7 @@ import pytest
 from samples import NOW_MS
 from tacit.app.git_index import read_index, tracked_files
 from tacit.app.projects import Projects
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.providers.clock import FakeClock
 from tacit.session.projects import identify_project
 
@@ -76,6 +76,6 @@ def test_nothing_that_a_repository_names_is_run(tmp_path):
     subprocess.run(["git", "-C", str(folder), "ls-files"], capture_output=True, check=False)
     assert marker.exists(), "the trap works: git itself would run it"
     marker.unlink()
-    projects = Projects(store=FakeStore(clock=FakeClock(now_ms=NOW_MS)), clock=FakeClock(now_ms=NOW_MS))
+    projects = Projects(store=InMemoryStore(clock=FakeClock(now_ms=NOW_MS)), clock=FakeClock(now_ms=NOW_MS))
     assert projects.read_languages(identify_project(folder)) == ("go",)
     assert not marker.exists()

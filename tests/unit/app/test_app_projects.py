@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.app.projects import CACHE_MS, SEVERAL, Projects
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.errors import InvalidInput
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey, SessionState
@@ -36,7 +36,7 @@ def known(projects: Projects, folder: Path) -> ProjectRecord:
 
 def test_what_was_learned_before_the_first_remote_is_still_read(tmp_path: Path) -> None:
     clock = FakeClock(now_ms=NOW_MS)
-    store = FakeStore(clock=clock)
+    store = InMemoryStore(clock=clock)
     projects = Projects(store=store, clock=clock)
     folder = repository(tmp_path / "shop")
     before = known(projects, folder)
@@ -56,14 +56,14 @@ def test_what_was_learned_before_the_first_remote_is_still_read(tmp_path: Path) 
 
 def test_a_remote_alone_shows_nothing_of_another_folder(tmp_path: Path) -> None:
     clock = FakeClock(now_ms=NOW_MS)
-    projects = Projects(store=FakeStore(clock=clock), clock=clock)
+    projects = Projects(store=InMemoryStore(clock=clock), clock=clock)
     known(projects, repository(tmp_path / "private"))
     assert known(projects, repository(tmp_path / "shop", "git@example.com:me/shop.git")).links == ()
 
 
 def opened() -> Projects:
     clock = FakeClock(now_ms=NOW_MS)
-    return Projects(store=FakeStore(clock=clock), clock=clock)
+    return Projects(store=InMemoryStore(clock=clock), clock=clock)
 
 
 SHOP = "git@github.com:acme/shop.git"
@@ -147,7 +147,7 @@ def test_an_imported_project_belongs_to_the_first_folder_that_has_its_name(tmp_p
 def former_home(roots: Sequence[Path], *, last: Path | None = None) -> tuple[Projects, str]:
     """A store as the earlier version left it after sessions in `roots`, which it took for one project; and that one's id."""
     clock = FakeClock(now_ms=NOW_MS)
-    store = FakeStore(clock=clock)
+    store = InMemoryStore(clock=clock)
     ids = {former_id(root) for root in roots}
     assert len(ids) == 1, "to the earlier version they were one project"
     shared = ids.pop()

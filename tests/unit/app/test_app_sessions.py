@@ -9,7 +9,7 @@ import pytest
 
 from samples import NOW_MS
 from tacit.app.sessions import LiveSessions
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import StoreBusy
@@ -23,7 +23,7 @@ KEY = SessionKey(host="h", session_id="1")
 STATE = SessionState(key=KEY, project_id="shop")
 
 
-class HeldStore(FakeStore):
+class HeldStore(InMemoryStore):
     """Another writes for so many tries."""
 
     def __init__(self, busy: int) -> None:

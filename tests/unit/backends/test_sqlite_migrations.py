@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.backends.codec import encode
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.backends.sqlite.codec import encode
 from tacit.backends.sqlite.schema import MIGRATIONS, SCHEMA_VERSION, migrate_one, schema_version
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt

@@ -8,7 +8,7 @@ import pytest
 
 from samples import NOW_MS, PROJECT, memory
 from tacit.app.wiring import open_engine
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.capture.amend import with_amended_digests
 from tacit.model.changes import Add, Edit, Retire, Supersede
 from tacit.model.scope import ScopeFilter
@@ -27,7 +27,7 @@ def digest(content, name="mem_d"):
 
 @pytest.fixture
 def store():
-    kept = FakeStore(clock=FakeClock(now_ms=NOW_MS))
+    kept = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
     kept.apply([Add(memory=memory(REDIS, id="mem_r", kind="decision"))])
     return kept
 

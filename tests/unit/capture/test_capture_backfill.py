@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import find_transcripts, named_transcripts
 from tacit.capture.pipeline import CapturePipeline
@@ -33,7 +33,7 @@ RULES = [
 class World:
     def __init__(self) -> None:
         self.clock = FakeClock(now_ms=1_795_169_810_000)
-        self.store = FakeStore(clock=self.clock)
+        self.store = InMemoryStore(clock=self.clock)
         self.capture = CapturePipeline(
             store=self.store,
             embedder=FakeEmbedder(),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.capture.bootstrap import MAX_FILES, find_rule_files, read_drafts
 from tacit.capture.bootstrap.git_objects import head_of, walk
 from tacit.capture.bootstrap.history import read_history
@@ -126,7 +126,7 @@ class World:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.clock = FakeClock(now_ms=1_795_000_000_000)
-        self.store = FakeStore(clock=self.clock)
+        self.store = InMemoryStore(clock=self.clock)
         self.capture = CapturePipeline(
             store=self.store, embedder=FakeEmbedder(), tokens=FakeTokenCounter(), clock=self.clock,
             redactor=Redactor(PrivacySettings()), kinds=KindRegistry(), settings=CaptureSettings(),
@@ -260,9 +260,9 @@ def test_a_line_that_imports_a_file_ends_a_statement_and_is_none() -> None:
 # --- what else a project says of itself ------------------------------------------------------------------------------
 
 
-def world() -> tuple[CapturePipeline, FakeStore]:
+def world() -> tuple[CapturePipeline, InMemoryStore]:
     clock = FakeClock(now_ms=1_795_169_810_000)
-    store = FakeStore(clock=clock)
+    store = InMemoryStore(clock=clock)
     capture = CapturePipeline(
         store=store,
         embedder=FakeEmbedder(),
@@ -275,7 +275,7 @@ def world() -> tuple[CapturePipeline, FakeStore]:
     return capture, store
 
 
-def held(store: FakeStore) -> set[str]:
+def held(store: InMemoryStore) -> set[str]:
     where = MemoryFilter(statuses=("active", "quarantined"))
     return {m.content for m in store.list_memories(where, scope=store.scopes(), limit=200)}
 
@@ -604,7 +604,7 @@ BASE = "# Rules\n\n- Always use tabs in Go files\n- Never commit to main directl
 MORE = BASE + "- Always upload the build log to the wiki\n"
 
 
-def tiers(store: FakeStore) -> dict[str, tuple[str, str]]:
+def tiers(store: InMemoryStore) -> dict[str, tuple[str, str]]:
     where = MemoryFilter(statuses=("active", "quarantined"))
     found = store.list_memories(where, scope=store.scopes(), limit=100)
     return {m.content: (m.provenance.tier.name.lower(), m.status) for m in found}

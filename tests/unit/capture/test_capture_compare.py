@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from samples import NOW_MS
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up import statement_comparer
 from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates, schema
@@ -47,7 +47,7 @@ def fates(*found):
 class Bench:
     def __init__(self, *answers, may_send=True, embedder=None, **settings):
         self.clock = FakeClock(now_ms=NOW_MS)
-        self.store = FakeStore(clock=self.clock)
+        self.store = InMemoryStore(clock=self.clock)
         self.writer = FakeWriter(answers)
         model = WriterAccess(
             writer=self.writer, prepare=lambda text: text.replace("hunter2", "[secret]"), tokens=EstimateCounter(),

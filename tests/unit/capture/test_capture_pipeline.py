@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.capture.discover import find_transcripts
 from tacit.capture.pipeline import MAX_ATTEMPTS, CapturePipeline
 from tacit.capture.report import CaptureReport
@@ -36,9 +36,11 @@ NOW = 1_795_169_810_000
 
 
 class World:
-    def __init__(self, store: FakeStore | None = None, embedder: object = None, **settings: object) -> None:
+    def __init__(
+        self, store: InMemoryStore | None = None, embedder: object = None, **settings: object
+    ) -> None:
         self.clock = FakeClock(now_ms=NOW)
-        self.store = store or FakeStore(clock=self.clock)
+        self.store = store or InMemoryStore(clock=self.clock)
         self.capture = CapturePipeline(
             store=self.store,
             embedder=embedder or FakeEmbedder(),
@@ -403,7 +405,7 @@ def test_open_code_hands_over_messages(tmp_path: Path) -> None:
     assert world.contents("preference") == {"Write tests first"}
 
 
-class Failing(FakeStore):
+class Failing(InMemoryStore):
     """Fails at the `fail_at`-th call of a writing or reading method, as a crash would."""
 
     calls = 0

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from samples import NOW_MS, PROJECT, memory
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.usage import (
@@ -118,7 +118,7 @@ def test_values_survive_storing_and_rubbish_is_nothing():
 
 def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
     clock = FakeClock(now_ms=NOW_MS)
-    store = FakeStore(clock=clock)
+    store = InMemoryStore(clock=clock)
     scope = PROJECT
     pipeline = CapturePipeline(
         store=store,

@@ -13,7 +13,7 @@ import pytest
 from samples import DAY_MS, NOW_MS
 from tacit.app.quote_check import said_by_user
 from tacit.app.wiring import open_engine
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.transcript import TranscriptSource
@@ -78,7 +78,7 @@ class Bench:
 
     def __init__(self, *answers, may_send=lambda _root: True, privacy=None, **settings):
         self.clock = FakeClock(now_ms=NOW_MS)
-        self.store = FakeStore(clock=self.clock)
+        self.store = InMemoryStore(clock=self.clock)
         self.writer = FakeWriter(answers)
         self.settings = WriterSettings(provider="fake", **{"least_chars": 0, **settings})
         model = WriterAccess(

@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
+from tacit.backends.codec import decode_memory
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.backends.sqlite.codec import decode_memory
 from tacit.config.home import Home
 from tacit.model.changes import Add
 from tacit.model.scope import ScopeFilter, project_scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from samples import NOW_MS, PROJECT, memory, query
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add
 from tacit.model.pack import Surface
@@ -43,7 +43,7 @@ def test_an_empty_list_asks_all(surface):
 
 def test_only_spaces_whose_hits_are_all_they_know_propose_more_of_a_wide_search():
     """Three memories fit; `intent` measures what is listed itself, so two proposals of it do."""
-    store, embedder = FakeStore(clock=FakeClock(now_ms=NOW_MS)), FakeEmbedder()
+    store, embedder = InMemoryStore(clock=FakeClock(now_ms=NOW_MS)), FakeEmbedder()
     for name in "abc":
         one = memory(
             f"deploy {name}", id=name, scope=PROJECT, trigger=Trigger(actions=(("deploy_release", 1.0),))

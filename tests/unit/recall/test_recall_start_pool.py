@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.backends.sqlite.store import SqliteStore
 from tacit.config.home import Home
@@ -34,8 +34,8 @@ def memory(number: int, scope: Scope = UNIVERSAL) -> Memory:
     )
 
 
-def pools(*memories: Memory) -> tuple[FakeStore, StartPools]:
-    store = FakeStore(clock=FakeClock(NOW))
+def pools(*memories: Memory) -> tuple[InMemoryStore, StartPools]:
+    store = InMemoryStore(clock=FakeClock(NOW))
     store.apply([Add(memory=one) for one in memories])
     return store, StartPools(store=store, kinds=KindRegistry())
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import Salvage
@@ -91,8 +91,8 @@ STORED = [
 
 
 @pytest.fixture
-def store() -> FakeStore:
-    return FakeStore(clock=FakeClock(now_ms=0))
+def store() -> InMemoryStore:
+    return InMemoryStore(clock=FakeClock(now_ms=0))
 
 
 @pytest.mark.parametrize("row", STORED, ids=[row[2] for row in STORED])
@@ -131,7 +131,7 @@ def test_a_collection_keeps_its_last_entries_and_an_empty_one_is_removed(store):
     assert not registry.REJECTED.is_stored(store, UNIVERSAL)
 
 
-def _fill(store: FakeStore) -> None:
+def _fill(store: InMemoryStore) -> None:
     for _, _, name, text, _ in STORED:
         store.put_value(name, text)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import NOW_MS, PROJECT, memory
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RetentionSettings
 from tacit.model.changes import Add, Merge, Retire
 from tacit.model.kinds import KindRegistry
@@ -153,7 +153,7 @@ MEMORIES = st.lists(
 @given(MEMORIES, st.integers(0, 4), st.sampled_from([0.0, 1.0, 6.0]), st.integers(0, 50))
 def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
     clock = FakeClock(now_ms=NOW_MS)
-    store = FakeStore(clock=clock)
+    store = InMemoryStore(clock=clock)
     made = [
         replace(
             memory(row["words"], id=f"mem_{n}", kind=row["kind"], at_ms=NOW_MS - row["days"] * DAY),
@@ -189,7 +189,7 @@ def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
 
 
 def test_statistics_by_hand():
-    store = FakeStore(clock=FakeClock(now_ms=NOW_MS))
+    store = InMemoryStore(clock=FakeClock(now_ms=NOW_MS))
     told = memory("Use tabs.", id="mem_1", use_count=2)
     seen = loose("It is red.", name="mem_2", frequency=2)
     gone = memory("Use spaces.", id="mem_3")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.errors import ProviderError
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -31,8 +31,8 @@ class Counting:
 
 
 @pytest.fixture
-def store() -> FakeStore:
-    store = FakeStore(clock=FakeClock(now_ms=1000))
+def store() -> InMemoryStore:
+    store = InMemoryStore(clock=FakeClock(now_ms=1000))
     scope = project_scope("p")
     store.apply(
         [
@@ -54,7 +54,7 @@ def store() -> FakeStore:
     return store
 
 
-def test_all_missing_vectors_are_made_in_batches(store: FakeStore) -> None:
+def test_all_missing_vectors_are_made_in_batches(store: InMemoryStore) -> None:
     embedder, seen = Counting("new"), []
     assert reindex(store, embedder, batch=4, progress=lambda done, total: seen.append((done, total))) == 10
     assert embedder.sizes == [4, 4, 2]
@@ -63,14 +63,14 @@ def test_all_missing_vectors_are_made_in_batches(store: FakeStore) -> None:
     assert reindex(store, embedder) == 0
 
 
-def test_a_failure_keeps_what_is_done_and_the_next_run_goes_on(store: FakeStore) -> None:
+def test_a_failure_keeps_what_is_done_and_the_next_run_goes_on(store: InMemoryStore) -> None:
     with pytest.raises(ProviderError):
         reindex(store, Counting("new", fail_at=2), batch=4)
     assert len(store.pending_vectors(EmbedderIdentity(name="new", dimensions=2), limit=20)) == 6
     assert reindex(store, Counting("new"), batch=4) == 6
 
 
-def test_vectors_of_another_model_are_replaced(store: FakeStore) -> None:
+def test_vectors_of_another_model_are_replaced(store: InMemoryStore) -> None:
     reindex(store, Counting("old"))
     seen = []
     assert reindex(store, Counting("new"), progress=lambda done, whole: seen.append((done, whole))) == 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.backends.fake import FakeStore
+from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RetentionSettings
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey, SessionState
@@ -31,7 +31,7 @@ def trace(number: int, at_ms: int) -> Trace:
 
 def test_old_and_surplus_records_go_once() -> None:
     clock = FakeClock(now_ms=NOW)
-    store = FakeStore(clock=clock)
+    store = InMemoryStore(clock=clock)
     ages = {"fresh": 1, "old": 91}
     for number, (name, days) in enumerate(ages.items()):
         state = SessionState(key=SessionKey(host="h", session_id=name), last_signal_at_ms=NOW - days * DAY_MS)

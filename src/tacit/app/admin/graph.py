@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tacit.model.memory import Memory, MemoryStatus, RelationType
 from tacit.model.scope import ScopeFilter
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, MemoryStore
 
 LABEL_CHARS = 80
 MOST_EDGES = 20_000
@@ -46,7 +46,7 @@ class Graph:
     truncated: bool
 
 
-def graph_of(store: Store, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
+def graph_of(store: MemoryStore, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
     """The newest `limit` memories of `where` and how they hang together."""
     memories = store.list_memories(where, scope=scope, limit=limit)
     total = len(memories) if len(memories) < limit else store.count_memories(where, scope=scope)

@@ -11,7 +11,7 @@ from threading import Lock
 
 from tacit.errors import InvalidInput
 from tacit.model.trace import Trace
-from tacit.ports.store import Store
+from tacit.ports.store import ValueStore
 from tacit.state.counted import Verdict
 from tacit.state.registry import VERDICTS
 
@@ -19,7 +19,7 @@ from tacit.state.registry import VERDICTS
 class Verdicts:
     """Keeps what was said. Safe to use from several threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ValueStore) -> None:
         self._store = store
         self._lock = Lock()
 

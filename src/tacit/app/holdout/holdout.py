@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tacit.app.signals import SignalResult
     from tacit.config.settings import RecallSettings
     from tacit.ports.models import TokenCounter
-    from tacit.ports.store import Store
+    from tacit.ports.store import ValueStore
 
 MAX_LIVE = 256
 
@@ -43,7 +43,7 @@ MAX_LIVE = 256
 class HoldoutCounter:
     """The counts of one store. Safe to use from several threads."""
 
-    def __init__(self, store: Store, tokens: TokenCounter) -> None:
+    def __init__(self, store: ValueStore, tokens: TokenCounter) -> None:
         """Keep counts in `store`; `tokens` estimates."""
         self._store = store
         self._tokens = tokens

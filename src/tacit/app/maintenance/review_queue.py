@@ -15,7 +15,7 @@ from typing import Literal
 from tacit.capture.reconcile.compare import overlap, parse_statement
 from tacit.model.memory import BY_TOOL, Memory, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.reading.words.spelling import holds_words
 
 LIVE: tuple[Literal["active"], Literal["quarantined"]] = ("active", "quarantined")
@@ -105,7 +105,7 @@ _Place = tuple[int, int, str, str]
 class ReviewQueue:
     """Reads what waits, from one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SearchableStore) -> None:
         self._store = store
 
     def page(

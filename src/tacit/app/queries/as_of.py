@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.app.parts import Parts
-from tacit.backends.fake import FakeStore
 from tacit.errors import ProviderError
 from tacit.model.changes import Add
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.ports.store import MemoryFilter
-from tacit.providers.clock import FakeClock
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.pipeline import RecallPipeline
 from tacit.safety.trust import visible_levels
 
@@ -37,7 +35,7 @@ def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
         sensitivities=visible_levels(by_user=query.by_user),
     )
     known = parts.store.list_memories(where, scope=query.scope, limit=MAX_MEMORIES)
-    store = FakeStore(clock=FakeClock(now_ms=as_of_ms))
+    store = parts.store_as_of(as_of_ms)
     store.apply([Add(memory=memory) for memory in known])
     _add_vectors(store, known, query, parts)
     return RecallPipeline(
@@ -45,7 +43,7 @@ def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
     )
 
 
-def _add_vectors(store: FakeStore, known: Sequence[Memory], query: Query, parts: Parts) -> None:
+def _add_vectors(store: SearchableStore, known: Sequence[Memory], query: Query, parts: Parts) -> None:
     hits = store.search.lexical(query.text, scope=query.scope, limit=EMBEDDED).hits if query.text else ()
     texts = {memory.id: memory.content for memory in known}
     ids = list(dict.fromkeys([*(hit.memory_id for hit in hits), *texts]))[:EMBEDDED]

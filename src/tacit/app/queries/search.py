@@ -14,7 +14,7 @@ from tacit.model.evidence import Hit, Ranking
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import Embedder
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.fuse.reciprocal import reciprocal_rank
 
 MAX_HITS = 200
@@ -39,7 +39,7 @@ class SearchHit:
 class MemorySearch:
     """Searches one store. Safe to use from several threads."""
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
+    def __init__(self, store: SearchableStore, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tacit.ports.store import Store, ValueChanges
+from tacit.ports.store import ValueChanges, ValueStore
 from tacit.state.registry import IMPORTED
 
 MOST_KEYS = 1024
@@ -18,7 +18,7 @@ MOST_KEYS = 1024
 class ImportedKeys:
     """Keys of the statements that one tool brought into one scope."""
 
-    def __init__(self, store: Store, name: str) -> None:
+    def __init__(self, store: ValueStore, name: str) -> None:
         """Load the keys stored under `name`, a tool and a scope, and under its numbered continuations."""
         self._name = name
         self._last: list[str] = []
@@ -54,7 +54,7 @@ def _part(name: str, number: int) -> str:
     return f"{name}/{number}" if number else name
 
 
-def _stored(store: Store, name: str) -> Iterator[tuple[str, ...]]:
+def _stored(store: ValueStore, name: str) -> Iterator[tuple[str, ...]]:
     number = 0
     while (keys := IMPORTED.find(store, _part(name, number))) is not None:
         yield keys

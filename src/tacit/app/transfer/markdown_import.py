@@ -16,7 +16,7 @@ from tacit.errors import TacitError
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, MemoryStatus, TrustTier
 from tacit.model.scope import Scope, ScopeFilter
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, MemoryStore
 
 LIVE: tuple[MemoryStatus, ...] = ("active", "quarantined")
 
@@ -25,7 +25,7 @@ LIVE: tuple[MemoryStatus, ...] = ("active", "quarantined")
 class MarkdownImport:
     """One import of one edited file into `store`, for the project around `cwd`; what came of it is counted in `tally`."""
 
-    store: Store
+    store: MemoryStore
     memories: Memories
     cwd: str
     wanted: ImportOptions

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from tacit.model.scope import Scope
-from tacit.ports.store import ProjectRecord, Store
+from tacit.ports.store import ProjectRecord, ProjectStore
 
 MAX_NAME = 200
 _HASH = re.compile(r"-[0-9a-f]{10}$")
@@ -20,7 +20,9 @@ _HASH = re.compile(r"-[0-9a-f]{10}$")
 class Owners:
     """Projects of one import."""
 
-    def __init__(self, store: Store, *, onto: ProjectRecord | None, dry_run: bool, now_ms: int) -> None:
+    def __init__(
+        self, store: ProjectStore, *, onto: ProjectRecord | None, dry_run: bool, now_ms: int
+    ) -> None:
         """Give everything that belongs to a project to `onto` where there is one; `now_ms` = when unknown ones are first seen."""
         self._store = store
         self._onto = onto

@@ -6,12 +6,12 @@ A store shows versions by the scopes that hold memories now; what a memory was m
 from __future__ import annotations
 
 from tacit.model.scope import ScopeFilter
-from tacit.ports.store import Recorded, Store
+from tacit.ports.store import MemoryStore, Recorded
 
 MOST = 1_000_000
 
 
-def versions_of(store: Store, memory_id: str) -> tuple[Recorded, ...]:
+def versions_of(store: MemoryStore, memory_id: str) -> tuple[Recorded, ...]:
     """Every version of the memory; () = there is none of this id."""
     seen = set(store.scopes().scopes)
     while True:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.backends.sqlite.codec import json_list
+from tacit.backends.codec import json_list
 from tacit.backends.sqlite.index.rows import Scores
 from tacit.backends.sqlite.scopes import StoredScope
 from tacit.model.evidence import Hit

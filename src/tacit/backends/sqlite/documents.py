@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 
-from tacit.backends.sqlite.codec import decode_memory
+from tacit.backends.codec import decode_memory
 from tacit.backends.text import memory_code_words
 from tacit.model.memory import Memory
 from tacit.model.trigger import Trigger

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from functools import lru_cache
 
-from tacit.backends.sqlite.codec import decode, encode
+from tacit.backends.codec import decode, encode
 from tacit.backends.text import clean_text
 from tacit.errors import NotFound
 from tacit.model.session import SessionKey

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import cast
 
 from tacit.backends.changes import LEAST_ENDING, resolution_error
-from tacit.backends.sqlite.codec import decode, decode_memory, json_list
+from tacit.backends.codec import decode, decode_memory, json_list
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity

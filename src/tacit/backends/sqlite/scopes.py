@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from tacit.backends.sqlite.codec import json_list
+from tacit.backends.codec import json_list
 from tacit.backends.text import clean_text
 from tacit.errors import StoreCorrupt
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind

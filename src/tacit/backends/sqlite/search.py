@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.backends.sqlite.codec import json_list
+from tacit.backends.codec import json_list
 from tacit.backends.sqlite.confirm import (
     HOLDS,
     IN_SCOPE,

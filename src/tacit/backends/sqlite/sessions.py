@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 
-from tacit.backends.sqlite.codec import decode, encode, json_list
+from tacit.backends.codec import decode, encode, json_list
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
 from tacit.model.pack import Surface

@@ -12,20 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
+from tacit.backends.codec import encode
 from tacit.backends.sqlite import documents, health, journal, memories, scopes, sessions, word_search, writing
-from tacit.backends.sqlite.codec import encode
-from tacit.backends.sqlite.connection import DAMAGED_HINT, Database, damage_marker, device_error, file_lock
+from tacit.backends.sqlite.connection import Database
 from tacit.backends.sqlite.memories import MemoryReader
 from tacit.backends.sqlite.purge import copies, rewrite
 from tacit.backends.sqlite.purge.log import note_purge, read_purges
-from tacit.backends.sqlite.rescue import finish_exchange
-from tacit.backends.sqlite.salvage.pages import log_is_damaged
 from tacit.backends.sqlite.scopes import stored_scopes
 from tacit.backends.sqlite.search import SqliteSearch
 from tacit.backends.sqlite.sessions import Ledgers
 from tacit.backends.text import clean_text
 from tacit.config.home import Home
-from tacit.errors import StoreCorrupt, StoreError
 from tacit.model.changes import Change, Removal, Skip
 from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
@@ -48,62 +45,6 @@ from tacit.ports.store import (
     ValueChanges,
     ValueName,
 )
-
-
-def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> SqliteStore:
-    """Open the store of `home`, creating or migrating it where needed; `step` is told of every point of a transaction.
-
-    Raises:
-        StoreCorrupt: the file is damaged; `salvage` makes a new one of it.
-        StoreNewer: a newer Tacit wrote it; nothing was read.
-        StoreReadOnly, StoreFull, StoreBusy: it cannot be written now.
-    """
-    home.ensure()
-    finish_exchange(home)
-    _refuse_emptied(home)
-    _refuse_damaged_log(home)
-    store = SqliteStore(home, clock=clock, step=step)
-    mark = damage_marker(home.database)
-    if mark.exists():
-        try:
-            if any(problem.startswith(health.DAMAGED) for problem in store.check()):
-                raise StoreCorrupt(f"The database {home.database} is damaged.", hint=DAMAGED_HINT)
-        except StoreError:
-            store.close()
-            raise
-        mark.unlink(missing_ok=True)
-    return store
-
-
-def _refuse_emptied(home: Home) -> None:
-    """A file of no bytes in a home that was in use is a loss, which SQLite would take for a new store.
-
-    Raises:
-        StoreCorrupt: if it is one.
-    """
-    try:
-        emptied = home.database.stat().st_size == 0 and any(home.start_dir.iterdir())
-    except OSError:
-        return
-    if emptied:
-        raise StoreCorrupt(f"The database {home.database} is empty.", hint=DAMAGED_HINT)
-
-
-def _refuse_damaged_log(home: Home) -> None:
-    """SQLite drops what stands behind damage in its log without a word.
-
-    Raises:
-        StoreCorrupt: if the log holds a finished transaction behind damage.
-    """
-    if not Path(f"{home.database}-wal").exists():
-        return
-    with file_lock(home.lock_file, home.database):
-        try:
-            damaged = log_is_damaged(home.database)
-        except OSError as error:
-            raise device_error(error, home.database) from error
-    if damaged:
-        raise StoreCorrupt(f"The log of the database {home.database} is damaged.", hint=DAMAGED_HINT)
 
 
 class SqliteStore:

@@ -15,7 +15,7 @@ from tacit.backends.changes import (
     plan_changes,
     stale_version_error,
 )
-from tacit.backends.sqlite.codec import decode_memory, encode, json_list
+from tacit.backends.codec import decode_memory, encode, json_list
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.scopes import scope_number
 from tacit.backends.text import clean_text, clean_value

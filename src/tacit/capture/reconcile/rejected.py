@@ -14,7 +14,7 @@ from tacit.errors import ProviderError
 from tacit.model.memory import Memory
 from tacit.model.scope import Scope
 from tacit.ports.models import Embedder
-from tacit.ports.store import Store, ValueChanges, ValueName
+from tacit.ports.store import ValueChanges, ValueName, ValueStore
 from tacit.state.registry import REJECTED
 
 MIN_SHARED_WORDS = 0.25
@@ -24,7 +24,7 @@ MIN_SHARED_WORDS = 0.25
 class Rejected:
     """What was rejected, in one store."""
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
+    def __init__(self, store: ValueStore, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
 

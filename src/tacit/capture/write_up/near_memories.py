@@ -13,7 +13,7 @@ from tacit.errors import EmbedderMismatch, ProviderError
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
 from tacit.ports.models import Embedder
-from tacit.ports.store import Store
+from tacit.ports.store import SearchableStore
 
 MOST_NEAR = 24
 _PER_TEXT = 6
@@ -24,7 +24,7 @@ _OFFSET = 60
 
 
 def find_near_memories(
-    store: Store, embedder: Embedder, messages: Sequence[Numbered], *, scope: Scope
+    store: SearchableStore, embedder: Embedder, messages: Sequence[Numbered], *, scope: Scope
 ) -> Mapping[str, Memory]:
     """Memories near to the messages by words or by meaning, under ids made for this request: m1, m2, ..."""
     texts = [one.text[:_TEXT_CHARS] for one in _telling(messages)]

@@ -12,7 +12,7 @@ from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
 from tacit.ports.clock import Clock
 from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Store, ValueChanges
+from tacit.ports.store import ValueChanges, ValueStore
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.state.counted import Spending
 from tacit.state.registry import SPENDING
@@ -25,7 +25,13 @@ class PaidModel:
     """Asks one model for one store and keeps the account. Whoever asks holds `asking` from `begin` to the end."""
 
     def __init__(
-        self, *, writer: Writer, settings: WriterSettings, store: Store, clock: Clock, step: Step = no_step
+        self,
+        *,
+        writer: Writer,
+        settings: WriterSettings,
+        store: ValueStore,
+        clock: Clock,
+        step: Step = no_step,
     ) -> None:
         self.asking = Lock()
         self.writer = writer

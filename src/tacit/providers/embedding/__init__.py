@@ -1,21 +1,34 @@
 """Models that turn texts into vectors, and `make_embedder`, which picks one from the settings.
 
-In: the embedder section of the settings. Out: an `Embedder` that loads its model at first use. Never reads the environment.
+In: the embedder section of the settings. Out: an `Embedder` that loads its model at first use. Never reads the environment, but for
+the installed packages where one of them provides the embedder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
+from tacit.config.plugins import EMBEDDERS
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import ProviderError
 from tacit.ports.clock import Clock
-from tacit.ports.models import Embedder
+from tacit.ports.models import Embedder, EmbedderFactory, EmbedderIdentity, Vectors
 from tacit.providers.embedding.cache import CachedEmbedder
 from tacit.providers.embedding.fake import FakeEmbedder
 
-__all__ = ["CachedEmbedder", "FakeEmbedder", "make_embedder"]
+__all__ = ["CachedEmbedder", "FakeEmbedder", "make_embedder", "waits_for_server"]
+
+LOCAL = ("minilm", "onnx", "fastembed", "fake")
+
+
+def waits_for_server(settings: EmbedderSettings) -> bool:
+    """Whether the embedder of `settings` may wait for a server, so that recall must not wait for it.
+
+    What another package provides is treated so: nobody knows how it makes its vectors.
+    """
+    return settings.provider not in LOCAL
 
 
 def make_embedder(
@@ -30,7 +43,7 @@ def make_embedder(
     Args:
         settings: the `embedder` section.
         api_key: the value of the variable that `settings.api_key_env` names.
-        redact: applied to every text before it is sent to a server; local models see the text as it is.
+        redact: applied to every text that goes to a server or to another package's code; local models see the text as it is.
         clock: measures the age of cached vectors; the system's by default.
 
     Raises:
@@ -63,6 +76,26 @@ def _make(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], s
             )
         case "openai" | "ollama":
             return _remote(settings, api_key=api_key, redact=redact or str)
+        case name:
+            make = cast("EmbedderFactory", EMBEDDERS.load(name))
+            return _RedactedEmbedder(make(settings, api_key=api_key), redact or str)
+
+
+class _RedactedEmbedder:
+    """Passes texts on to an embedder of another package, redacted: it may send them anywhere."""
+
+    def __init__(self, inner: Embedder, redact: Callable[[str], str]) -> None:
+        self._inner = inner
+        self._redact = redact
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """See the port."""
+        return self._inner.identity
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See the port."""
+        return self._inner.embed([self._redact(text) for text in texts])
 
 
 def _remote(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str]) -> Embedder:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
+from tacit.config.plugins import WRITERS
 from tacit.config.settings import WriterSettings
-from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
+from tacit.ports.writer import Writer, WriterAnswer, WriterFactory, WriterRequest
 
 if TYPE_CHECKING:
     from tacit.providers.writing.http import CompletionApi
@@ -21,7 +22,7 @@ def key_variable(settings: WriterSettings) -> str:
     """Name of the variable that holds the key: as set, else the provider's usual one; empty where none is needed."""
     if settings.provider in ("openai", "anthropic"):
         return settings.api_key_env or _dialect(settings.provider).key_variable
-    return ""
+    return "" if settings.provider in WRITERS.built_in else settings.api_key_env
 
 
 def make_writer(
@@ -92,7 +93,7 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str]) ->
                 section="capture.extractor",
             )
             return HttpWriter(dialect, model=settings.model or dialect.model, client=client)
-        case _:
+        case "claude" | "opencode" | "codex" | "gemini":
             from tacit.providers.writing.clients import client_named  # noqa: PLC0415 - as above
             from tacit.providers.writing.command_line import CommandLineWriter  # noqa: PLC0415 - as above
 
@@ -102,6 +103,9 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str]) ->
                 timeout_s=settings.timeout_ms / 1000,
                 environ=environ,
             )
+        case name:
+            make = cast("WriterFactory", WRITERS.load(name))
+            return make(settings, api_key=api_key, environ=environ)
 
 
 def _dialect(provider: Literal["openai", "anthropic"]) -> CompletionApi:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.backends.sqlite.codec import decode, json_list
+from tacit.backends.codec import decode, json_list
 from tacit.backends.sqlite.connection import connect, device_error, translate
 from tacit.backends.sqlite.purge.rewrite import Cleaning, rewrite_texts
 from tacit.model.changes import Removal

@@ -11,7 +11,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 
-from tacit.backends.sqlite.codec import json_list
+from tacit.backends.codec import json_list
 from tacit.backends.sqlite.writing import next_change
 from tacit.backends.text import clean_text
 from tacit.model.changes import Removal

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from tacit.backends.sqlite.codec import decode_memory
+from tacit.backends.codec import decode_memory
 from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
 from tacit.backends.sqlite.purge.removal import RowRemoval

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.backends.changes import dated_change_id
-from tacit.backends.sqlite.codec import decode
+from tacit.backends.codec import decode
 from tacit.backends.sqlite.connection import connect, device_error, translate
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.salvage.rows import FoundRows, MemoryRow

@@ -1,6 +1,6 @@
 """The tables of the store in memory, and what is read from them. In: stored values. Out: the same.
 
-Plain dictionaries of frozen values. Knows no locks and no clock: `fake.py` decides who may look, and when.
+Plain dictionaries of frozen values. Knows no locks and no clock: `store.py` decides who may look, and when.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tacit.backends.changes import dated_change_id, stale_version_error
-from tacit.backends.sqlite.codec import decode, encode
+from tacit.backends.codec import decode, encode
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
 from tacit.model.changes import Removal
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 
 
 @dataclass
-class FakeTables:
+class MemoryTables:
     """Everything stored. A write works on a copy, which replaces the whole when it has succeeded."""
 
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
@@ -65,9 +65,9 @@ class FakeTables:
     projects: dict[str, ProjectRecord] = field(default_factory=dict[str, ProjectRecord])
     values: dict[str, str] = field(default_factory=dict[str, str])
 
-    def copied(self) -> FakeTables:
+    def copied(self) -> MemoryTables:
         """A copy whose tables can be changed without touching this one (the values themselves are frozen)."""
-        return FakeTables(**{name: copy(table) for name, table in vars(self).items()})
+        return MemoryTables(**{name: copy(table) for name, table in vars(self).items()})
 
     def edges(self, scope: ScopeFilter) -> list[Relation]:
         """Relations whose ends are both within `scope`, ordered by source, target, type."""
@@ -240,7 +240,7 @@ def shown(
     return sorted(found, key=order)
 
 
-def _removed(tables: FakeTables, gone: Removal, found: Counter[str]) -> None:
+def _removed(tables: MemoryTables, gone: Removal, found: Counter[str]) -> None:
     """Remove what `gone` names, counted as the tables of a real store are."""
     ids = set(gone.memories)
     of_projects = [key for key, one in tables.sessions.items() if one.project_id in gone.projects]
@@ -284,7 +284,7 @@ def _removed(tables: FakeTables, gone: Removal, found: Counter[str]) -> None:
 
 
 def rewritten(
-    tables: FakeTables, clean: Callable[[str, str], str], gone: Removal | None = None
+    tables: MemoryTables, clean: Callable[[str, str], str], gone: Removal | None = None
 ) -> dict[str, int]:
     """Remove `gone`, clean every text of `tables`; return how many values changed, by the name of a stored table."""
     found: Counter[str] = Counter()

@@ -1,6 +1,6 @@
-"""Search over plain Python values: slow, short and obviously right. Used by `FakeStore`, and to judge other backends.
+"""Search over plain Python values: slow, short and obviously right. Used by `InMemoryStore`, and to judge other backends.
 
-In: the fake store's memories and vectors. Out: rankings. Never caches, never approximates.
+In: the memories and vectors of that store. Out: rankings. Never caches, never approximates.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _K1, _B = 1.2, 0.75
 
 
 class _Data(Protocol):
-    """What the fake search reads."""
+    """What the search reads."""
 
     def active(self, scope: ScopeFilter) -> list[Memory]:
         """Active memories in scope, whether or not they hold now."""
@@ -72,7 +72,7 @@ def _stems(text: str) -> list[str]:
     return [_stem(fold_word(word)) for word in words(text)]
 
 
-class FakeSearch:
+class InMemorySearch:
     """The Search port in memory."""
 
     def __init__(self, data: _Data) -> None:

@@ -1,7 +1,7 @@
-"""A store in memory: plain Python, obviously right, for tests and for a throw-away run. It passes the same contract suite.
+"""The Store port in memory: plain Python, easy to check by reading.
 
-In: changes, session records, traces, handovers. Out: the same. Never writes a file except a backup; forgets everything
-when the process ends.
+In: changes, session records, traces, handovers. Out: the same. Never writes a file except a backup that a person asks for; forgets
+everything when it is closed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tacit.backends.changes import (
     plan_changes,
     resolution_error,
 )
-from tacit.backends.fake_search import FakeSearch
-from tacit.backends.fake_tables import FakeTables, fits, in_order, passes, rewritten, shown
+from tacit.backends.memory.search import InMemorySearch
+from tacit.backends.memory.tables import MemoryTables, fits, in_order, passes, rewritten, shown
 from tacit.backends.text import clean_text, clean_value
 from tacit.backends.word_matching import parse_query_words, stems_of, word_score
 from tacit.errors import NotFound, StoreError
@@ -58,37 +58,37 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def _blank() -> StoreError:
+def _closed() -> StoreError:
     return StoreError("The store is closed.", hint="Open it again.")
 
 
 def _locked(
-    method: Callable[Concatenate[FakeStore, _P], _R],
-) -> Callable[Concatenate[FakeStore, _P], _R]:
+    method: Callable[Concatenate[InMemoryStore, _P], _R],
+) -> Callable[Concatenate[InMemoryStore, _P], _R]:
     """Run a method alone, and only while the store is open."""
 
     @wraps(method)
-    def run(store: FakeStore, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def run(store: InMemoryStore, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         with store.lock:
             if store.closed:
-                raise _blank()
+                raise _closed()
             return method(store, *args, **kwargs)
 
     return run
 
 
-class FakeStore:
+class InMemoryStore:
     """The Store port in memory. Safe to share between threads."""
 
     def __init__(self, *, clock: Clock) -> None:
         self.lock = threading.RLock()
         self.closed = False
         self._clock = clock
-        self._tables = FakeTables()
+        self._tables = MemoryTables()
         self._purged: frozenset[str] = frozenset()
         self._change = 0
         self._noted = NotedChanges()
-        self._search = FakeSearch(self)
+        self._search = InMemorySearch(self)
 
     # --- what the search reads
 
@@ -147,7 +147,7 @@ class FakeStore:
 
     def _apply(
         self,
-        tables: FakeTables,
+        tables: MemoryTables,
         changes: Sequence[Change],
         vectors: Vectors | None,
         identity: EmbedderIdentity | None,
@@ -528,7 +528,7 @@ class FakeStore:
 
     @_locked
     def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:  # noqa: ARG002
-        """See the port. The fake does not remember what changed."""
+        """See the port. Does not remember what changed."""
         return () if since == self._change else None
 
     @_locked
@@ -578,7 +578,7 @@ class FakeStore:
         return self._purged
 
     def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
-        """Write every memory as text to `target`, for a person to read; the fake cannot read it back."""
+        """Write every memory as text to `target`, for a person to read. It cannot be restored."""
         if interrupted is not None and interrupted():
             return False
         lines = "".join(f"{memory!r}\n" for _, memory in sorted(self._tables.memories.items()))
@@ -600,4 +600,4 @@ class FakeStore:
         """See the port. Closing twice is allowed."""
         with self.lock:
             self.closed = True
-            self._tables = FakeTables()
+            self._tables = MemoryTables()

@@ -1,0 +1,92 @@
+"""Stores, models and hosts by name: the built-in names, and what other packages register as entry points.
+
+In: the name of a group and a name in it. Out: all names, or the object that an entry point leads to. The built-in names stand here, so that
+settings can be checked without a look at the installed packages. That look costs some milliseconds; it is taken only for other names.
+Nothing of another package is imported before `load`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from tacit.errors import ProviderError
+
+
+@dataclass(frozen=True, slots=True)
+class PluginGroup:
+    """One group of entry points. As an annotation of a setting it accepts the names of the group.
+
+    A built-in name always means what is built in: another package cannot take its place.
+
+    Attributes:
+        group: name of the entry-point group.
+        built_in: names that need no other package.
+    """
+
+    group: str
+    built_in: tuple[str, ...]
+
+    def names(self) -> tuple[str, ...]:
+        """The built-in names, then those of installed packages, sorted."""
+        from importlib.metadata import entry_points  # noqa: PLC0415 - most processes never look
+
+        installed = {point.name for point in entry_points(group=self.group)}
+        return (*self.built_in, *sorted(installed - set(self.built_in)))
+
+    def load(self, name: str) -> Any:
+        """What the entry point `name` leads to, imported now.
+
+        Raises:
+            KeyError: if no installed package registers `name`.
+            ProviderError: if it cannot be imported.
+        """
+        from importlib.metadata import entry_points  # noqa: PLC0415 - as above
+
+        for point in entry_points(group=self.group, name=name):
+            try:
+                return point.load()
+            except (ImportError, AttributeError) as error:
+                raise ProviderError(
+                    f"{point.value}, which provides `{name}` ({self.group}), cannot be imported: {error}.",
+                    hint="Install its package anew, or name another one in the settings.",
+                ) from error
+        raise KeyError(name)
+
+    def check(self, name: str) -> str:
+        """`name`, if the group has it.
+
+        Raises:
+            ValueError: if it does not; the text lists the names it has.
+        """
+        if name in self.built_in or name in (known := self.names()):
+            return name
+        listed = ", ".join(f"'{one}'" for one in known)
+        raise ValueError(f"{listed}, or the name of an installed package's entry point in `{self.group}`")
+
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(schema), "examples": list(self.built_in)}
+
+
+def plugin_group(field: FieldInfo) -> PluginGroup | None:
+    """The group whose names the setting `field` takes; None = it takes something else."""
+    return next((rule for rule in field.metadata if isinstance(rule, PluginGroup)), None)
+
+
+STORES = PluginGroup("tacit.stores", ("sqlite", "memory"))
+EMBEDDERS = PluginGroup("tacit.embedders", ("minilm", "onnx", "openai", "ollama", "fastembed", "fake"))
+RERANKERS = PluginGroup("tacit.rerankers", ("off", "onnx", "fake"))
+WRITERS = PluginGroup(
+    "tacit.writers", ("off", "claude", "opencode", "codex", "gemini", "openai", "anthropic", "fake")
+)
+HOSTS = PluginGroup("tacit.hosts", ("claude-code", "opencode", "plain", "library"))
