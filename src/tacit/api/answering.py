@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tacit.errors import DaemonUnavailable
 from tacit.model.memory import Speaker
@@ -43,19 +43,22 @@ class Parameters:
         return self.values[name]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a handler answers.
+BodyT = TypeVar("BodyT")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[BodyT]):
+    """What a handler answers. The type of `body`, which the handler names, is the shape that the OpenAPI document declares.
 
     Attributes:
-        body: plain values; None = no content; `text` instead for what is no JSON.
-        status: HTTP status.
+        body: a model of `tacit.api.answers` or a value of the program; None = no content; `text` instead for what is no JSON.
+        status: HTTP status; 0 = the first that the endpoint names.
         etag: of the thing answered, for `If-Match`; "" = none.
         text, events, media_type: an answer that is no JSON; `events` are sent as they come.
     """
 
-    body: Any = None
-    status: int = 200
+    body: BodyT
+    status: int = 0
     etag: str = ""
     text: str | None = None
     events: AsyncIterator[bytes] | None = None

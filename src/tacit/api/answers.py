@@ -1,81 +1,114 @@
-"""What the API answers: one small model per shape, for the OpenAPI document and the tests that hold answers to it.
+"""The shapes of the API's answers, each declared once: handlers fill them, the encoder writes them, the OpenAPI document and the clients' types are made from them.
 
-In: nothing. Out: classes that are never filled: handlers answer plain values. Loaded by nobody who only asks.
+In: values of the program. Out: models to fill. A value of the program is an answer, or a part of one, as it is, but for those
+that `SentAs` names: memories, changes and traces have a form of their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Annotated, Any, Literal, get_type_hints
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, make_dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    TypeAdapter,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
 
-from tacit.app.admin.digests import Digests
 from tacit.app.admin.graph import Graph
-from tacit.app.admin.learned import DroppedCount, Evidence, StillWaiting
-from tacit.app.admin.purging import Purged
+from tacit.app.admin.learned import Learned, LearnedStatement
 from tacit.app.admin.recalls import Handed, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
 from tacit.app.holdout.report import Holdout
 from tacit.app.maintenance.jobs import Job
-from tacit.app.maintenance.maintenance import StoreUse
 from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
-from tacit.app.tuning import TuneReport
-from tacit.app.values import EngineStatus
+from tacit.app.reasons import in_words
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
-from tacit.capture.report import CaptureReport
-from tacit.model.memory import Memory, Provenance, Relation
-from tacit.model.pack import Block
-from tacit.model.session import Nudge
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, SensitivityName, TrustTier
+from tacit.model.pack import Block, PackItem
+from tacit.model.scope import Scope
 from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
-from tacit.state.captured import Fate
-from tacit.state.counted import RequestRecord, Verdict
-from tacit.upkeep.rescan import Rescan
+from tacit.state.counted import Verdict
 
 Tier = Literal["import", "tool", "assistant", "user"]
 
 
+_Shape = TypeVar("_Shape")
+
+
 class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-def _view(of: type[Any], name: str, about: str, **other: Any) -> type[BaseModel]:
-    """The fields of a value of the program, with `other` types for some, and those that it has not."""
+@dataclass(frozen=True, slots=True)
+class SentAs:
+    """In an annotation: how a value of the program is written in an answer, and the shape that it has there."""
+
+    write: Callable[[Any], Any]
+    shape: Any
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take the value unchecked, and write it as the shape."""
+        written = core_schema.plain_serializer_function_ser_schema(
+            self.write, return_schema=handler.generate_schema(self.shape)
+        )
+        return core_schema.any_schema(serialization=written)
+
+
+def _view(of: type[Any], name: str, about: str, **other: Any) -> type[Any]:
+    """The shape of a value of the program: its fields, with `other` types for some, and those that it has not."""
     hints = get_type_hints(of)
-    held: dict[str, Any] = {one.name: (hints[one.name], ...) for one in fields(of)}
-    held |= {field: (kind, ...) for field, kind in other.items()}
-    return create_model(name, __base__=_Answer, __doc__=about, __module__=__name__, **held)
+    types: dict[str, Any] = {field.name: hints[field.name] for field in fields(of)} | other
+    held = {"__doc__": about, "__module__": __name__, "__pydantic_config__": ConfigDict(extra="forbid")}
+    return make_dataclass(name, types.items(), namespace=held, kw_only=True, slots=True)
 
 
-Origin = _view(
+def _fill(shape: Callable[..., _Shape], value: object, **other: object) -> _Shape:
+    """`shape` with the attributes of `value` of the same names, and `other` values."""
+    names = (field.name for field in fields(cast(Any, shape)) if field.name not in other)
+    return shape(**{name: getattr(value, name) for name in names}, **other)
+
+
+_Origin = _view(
     Provenance,
     "Origin",
     "Who said it and where.",
-    tier=Tier,
+    tier=Annotated[TrustTier, SentAs(lambda tier: tier.name.lower(), Tier)],
     speaker=Annotated[str, Field(description="the tier, or `agent` for what an agent stated through a tool")],
 )
 _MemoryFields = _view(
     Memory,
     "MemoryFields",
     "One memory. Times are milliseconds since the epoch.",
-    scope=Annotated[str, Field(description="such as `universal` or `project:...`")],
-    provenance=Origin,
-    sensitivity=Literal["public", "project", "session", "restricted"],
+    scope=Annotated[Scope, SentAs(str, str), Field(description="such as `universal` or `project:...`")],
+    provenance=_Origin,
+    sensitivity=Annotated[Sensitivity, SentAs(lambda level: level.name.lower(), SensitivityName)],
     content_hash=str,
     etag=Annotated[str, Field(description="for `If-Match`; changes with everything but `use_count`")],
 )
 
 
+@dataclass(slots=True, kw_only=True)
 class MemoryView(_MemoryFields):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
     """One memory. Times are milliseconds since the epoch."""
 
 
+@dataclass(slots=True, kw_only=True)
 class FoundMemory(MemoryView):
     """A memory as an answer hands it over."""
 
@@ -83,8 +116,43 @@ class FoundMemory(MemoryView):
     text_tokens: int
     shortened: bool
     relevance: float
-    scores: dict[str, float]
-    reasons: list[str]
+    scores: Mapping[str, float]
+    reasons: Sequence[str]
+
+
+def _memory_view(memory: Memory, shape: Callable[..., _Shape] = MemoryView, **other: object) -> _Shape:
+    origin = _fill(_Origin, memory.provenance)
+    return _fill(shape, memory, provenance=origin, etag=etag_of(memory), **other)
+
+
+@cache
+def _versions() -> TypeAdapter[Any]:
+    return TypeAdapter(MemoryView)
+
+
+def etag_of(memory: Memory) -> str:
+    """What changes with every change of a memory but a use: uses are counted without a new version."""
+    view = _fill(MemoryView, memory, provenance=_fill(_Origin, memory.provenance), etag="")
+    version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count"})
+    return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
+
+
+def _found_memory(item: PackItem) -> FoundMemory:
+    candidate = item.candidate
+    return _memory_view(
+        candidate.memory,
+        FoundMemory,
+        text=item.text,
+        text_tokens=item.tokens,
+        shortened=item.shortened,
+        relevance=candidate.relevance,
+        scores=dict(candidate.scores),
+        reasons=candidate.reasons,
+    )
+
+
+MemoryAnswer = Annotated[Memory, SentAs(_memory_view, MemoryView)]
+TraceAnswer = Annotated[Trace, SentAs(in_words, Trace)]
 
 
 class Written(_Answer):
@@ -92,7 +160,7 @@ class Written(_Answer):
 
     change: Literal["add", "merge", "edit"]
     reason: str
-    memory: MemoryView
+    memory: MemoryAnswer
 
 
 class Superseded(_Answer):
@@ -100,11 +168,11 @@ class Superseded(_Answer):
 
     change: Literal["supersede"]
     reason: str
-    memory: MemoryView
+    memory: MemoryAnswer
     old_id: str
     at_ms: int
-    further: list[str]
-    contested: list[str]
+    further: Sequence[str]
+    contested: Sequence[str]
 
 
 class Contradicted(_Answer):
@@ -112,9 +180,9 @@ class Contradicted(_Answer):
 
     change: Literal["contradict"]
     reason: str
-    memory: MemoryView
+    memory: MemoryAnswer
     other_id: str
-    further: list[str]
+    further: Sequence[str]
 
 
 class Retired(_Answer):
@@ -138,6 +206,42 @@ class Skipped(_Answer):
 ChangeView = Written | Superseded | Contradicted | Retired | Skipped
 
 
+def _change_view(change: Change) -> ChangeView:
+    reason = change.reason
+    match change:
+        case Skip():
+            return Skipped(change="skip", reason=reason, content=change.content, memory_id=change.memory_id)
+        case Retire():
+            return Retired(change="retire", reason=reason, memory_id=change.memory_id, at_ms=change.at_ms)
+        case Supersede():
+            return Superseded(
+                change="supersede",
+                reason=reason,
+                memory=change.memory,
+                old_id=change.old_id,
+                at_ms=change.at_ms,
+                further=change.further,
+                contested=change.contested,
+            )
+        case Contradict():
+            return Contradicted(
+                change="contradict",
+                reason=reason,
+                memory=change.memory,
+                other_id=change.other_id,
+                further=change.further,
+            )
+        case Add():
+            return Written(change="add", reason=reason, memory=change.memory)
+        case Merge():
+            return Written(change="merge", reason=reason, memory=change.memory)
+        case Edit():
+            return Written(change="edit", reason=reason, memory=change.memory)
+
+
+ChangeAnswer = Annotated[Change, SentAs(_change_view, ChangeView)]
+
+
 ChangeId = Annotated[
     str | None,
     Field(description="for `POST /v1/undo`; null where nothing was written, or nothing was asked to be"),
@@ -147,18 +251,18 @@ ChangeId = Annotated[
 class Changed(_Answer):
     """What was changed."""
 
-    changes: list[ChangeView]
-    change_id: ChangeId
+    changes: Sequence[ChangeAnswer]
+    change_id: ChangeId = None
 
 
 class RecalledView(_Answer):
     """The block as a host would get it, its memories best first, the trace with all ten stages."""
 
     block: Block
-    memories: list[FoundMemory]
+    memories: Sequence[Annotated[PackItem, SentAs(_found_memory, FoundMemory)]]
     budget_tokens: int
-    trace: Trace
-    replayed: list[Replayed] = Field(description="the same decided at the thresholds asked for")
+    trace: TraceAnswer
+    replayed: Sequence[Replayed] = Field(description="the same decided at the thresholds asked for")
 
 
 class BlockView(_Answer):
@@ -170,7 +274,7 @@ class BlockView(_Answer):
 class MemoryPage(_Answer):
     """One page; `next_cursor` is null at the end. `total` where it was asked for."""
 
-    memories: list[MemoryView]
+    memories: Sequence[MemoryAnswer]
     limit: int
     offset: int
     next_offset: int | None
@@ -181,7 +285,7 @@ class MemoryPage(_Answer):
 class Hit(_Answer):
     """A memory found, with its place in the two rankings (1 = first; null = not in it)."""
 
-    memory: MemoryView
+    memory: MemoryAnswer
     score: float
     by_words: int | None
     by_meaning: int | None
@@ -190,34 +294,34 @@ class Hit(_Answer):
 class Hits(_Answer):
     """Memories found, best first."""
 
-    hits: list[Hit]
+    hits: Sequence[Hit]
 
 
 class OneMemory(_Answer):
     """One memory."""
 
-    memory: MemoryView
-    change_id: ChangeId
+    memory: MemoryAnswer
+    change_id: ChangeId = None
 
 
 class Versions(_Answer):
     """All versions, oldest first."""
 
-    versions: list[MemoryView]
+    versions: Sequence[MemoryAnswer]
 
 
 class Relations(_Answer):
     """Relations of a memory, and the memories at their other ends."""
 
-    relations: list[Relation]
-    memories: list[MemoryView]
+    relations: Sequence[Relation]
+    memories: Sequence[MemoryAnswer]
 
 
 class ReviewEntry(_Answer):
     """One question to the user."""
 
-    memory: MemoryView
-    other: MemoryView | None
+    memory: MemoryAnswer
+    other: MemoryAnswer | None
     cause: ReviewCause
     reason: str
     alike: bool = Field(description="whether a comparison of a pair word by word makes sense")
@@ -233,17 +337,17 @@ class GroupCount(_Answer):
 class ReviewGroups(_Answer):
     """How many of the entries asked for, by group, most first."""
 
-    kind: list[GroupCount]
-    source: list[GroupCount]
-    tier: list[GroupCount]
-    cause: list[GroupCount]
-    scope: list[GroupCount]
+    kind: Sequence[GroupCount]
+    source: Sequence[GroupCount]
+    tier: Sequence[GroupCount]
+    cause: Sequence[GroupCount]
+    scope: Sequence[GroupCount]
 
 
 class ReviewQueue(_Answer):
     """What waits: a part of what fits, how many fit and how many wait in all; `next_cursor` is null at the end."""
 
-    review: list[ReviewEntry]
+    review: Sequence[ReviewEntry]
     total: int
     waiting: int
     groups: ReviewGroups
@@ -254,7 +358,7 @@ class Decided(_Answer):
     """How many statements were decided on."""
 
     decided: int
-    change_id: ChangeId
+    change_id: ChangeId = None
 
 
 class ChangeEntry(_Answer):
@@ -263,35 +367,35 @@ class ChangeEntry(_Answer):
     change_id: str
     at_ms: int
     reason: str
-    memory: MemoryView
-    before: MemoryView | None
+    memory: MemoryAnswer
+    before: MemoryAnswer | None
 
 
 class ChangeLog(_Answer):
     """What was written last."""
 
-    changes: list[ChangeEntry]
+    changes: Sequence[ChangeEntry]
 
 
 class Traces(_Answer):
     """Recalls, newest first; `replayed` where a threshold was given."""
 
-    traces: list[Trace]
-    replayed: list[Replayed]
+    traces: Sequence[TraceAnswer]
+    replayed: Sequence[Replayed]
 
 
 class TimelinePage(_Answer):
     """Recalls in one line each, newest first; `next_cursor` is null at the end."""
 
-    recalls: list[RecallRow]
+    recalls: Sequence[RecallRow]
     next_cursor: str | None
 
 
 class OneTrace(_Answer):
     """One recall, with what was said of it."""
 
-    trace: Trace
-    verdicts: list[Verdict]
+    trace: TraceAnswer
+    verdicts: Sequence[Verdict]
 
 
 class ReplayedView(_Answer):
@@ -303,20 +407,20 @@ class ReplayedView(_Answer):
 class Verdicts(_Answer):
     """What was said of injections, newest first."""
 
-    verdicts: list[Verdict]
+    verdicts: Sequence[Verdict]
 
 
 class SessionPage(_Answer):
     """Sessions, newest signal first; `next_cursor` is null at the end."""
 
-    sessions: list[SessionRow]
+    sessions: Sequence[SessionRow]
     next_cursor: str | None
 
 
 class ExposurePage(_Answer):
     """What was handed over, newest first; `next_cursor` is null at the end."""
 
-    exposures: list[Handed]
+    exposures: Sequence[Handed]
     next_cursor: str | None
 
 
@@ -333,35 +437,32 @@ class OneSession(_Answer):
     session: SessionView
 
 
-class LearnedStatement(_Answer):
-    """One statement of a session and what became of it. `believed` says whose word it is, `waits` whether the user has to decide."""
-
-    memory: MemoryView
-    fate: Fate
-    believed: str
-    waits: bool
-    evidence: list[Evidence]
-    replaced: list[MemoryView]
-    questions: list[MemoryView]
-
-
-class LearnedView(_Answer):
-    """What one session taught."""
-
-    session: str
-    at_ms: int
-    running: bool
-    statements: list[LearnedStatement]
-    dropped: list[DroppedCount]
-    nudges: list[Nudge]
-    requests: list[RequestRecord]
-    waiting: StillWaiting
+_LearnedStatementView = _view(
+    LearnedStatement,
+    "LearnedStatement",
+    "One statement of a session and what became of it. `believed` says whose word it is, `waits` whether the user has to decide.",
+    memory=MemoryAnswer,
+    waits=bool,
+    replaced=Sequence[MemoryAnswer],
+    questions=Sequence[MemoryAnswer],
+)
+_LearnedView = _view(
+    Learned,
+    "LearnedView",
+    "What one session taught.",
+    statements=Sequence[
+        Annotated[
+            LearnedStatement, SentAs(lambda one: _fill(_LearnedStatementView, one), _LearnedStatementView)
+        ]
+    ],
+)
+LearnedAnswer = Annotated[Learned, SentAs(lambda learned: _fill(_LearnedView, learned), _LearnedView)]
 
 
 class SessionLearned(_Answer):
     """What a session taught; null where there was no session yet."""
 
-    learned: LearnedView | None
+    learned: LearnedAnswer | None
 
 
 class GraphView(_Answer):
@@ -381,14 +482,14 @@ class ProjectRow(_Answer):
 class Projects(_Answer):
     """Projects by name."""
 
-    projects: list[ProjectRow]
+    projects: Sequence[ProjectRow]
 
 
 class FolderProject(_Answer):
     """The project of a folder, and what else may belong to it. `notice` is what the user has not answered yet, or empty."""
 
     project: ProjectRecord
-    related: list[Related]
+    related: Sequence[Related]
     notice: str
 
 
@@ -407,20 +508,20 @@ class KindRow(_Answer):
 class Kinds(_Answer):
     """The kinds that hold."""
 
-    kinds: list[KindRow]
+    kinds: Sequence[KindRow]
 
 
 class Imported(_Answer):
     """What an import of rule files did."""
 
-    files: list[RuleFile]
-    changes: list[ChangeView]
+    files: Sequence[RuleFile]
+    changes: Sequence[ChangeAnswer]
 
 
 class Transcripts(_Answer):
     """Past transcripts."""
 
-    transcripts: list[TranscriptInfo]
+    transcripts: Sequence[TranscriptInfo]
 
 
 class WriteUpRequest(_Answer):
@@ -442,10 +543,10 @@ class WrittenUp(_Answer):
     provider: str
     session: str
     error: str
-    changes: list[ChangeView]
+    changes: Sequence[ChangeAnswer]
     waiting: int
     tokens: int
-    requests: list[WriteUpRequest]
+    requests: Sequence[WriteUpRequest]
 
 
 class Target(_Answer):
@@ -457,7 +558,7 @@ class Target(_Answer):
 class Problems(_Answer):
     """Problems of the store, as sentences."""
 
-    problems: list[str]
+    problems: Sequence[str]
 
 
 class OneJob(_Answer):
@@ -469,7 +570,7 @@ class OneJob(_Answer):
 class Jobs(_Answer):
     """Long work, by name."""
 
-    jobs: list[Job]
+    jobs: Sequence[Job]
 
 
 class SeriesView(_Answer):
@@ -507,7 +608,7 @@ class OneSetting(_Answer):
 class Differences(_Answer):
     """Settings whose value is not the shipped one."""
 
-    settings: list[SettingRow]
+    settings: Sequence[SettingRow]
 
 
 class Reverted(_Answer):
@@ -526,7 +627,7 @@ class SettingsAnswer(_Answer):
 class Agents(_Answer):
     """Agents that are known: from settings and from sessions."""
 
-    agents: list[AgentSettings]
+    agents: Sequence[AgentSettings]
 
 
 class OneAgent(_Answer):
@@ -549,9 +650,13 @@ class Health(_Answer):
 
     ok: bool
     version: str
-    checks: list[Check]
+    checks: Sequence[Check]
     store: StoreStats
-    counters: dict[str, float]
+    # Not `Mapping[str, float]`: that would write whole numbers as fractions.
+    counters: Annotated[
+        Mapping[str, Any],
+        WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}, "title": "Counters"}),
+    ]
 
 
 class Document(_Answer):
@@ -569,20 +674,3 @@ class Problem(_Answer):
     detail: str
     code: str
     hint: str
-
-
-SHARED_SHAPES: dict[str, type[Any]] = {
-    "EngineStatus": EngineStatus,
-    "StoreUse": StoreUse,
-    "TuneReport": TuneReport,
-    "Rescan": Rescan,
-    "CaptureReport": CaptureReport,
-    "Digests": Digests,
-    "Purged": Purged,
-}
-"""Answers that are values of the program as they are."""
-
-
-def shape(name: str) -> Any:
-    """The class called `name`, of this module or a value of the program."""
-    return SHARED_SHAPES.get(name) or globals()[name]

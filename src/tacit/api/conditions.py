@@ -12,12 +12,12 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.encoding import etag_of
+from tacit.api.answers import etag_of
 from tacit.api.problems import RequestRefused
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class _Kept:
     request: str
     at_s: float
     lock: Lock = field(default_factory=Lock)
-    answer: Answer | None = None
+    answer: Answer[Any] | None = None
 
 
 class IdempotencyCache:
@@ -100,8 +100,8 @@ class IdempotencyCache:
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
     def answered(
-        self, endpoint: Endpoint, request: Request, body: bytes, work: Callable[[], Answer]
-    ) -> Answer:
+        self, endpoint: Endpoint, request: Request, body: bytes, work: Callable[[], Answer[Any]]
+    ) -> Answer[Any]:
         """The answer of `work`, or the one that the same key got before. A second request waits for the first.
 
         Raises:

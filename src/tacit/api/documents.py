@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.answers import Document
 from tacit.api.requests import NoBody
 
 HELP: dict[str, str] = {
@@ -37,19 +37,19 @@ STORE: dict[str, str] = {
 }
 
 
-def openapi(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def openapi(engine: Service, at: Parameters, request: NoBody) -> Answer[Document]:  # noqa: ARG001
     """This API as an OpenAPI 3.1 document."""
-    return Answer(body=_document())
+    return Answer(_document())
 
 
 @cache
-def _document() -> dict[str, Any]:
-    from tacit.api.openapi import openapi_document  # noqa: PLC0415 - needs the shapes of all answers
+def _document() -> Document:
+    from tacit.api.openapi import openapi_document  # noqa: PLC0415 - imports the table of endpoints, which names this module
 
-    return openapi_document()
+    return Document(**openapi_document())
 
 
-def metrics(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def metrics(engine: Service, at: Parameters, request: NoBody) -> Answer[None]:  # noqa: ARG001
     """Numbers for Prometheus, in its text format 0.0.4."""
     counters = at.counters()
     store = engine.visibility(at.speaker).stats(engine.admin.stored())
@@ -61,7 +61,7 @@ def metrics(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa
             _metric(lines, f"tacit_{name}", "gauge", about, counters[name])
     for name, about in STORE.items():
         _metric(lines, f"tacit_store_{name}", "gauge", about, getattr(store, name))
-    return Answer(text="\n".join((*lines, "")), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Answer(None, text="\n".join((*lines, "")), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _metric(lines: list[str], name: str, kind: str, about: str, value: float) -> None:

@@ -1,6 +1,6 @@
-"""One function per endpoint: checked request in, engine called, plain values out.
+"""One function per endpoint: checked request in, engine called, a model of the answer out.
 
-In: the engine, the path's parameters, a checked request. Out: a status and plain values. Synchronous: the routes run
+In: the engine, the path's parameters, a checked request. Out: a model of `tacit.api.answers`, or a value of the program. Synchronous: the routes run
 these on threads. Never parses, never catches an error.
 """
 
@@ -11,14 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tacit.api import answers as shapes
 from tacit.api import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
-from tacit.api.encoding import change_json, encode, etag_of, memory_json, recalled_json
+from tacit.app.maintenance.maintenance import StoreUse
 from tacit.app.maintenance.review import REVIEW_REASONS
+from tacit.app.tuning import TuneReport
+from tacit.app.values import EngineStatus
 from tacit.app.visibility import first_rows
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import served_transcripts
+from tacit.capture.report import CaptureReport
 from tacit.errors import NotFound
 from tacit.model.changes import Skip
 from tacit.model.memory import Memory, Speaker
@@ -26,9 +30,10 @@ from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.safety.trust import visible_levels
+from tacit.upkeep.rescan import Rescan
 
 
-def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:
+def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[shapes.Changed]:
     """Store a statement: 201 with the changes, 200 when nothing was stored.
 
     It is the user's word with a personal token, from the page or a terminal; else an agent's, which waits unless `user_words` prove it.
@@ -49,12 +54,10 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer:
         replaces=request.replaces,
     )
     stored = any(not isinstance(change, Skip) for change in changes)
-    return Answer(
-        body={"changes": [change_json(change) for change in changes]}, status=201 if stored else 200
-    )
+    return Answer(shapes.Changed(changes=changes), status=201 if stored else 200)
 
 
-def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:
+def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer[shapes.RecalledView]:
     """Ask the memory: the block, its memories, the trace. Silence is an empty block."""
     trial: dict[str, Any] = {}
     if request.threshold is not None or request.preset is not None:
@@ -74,19 +77,23 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer:
         speaker=at.speaker,
         **trial,
     )
-    body = recalled_json(recalled)
-    body["replayed"] = [
-        encode(engine.replayed([recalled.trace], threshold=one)[0]) for one in request.replay_at
-    ]
-    return Answer(body=body)
+    return Answer(
+        shapes.RecalledView(
+            block=recalled.block,
+            memories=recalled.pack.items,
+            budget_tokens=recalled.pack.budget_tokens,
+            trace=recalled.trace,
+            replayed=[engine.replayed([recalled.trace], threshold=one)[0] for one in request.replay_at],
+        )
+    )
 
 
-def context(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer:  # noqa: ARG001
+def context(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer[shapes.BlockView]:  # noqa: ARG001
     """What a session that starts in the folder would get."""
-    return Answer(body={"block": encode(engine.context(request.cwd))})
+    return Answer(shapes.BlockView(block=engine.context(request.cwd)))
 
 
-def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) -> Answer:
+def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) -> Answer[shapes.MemoryPage]:
     """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end."""
     where = MemoryFilter(
         kinds=request.kind or None,
@@ -111,20 +118,20 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
     if more and where.order == "created":
         following = (rows[-1].created_at_ms, rows[-1].id)
     return Answer(
-        body={
-            "memories": [memory_json(memory) for memory in rows],
-            "limit": request.limit,
-            "offset": request.offset,
-            "next_offset": request.offset + request.limit if more and not request.cursor else None,
-            "next_cursor": to_cursor(following) if more else None,
-            "total": engine.admin.count(where, scope=scope),
-        }
+        shapes.MemoryPage(
+            memories=rows,
+            limit=request.limit,
+            offset=request.offset,
+            next_offset=request.offset + request.limit if more and not request.cursor else None,
+            next_cursor=to_cursor(following) if more else None,
+            total=engine.admin.count(where, scope=scope),
+        )
     )
 
 
 def _found(
     engine: Service, request: ask.ListMemories, where: MemoryFilter, scope: ScopeFilter | None
-) -> Answer:
+) -> Answer[shapes.MemoryPage]:
     """The part of a list that is searched for; its places are those in the whole answer."""
     skip = rows_before(request.cursor) if request.cursor else request.offset
     within = scope if scope is not None else engine.admin.scopes(())
@@ -134,14 +141,14 @@ def _found(
     following = skip + request.limit
     more = following < len(found)
     return Answer(
-        body={
-            "memories": [memory_json(memory) for memory in found[skip:following]],
-            "limit": request.limit,
-            "offset": request.offset,
-            "next_offset": following if more and not request.cursor else None,
-            "next_cursor": to_cursor((following, "")) if more else None,
-            "total": len(found),
-        }
+        shapes.MemoryPage(
+            memories=found[skip:following],
+            limit=request.limit,
+            offset=request.offset,
+            next_offset=following if more and not request.cursor else None,
+            next_cursor=to_cursor((following, "")) if more else None,
+            total=len(found),
+        )
     )
 
 
@@ -163,7 +170,7 @@ def _from(where: MemoryFilter, request: ask.ListMemories) -> tuple[MemoryFilter,
     return where, rows_before(request.cursor)
 
 
-def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer:
+def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer[shapes.OneMemory]:
     """One memory by its id, or by its beginning or ending where that is unique; as it was at a time."""
     memory = engine.show(at["id"], speaker=at.speaker)
     if request.as_of_ms is not None:
@@ -171,10 +178,10 @@ def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer:
         if then is None or not engine.visible_to(at.speaker, (then,)):
             raise NotFound(f"{memory.id} was not known then.", hint="Ask for a later time.")
         memory = then
-    return Answer(body={"memory": memory_json(memory)}, etag=etag_of(memory))
+    return Answer(shapes.OneMemory(memory=memory), etag=shapes.etag_of(memory))
 
 
-def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer:
+def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer[shapes.OneMemory]:
     """Change a memory; its history keeps the old version."""
     changed = engine.edit(
         at["id"],
@@ -186,22 +193,21 @@ def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer:
         pinned=request.pinned,
         sensitivity=request.wanted_sensitivity,
     )
-    return Answer(body={"memory": memory_json(changed)}, etag=etag_of(changed))
+    return Answer(shapes.OneMemory(memory=changed), etag=shapes.etag_of(changed))
 
 
-def forget(engine: Service, at: Parameters, request: ask.Forget) -> Answer:
+def forget(engine: Service, at: Parameters, request: ask.Forget) -> Answer[shapes.OneMemory]:
     """Retire a memory: it is never recalled again, its history stays."""
-    return Answer(
-        body={"memory": memory_json(engine.forget(at["id"], reason=request.reason, speaker=at.speaker))}
-    )
+    forgotten = engine.forget(at["id"], reason=request.reason, speaker=at.speaker)
+    return Answer(shapes.OneMemory(memory=forgotten))
 
 
-def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.Versions]:  # noqa: ARG001
     """All versions of a memory, oldest first."""
-    return Answer(body={"versions": encode(engine.history(at["id"], speaker=at.speaker))})
+    return Answer(shapes.Versions(versions=engine.history(at["id"], speaker=at.speaker)))
 
 
-def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer:
+def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer[shapes.ReviewQueue]:
     """What waits for the user: pairs that contradict each other, and statements nobody confirmed."""
     visibility = engine.visibility(at.speaker)
     page = engine.review.queue.page(
@@ -212,31 +218,31 @@ def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> An
         levels=visibility.levels,
     )
     entries = [
-        {
-            "memory": memory_json(entry.memory),
-            "other": memory_json(entry.other) if entry.other is not None else None,
-            "cause": entry.cause,
-            "reason": visibility.reason(entry.reason),
-            "alike": entry.alike,
-        }
+        shapes.ReviewEntry(
+            memory=entry.memory,
+            other=entry.other,
+            cause=entry.cause,
+            reason=visibility.reason(entry.reason),
+            alike=entry.alike,
+        )
         for entry in page.items
     ]
     groups = {
-        name: [{"value": value, "count": count} for value, count in counts]
+        name: [shapes.GroupCount(value=value, count=count) for value, count in counts]
         for name, counts in page.groups.items()
     }
     return Answer(
-        body={
-            "review": entries,
-            "total": page.total,
-            "waiting": page.waiting,
-            "groups": groups,
-            "next_cursor": to_cursor(page.following) if page.following else None,
-        }
+        shapes.ReviewQueue(
+            review=entries,
+            total=page.total,
+            waiting=page.waiting,
+            groups=shapes.ReviewGroups(**groups),
+            next_cursor=to_cursor(page.following) if page.following else None,
+        )
     )
 
 
-def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answer:  # noqa: ARG001
+def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answer[shapes.Decided]:  # noqa: ARG001
     """Decide alike on many statements of the review queue; the whole is one change, which `undo` takes back."""
     where = request.where
     changes = engine.review.decide_all(
@@ -246,16 +252,16 @@ def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answe
         scope=engine.visible(where.cwd) if where is not None and where.cwd else None,
         count=request.count,
     )
-    return Answer(body={"decided": sum(one.reason in REVIEW_REASONS for one in changes)})
+    return Answer(shapes.Decided(decided=sum(change.reason in REVIEW_REASONS for change in changes)))
 
 
-def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer:
+def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer[shapes.Changed]:
     """Decide on one statement of the review queue, by its id, its beginning or its ending."""
     changes = engine.review.decide(at["id"], request.action, content=request.content, into=request.into)
-    return Answer(body={"changes": [change_json(change) for change in changes]})
+    return Answer(shapes.Changed(changes=changes))
 
 
-def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer:
+def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer[shapes.ChangeLog]:
     """What was written last, with the reasons and what stood before, newest first."""
     scope = engine.visible(request.cwd) if request.cwd else None
     visibility = engine.visibility(at.speaker)
@@ -266,93 +272,87 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
         request.limit,
     )
     rows = [
-        {
-            "change_id": one.change_id,
-            "at_ms": one.at_ms,
-            "reason": visibility.reason(one.reason),
-            "memory": memory_json(one.memory),
-            "before": memory_json(one.before) if one.before is not None else None,
-        }
-        for one in found
+        shapes.ChangeEntry(
+            change_id=change.change_id,
+            at_ms=change.at_ms,
+            reason=visibility.reason(change.reason),
+            memory=change.memory,
+            before=change.before,
+        )
+        for change in found
     ]
-    return Answer(body={"changes": rows})
+    return Answer(shapes.ChangeLog(changes=rows))
 
 
-def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer:  # noqa: ARG001
+def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer[shapes.Changed]:  # noqa: ARG001
     """Take one change back, whole: what a statement ended holds again. 409 where a later change touched its memories."""
     made = engine.review.undo(request.id, memory_id=request.memory, keep_both=request.keep_both)
-    return Answer(body={"changes": [change_json(change) for change in made]})
+    return Answer(shapes.Changed(changes=made))
 
 
-def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer:
+def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[None]:
     """Say whether a memory was of use."""
     name = engine.show(at["id"], speaker=at.speaker).id
     if request.trace_id is not None:
         engine.admin.say(request.trace_id, [name], useful=request.useful)
     else:
         engine.feedback(name, useful=request.useful)
-    return Answer(status=204)
+    return Answer(None)
 
 
-def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer:
+def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer[shapes.Traces]:
     """The last recalls with every stage's keeps and drops, newest first."""
     surface = Surface(request.surface) if request.surface is not None else None
     found = engine.why(session=request.session, surface=surface, limit=request.limit, speaker=at.speaker)
-    body: dict[str, object] = {"traces": encode(found), "replayed": []}
-    if request.threshold is not None:
-        body["replayed"] = encode(engine.replayed(found, threshold=request.threshold))
-    return Answer(body=body)
+    replayed = engine.replayed(found, threshold=request.threshold) if request.threshold is not None else ()
+    return Answer(shapes.Traces(traces=found, replayed=replayed))
 
 
-def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer:  # noqa: ARG001
+def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer[TuneReport]:  # noqa: ARG001
     """Fit the threshold of prompts to this store, without labels."""
-    return Answer(body=encode(engine.tune(bound=request.bound, apply=request.apply)))
+    return Answer(engine.tune(bound=request.bound, apply=request.apply))
 
 
-def rescan(engine: Service, at: Parameters, request: ask.BeginRescan) -> Answer:  # noqa: ARG001
+def rescan(engine: Service, at: Parameters, request: ask.BeginRescan) -> Answer[Rescan]:  # noqa: ARG001
     """Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports."""
-    return Answer(body=encode(engine.rescan(dry_run=request.dry_run)))
+    return Answer(engine.rescan(dry_run=request.dry_run))
 
 
-def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer:
+def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer[shapes.Muted]:
     """Stop or resume injecting into one session."""
     key = ask.SessionName.of(at["host"], at["session_id"])
     state = engine.mute(key, muted=request.muted)
-    return Answer(body={"session": str(state.key), "muted": state.muted})
+    return Answer(shapes.Muted(session=str(state.key), muted=state.muted))
 
 
-def init_project(engine: Service, at: Parameters, request: ask.InitProject) -> Answer:
+def init_project(engine: Service, at: Parameters, request: ask.InitProject) -> Answer[shapes.Imported]:
     """Import the rule files of the folder's project.
 
     The user takes what they hold for their own, unless `confirmed` is false; for anybody else it waits in review.
     """
     speaker = at.speaker if request.confirmed else Speaker.AGENT
     done = engine.init_project(request.cwd, speaker=speaker, dry_run=request.dry_run)
-    return Answer(
-        body={"files": encode(done.files), "changes": [change_json(change) for change in done.changes]}
-    )
+    return Answer(shapes.Imported(files=done.files, changes=done.changes))
 
 
-def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -> Answer:  # noqa: ARG001
+def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -> Answer[shapes.Transcripts]:  # noqa: ARG001
     """Past transcripts: at the paths given, else of the folder's project, else of every project. Nothing is learned."""
     paths = [Path(path) for path in request.path]
     found = engine.transcripts(request.cwd, paths=paths, host=request.host, since_ms=request.since_ms)
-    return Answer(body={"transcripts": encode(tuple(found))})
+    return Answer(shapes.Transcripts(transcripts=tuple(found)))
 
 
-def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer:  # noqa: ARG001
+def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[CaptureReport]:  # noqa: ARG001
     """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named."""
     wanted = BackfillOptions(
         since_ms=request.since_ms, subagents=request.subagents, dry_run=request.dry_run, write_up=request.write_up
     )  # fmt: skip
     if request.server:
         infos = served_transcripts(request.server, since_ms=request.since_ms)
-        return Answer(body=encode(engine.backfill(infos, wanted=wanted)))
+        return Answer(engine.backfill(infos, wanted=wanted))
     if request.named:
         named = [Path(path) for path in request.paths or ()]
-        return Answer(
-            body=encode(engine.backfill(engine.transcripts(request.cwd, paths=named), wanted=wanted))
-        )
+        return Answer(engine.backfill(engine.transcripts(request.cwd, paths=named), wanted=wanted))
     known = {str(info.path): info for info in engine.transcripts(request.cwd)}
     paths = tuple(known) if request.paths is None else request.paths
     for path in paths:
@@ -361,51 +361,54 @@ def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer: 
                 f"{path} is no transcript of the project at {request.cwd}.",
                 hint="GET /v1/transcripts lists them.",
             )
-    return Answer(body=encode(engine.backfill([known[path] for path in paths], wanted=wanted)))
+    return Answer(engine.backfill([known[path] for path in paths], wanted=wanted))
 
 
-def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer:  # noqa: ARG001
+def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[shapes.WrittenUp]:  # noqa: ARG001
     """Have the language model of the settings write up one session that waits, else compare new statements, or only show what would be sent."""
     done = None if request.dry_run else engine.write_up_next(past=request.past, at_once=True)
     prepared = engine.write_up_requests(past=request.past)
-    told = engine.status().extractor
+    extractor = engine.status().extractor
     requests = [
-        {
-            "session": one.subject, "root": one.root, "tokens": one.tokens,
-            "system": one.request.system, "user": one.request.user,
-        }
-        for one in prepared
+        shapes.WriteUpRequest(
+            session=waiting.subject,
+            root=waiting.root,
+            tokens=waiting.tokens,
+            system=waiting.request.system,
+            user=waiting.request.user,
+        )
+        for waiting in prepared
         if request.dry_run
-    ]  # fmt: skip
+    ]
     return Answer(
-        body={
-            "provider": told.name if told else "",
-            "session": done.subject if done else "",
-            "error": done.error if done else "",
-            "changes": [change_json(change) for change in done.changes] if done else [],
-            "waiting": len(prepared),
-            "tokens": sum(one.tokens for one in prepared),
-            "requests": requests,
-        }
+        shapes.WrittenUp(
+            provider=extractor.name if extractor else "",
+            session=done.subject if done else "",
+            error=done.error if done else "",
+            changes=done.changes if done else (),
+            waiting=len(prepared),
+            tokens=sum(waiting.tokens for waiting in prepared),
+            requests=requests,
+        )
     )
 
 
-def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[EngineStatus]:  # noqa: ARG001
     """State and counts."""
-    return Answer(body=encode(engine.status(speaker=at.speaker)))
+    return Answer(engine.status(speaker=at.speaker))
 
 
-def stats(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+def stats(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[StoreUse]:  # noqa: ARG001
     """Counts of what is stored, and which injected memories were used."""
-    return Answer(body=encode(engine.maintenance.statistics(levels=engine.visibility(at.speaker).levels)))
+    return Answer(engine.maintenance.statistics(levels=engine.visibility(at.speaker).levels))
 
 
-def backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer:  # noqa: ARG001
+def backup(engine: Service, at: Parameters, request: ask.Backup) -> Answer[shapes.Target]:  # noqa: ARG001
     """Write a consistent copy of the store to a new file."""
     engine.backup(Path(request.target))
-    return Answer(body={"target": request.target}, status=201)
+    return Answer(shapes.Target(target=request.target))
 
 
-def check(engine: Service, at: Parameters, request: ask.NoBody) -> Answer:  # noqa: ARG001
+def check(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.Problems]:  # noqa: ARG001
     """Problems of the store, as sentences; an empty list = sound."""
-    return Answer(body={"problems": list(engine.check())})
+    return Answer(shapes.Problems(problems=engine.check()))

@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import core_schema
 
 from tacit import __version__
-from tacit.api.answers import Problem, shape
+from tacit.api.answers import Problem
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.problems import MEDIA_TYPE, STATUS
 
@@ -44,15 +44,19 @@ class _Generator(GenerateJsonSchema):
         """Whether the schema requires `field`."""
         return self.mode == "serialization" or super().field_is_required(field, total)
 
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Whether a field gets its name as a title; one that is written as another shape has that one's title."""
+        serialization: dict[str, Any] = schema.get("serialization") or {}
+        return super().field_title_should_be_set(serialization.get("return_schema") or schema)
+
 
 def openapi_document() -> dict[str, Any]:
     """The document as plain values."""
     from pydantic import TypeAdapter  # noqa: PLC0415 - for whoever asks for the document
 
-    names = dict.fromkeys(one.answers for one in ENDPOINTS if one.answers)
     wanted: list[tuple[str, JsonSchemaMode, Any]] = [
-        *((one.name, "validation", one.request) for one in ENDPOINTS),
-        *((name, "serialization", shape(name)) for name in names),
+        *((endpoint.name, "validation", endpoint.request) for endpoint in ENDPOINTS),
+        *((endpoint.name, "serialization", endpoint.answer) for endpoint in ENDPOINTS if endpoint.answer),
         ("Problem", "serialization", Problem),
     ]
     adapters: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
@@ -62,7 +66,7 @@ def openapi_document() -> dict[str, Any]:
     components: dict[str, Any] = dict(definitions.get("$defs", {}))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
-        answer = schemas[endpoint.answers, "serialization"] if endpoint.answers else None
+        answer = schemas[endpoint.name, "serialization"] if endpoint.answer else None
         asked = schemas[endpoint.name, "validation"]
         operation = _operation(endpoint, asked, answer, components)
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation

@@ -1,6 +1,6 @@
 """What programs ask that keep a conversation themselves: what to put before a prompt; and what memory is worth.
 
-In: checked requests. Out: plain values. See `tacit.api.handlers`. Error states of an injection have a result that may be used, and the
+In: checked requests. Out: models of the answers. See `tacit.api.handlers`. Error states of an injection have a result that may be used, and the
 status that the `multispace` seed names: 500, or 408 after a timeout.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from tacit.api import answers as shapes
 from tacit.api.admin.requests import Millis
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.encoding import encode
 from tacit.api.requests import MAX_CONTENT_CHARS, Folder, Request
 from tacit.app.queries.injection import Injection, InjectionFailed
 from tacit.config.settings import Categories, RecencyWeights
@@ -44,7 +44,7 @@ class TrialTime(Request):
     until_ms: Millis | None = Field(default=None, description="before this time; left out = now")
 
 
-def inject(engine: Service, at: Parameters, request: Inject) -> Answer:  # noqa: ARG001 - one shape for all
+def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.Injected]:  # noqa: ARG001 - one shape for all
     """What to put before a prompt, with counts and alerts; mostly nothing. A failure comes with a result that may be used."""
     asking = Injection(engine, host=HOST)
     if request.categories is not None:
@@ -55,16 +55,15 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer:  # noqa:
         request.text, request.session_id, cwd=request.cwd, deadline_ms=request.deadline_ms
     )
     if not isinstance(found, InjectionFailed):
-        return Answer(body={"result": encode(found), "failure": None})
-    failure = {"reason": found.reason, "message": found.message}
-    return Answer(body={"result": encode(found.result), "failure": failure}, status=found.http_status)
+        return Answer(shapes.Injected(result=found, failure=None))
+    failure = shapes.Failed(reason=found.reason, message=found.message)
+    return Answer(shapes.Injected(result=found.result, failure=failure), status=found.http_status)
 
 
-def holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer:  # noqa: ARG001
+def holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer[shapes.HoldoutView]:  # noqa: ARG001
     """Sessions with memory beside the share that `recall.holdout` left without: repeated failures, turns, tokens."""
     until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else max(0, until - HOLDOUT_DAYS * DAY_MS)
     share = engine.settings.recall.holdout
-    return Answer(
-        body={"holdout": encode(engine.holdout.holdout(since_ms=since, until_ms=until, share=share))}
-    )
+    report = engine.holdout.holdout(since_ms=since, until_ms=until, share=share)
+    return Answer(shapes.HoldoutView(holdout=report))

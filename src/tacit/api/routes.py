@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Match, Route
 
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.conditions import IdempotencyCache, matching
-from tacit.api.encoding import to_bytes
+from tacit.api.encoding import encode, to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.problems import RequestRefused, problem, problem_of
 from tacit.api.stream import Streams
@@ -34,7 +34,7 @@ MAX_BODY_BYTES = 4_500_000
 MAX_PATH_CHARS = 500
 """The longest name of a thing in a path."""
 
-Run = Callable[[Callable[[], Answer]], Awaitable[Answer]]
+Run = Callable[[Callable[[], Answer[Any]]], Awaitable[Answer[Any]]]
 
 _log = logging.getLogger(__name__)
 
@@ -93,17 +93,18 @@ def _serve(
     once: IdempotencyCache,
     process: Parameters,
 ) -> Callable[[Request], Awaitable[Response]]:
-    def work(request: Request, body: bytes) -> Answer:
+    def work(request: Request, body: bytes) -> Answer[Any]:
         asked = _checked(request, body, endpoint)
         values = {name: str(value) for name, value in request.path_params.items()}
         _check_path(values)
         at = replace(process, values=values, speaker=admitted(request, asked))
         with matching(endpoint, engine, at, request.headers):
             if not endpoint.names_change:
-                return endpoint.handler(engine, at, asked)
+                return _encoded(endpoint.handler(engine, at, asked), endpoint)
             with engine.noting_changes() as written:
                 answer = endpoint.handler(engine, at, asked)
-            return replace(answer, body={**answer.body, "change_id": written[-1] if written else None})
+            named = answer.body.model_copy(update={"change_id": written[-1] if written else None})
+            return _encoded(replace(answer, body=named), endpoint)
 
     def admitted(request: Request, asked: BaseModel) -> Speaker:
         speaker = speaker_of(request.scope)
@@ -134,7 +135,13 @@ def _serve(
     return serve
 
 
-def _response(answer: Answer) -> Response:
+def _encoded(answer: Answer[Any], endpoint: Endpoint) -> Answer[Any]:
+    """The answer as plain values, made on the thread of the handler, not on the event loop."""
+    body = None if answer.body is None else encode(answer.body)
+    return replace(answer, body=body, status=answer.status or endpoint.statuses[0])
+
+
+def _response(answer: Answer[Any]) -> Response:
     headers = {"ETag": f'"{answer.etag}"'} if answer.etag else {}
     if answer.events is not None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

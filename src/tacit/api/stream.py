@@ -25,9 +25,9 @@ MOST_WAITING = 256
 MOST_STREAMS = 32
 
 
-def stream(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001 - one shape for all handlers
+def stream(engine: Service, at: Parameters, request: NoBody) -> Answer[None]:  # noqa: ARG001 - one shape for all handlers
     """Recalls as they happen: `event: trace` with a row of `GET /v1/timeline`; a comment every 15 seconds."""
-    return Answer(events=at.recalls(engine, at.speaker), media_type="text/event-stream")
+    return Answer(None, events=at.recalls(engine, at.speaker), media_type="text/event-stream")
 
 
 class Streams:

@@ -92,7 +92,8 @@ def demo(
 
 def play(folder: Path) -> dict[str, Any]:
     """Play both sessions in `folder`; `problems` names every promise that was not kept."""
-    from tacit.api.encoding import memory_json
+    from tacit.api.answers import MemoryAnswer
+    from tacit.api.encoding import encode
     from tacit.app.wiring import open_engine
     from tacit.ports.store import MemoryFilter
 
@@ -119,7 +120,10 @@ def play(folder: Path) -> dict[str, Any]:
     finally:
         engine.close()
     report: dict[str, Any] = {
-        "captured": [memory_json(m) for m in sorted(captured, key=lambda m: (m.provenance.turn, m.id))],
+        "captured": [
+            encode(memory, MemoryAnswer)
+            for memory in sorted(captured, key=lambda memory: (memory.provenance.turn, memory.id))
+        ],
         "start": start,
         "prompts": prompts,
         "failure": {**failure, "command": COMMAND, "needs": FIX},
@@ -147,6 +151,7 @@ class _DemoSession:
 
     def ask(self, session: str, event: str, surface: str, **fields: object) -> dict[str, Any]:
         """Tell, and add the trace: what was handed over, or why nothing."""
+        from tacit.api.answers import TraceAnswer
         from tacit.api.encoding import encode
         from tacit.model.pack import Surface
 
@@ -154,7 +159,7 @@ class _DemoSession:
         traces = self.engine.why(session=f"{HOST}/{session}", surface=Surface(surface), limit=1)
         output: dict[str, Any] = json.loads(answer) if answer else {}
         given: str = output.get("hookSpecificOutput", {}).get("additionalContext", "")
-        return {"given": given, "trace": encode(traces[0]) if traces else None}
+        return {"given": given, "trace": encode(traces[0], TraceAnswer) if traces else None}
 
 
 def _prompt(stage: _DemoSession, prompt: Prompt) -> dict[str, Any]:

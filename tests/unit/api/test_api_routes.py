@@ -17,6 +17,7 @@ from tacit.api import requests as ask
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.routes import MAX_BODY_BYTES, build_routes
 from tacit.app.values import EngineStatus, Recalled
+from tacit.capture.discover import TranscriptInfo
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
 from tacit.model.changes import Add, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.evidence import Candidate
@@ -47,12 +48,6 @@ TRACE = Trace(
     stages=(StageRecord(stage="guard", took_ms=0.5, drops=(Drop(memory_id="mem_2", reason="below threshold"),)),),
     injected=("mem_0001",),
 )  # fmt: skip
-
-
-@dataclass
-class Info:
-    path: Path
-    host: str = "claude-code"
 
 
 @dataclass(frozen=True)
@@ -163,7 +158,11 @@ class ListEngine:
 
     def transcripts(self, cwd="", **how):
         self._called("transcripts", cwd=cwd)
-        return (Info(Path("/t/a.jsonl")), Info(Path("/t/b.jsonl")))
+        names = ("a.jsonl", "b.jsonl")
+        return tuple(
+            TranscriptInfo(host="plain", path=Path("/t", name), size_bytes=1, modified_ms=1, sessions=1)
+            for name in names
+        )
 
     def backfill(self, infos, *, wanted):
         self._called("backfill", paths=[str(info.path) for info in infos])

@@ -1,18 +1,16 @@
-"""The pages' endpoints: a checked request in, plain values of the admin service out. See `tacit.api.handlers`."""
+"""The pages' endpoints: a checked request in, a model of the answer out. See `tacit.api.handlers`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
+from tacit.api import answers as shapes
 from tacit.api.admin import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
-from tacit.api.encoding import change_json, encode, etag_of, memory_json
 from tacit.api.requests import AtFolder, NoBody, SessionName
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS
 from tacit.app.projects import Membership
-from tacit.model.memory import Memory
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, TraceFilter
@@ -31,7 +29,7 @@ def _seen(engine: Service, cwd: str, scopes: tuple[str, ...] = ()) -> ScopeFilte
 # --- memories
 
 
-def replace(engine: Service, at: Parameters, request: ask.Replace) -> Answer:
+def replace(engine: Service, at: Parameters, request: ask.Replace) -> Answer[shapes.OneMemory]:
     """Put another version in its place, whole; needs `If-Match`. Its history keeps the old one."""
     changed = engine.edit(
         at["id"],
@@ -42,44 +40,39 @@ def replace(engine: Service, at: Parameters, request: ask.Replace) -> Answer:
         importance=request.importance,
         pinned=request.pinned,
     )
-    return one_memory(changed)
+    return Answer(shapes.OneMemory(memory=changed), etag=shapes.etag_of(changed))
 
 
-def one_memory(memory: Memory) -> Answer:
-    """A memory, with the tag of its version."""
-    return Answer(body={"memory": memory_json(memory)}, etag=etag_of(memory))
-
-
-def supersede(engine: Service, at: Parameters, request: ask.Supersede) -> Answer:
+def supersede(engine: Service, at: Parameters, request: ask.Supersede) -> Answer[shapes.Changed]:
     """Put another statement in its place: the old one holds no longer, its history stays."""
     scope = Scope.parse(request.scope) if request.scope is not None else None
     changes = engine.admin.supersede(
         engine.show(at["id"]), request.content, kind=request.kind, when=request.when, scope=scope
     )
-    return Answer(body={"changes": [change_json(change) for change in changes]}, status=201)
+    return Answer(shapes.Changed(changes=changes))
 
 
-def merge(engine: Service, at: Parameters, request: ask.MergeInto) -> Answer:
+def merge(engine: Service, at: Parameters, request: ask.MergeInto) -> Answer[shapes.Changed]:
     """Let it go into another memory that says the same."""
     changes = engine.admin.merge(engine.show(at["id"]), request.into)
-    return Answer(body={"changes": [change_json(change) for change in changes]})
+    return Answer(shapes.Changed(changes=changes))
 
 
-def relations(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Relations]:  # noqa: ARG001
     """What it hangs together with, strongest first."""
     found, others = engine.admin.relations(engine.show(at["id"], speaker=at.speaker).id)
     seen = engine.visible_to(at.speaker, others)
     hidden = {memory.id for memory in others} - {memory.id for memory in seen}
     shown = [one for one in found if hidden.isdisjoint((one.source_id, one.target_id))]
-    return Answer(body={"relations": encode(shown), "memories": [memory_json(memory) for memory in seen]})
+    return Answer(shapes.Relations(relations=shown, memories=seen))
 
 
-def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer:
+def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer[shapes.ExposurePage]:
     """When it was handed over, newest first, and whether it was used."""
     return _exposures(engine, at, request, memory_id=engine.show(at["id"], speaker=at.speaker).id)
 
 
-def search(engine: Service, at: Parameters, request: ask.Search) -> Answer:
+def search(engine: Service, at: Parameters, request: ask.Search) -> Answer[shapes.Hits]:
     """Find memories by words, in any order and with slips, and by meaning, best first."""
     where = MemoryFilter(
         kinds=request.kind or None,
@@ -90,18 +83,13 @@ def search(engine: Service, at: Parameters, request: ask.Search) -> Answer:
         request.text, where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit
     )
     hits = [
-        {
-            "memory": memory_json(one.memory),
-            "score": one.score,
-            "by_words": one.by_words,
-            "by_meaning": one.by_meaning,
-        }
-        for one in found
+        shapes.Hit(memory=hit.memory, score=hit.score, by_words=hit.by_words, by_meaning=hit.by_meaning)
+        for hit in found
     ]
-    return Answer(body={"hits": hits})
+    return Answer(shapes.Hits(hits=hits))
 
 
-def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer:
+def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[shapes.GraphView]:
     """The newest memories and the relations between them."""
     where = MemoryFilter(
         kinds=request.kind or None,
@@ -109,48 +97,50 @@ def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer:
         sensitivities=visible_levels(by_user=at.by_user),
     )
     found = engine.admin.graph(where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit)
-    return Answer(body={"graph": encode(found)})
+    return Answer(shapes.GraphView(graph=found))
 
 
-def projects(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def projects(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Projects]:  # noqa: ARG001
     """Projects by name."""
     rows = [
-        {"project": encode(one.project), "scope": str(project_scope(one.project.id)), "active": one.active}
-        for one in engine.admin.projects(levels=engine.visibility(at.speaker).levels)
+        shapes.ProjectRow(project=row.project, scope=str(project_scope(row.project.id)), active=row.active)
+        for row in engine.admin.projects(levels=engine.visibility(at.speaker).levels)
     ]
-    return Answer(body={"projects": rows})
+    return Answer(shapes.Projects(projects=rows))
 
 
-def membership(engine: Service, at: Parameters, request: AtFolder) -> Answer:  # noqa: ARG001
+def membership(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
     """The project of a folder, and what else may belong to it."""
-    return Answer(body=_membership_json(engine.admin.membership(request.cwd)))
+    return Answer(_folder_project(engine.admin.membership(request.cwd)))
 
 
-def join(engine: Service, at: Parameters, request: AtFolder) -> Answer:  # noqa: ARG001
+def join(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
     """Let a folder share the memories of the projects that it may belong to: the user's word, never an agent's."""
-    return Answer(body=_membership_json(engine.admin.join(request.cwd)))
+    return Answer(_folder_project(engine.admin.join(request.cwd)))
 
 
-def separate(engine: Service, at: Parameters, request: AtFolder) -> Answer:  # noqa: ARG001
+def separate(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
     """Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares."""
-    return Answer(body=_membership_json(engine.admin.separate(request.cwd)))
+    return Answer(_folder_project(engine.admin.separate(request.cwd)))
 
 
-def _membership_json(found: Membership) -> dict[str, object]:
-    return {"project": encode(found.project), "related": encode(found.related), "notice": found.notice}
+def _folder_project(found: Membership) -> shapes.FolderProject:
+    return shapes.FolderProject(project=found.project, related=found.related, notice=found.notice)
 
 
-def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Kinds]:  # noqa: ARG001
     """The kinds that hold."""
-    names = ("name", "label", "prefix", "importance", "half_life_days", "standing", "episodic")
-    rows = [{name: getattr(kind, name) for name in names} for kind in engine.admin.kinds()]
-    return Answer(body={"kinds": rows})
+    rows = [
+        shapes.KindRow(**{name: getattr(kind, name) for name in shapes.KindRow.model_fields})
+        for kind in engine.admin.kinds()
+    ]
+    return Answer(shapes.Kinds(kinds=rows))
 
 
 # --- recalls and sessions
 
 
-def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer:
+def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer[shapes.TimelinePage]:
     """Recalls in one line each, newest first: what was handed over, or why nothing."""
     where = TraceFilter(
         sessions=(request.session,) if request.session is not None else None,
@@ -169,65 +159,61 @@ def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer:
     )
     rows = found[: request.limit]
     more = to_cursor((rows[-1].at_ms, rows[-1].id)) if len(found) > len(rows) else None
-    return Answer(body={"recalls": encode(rows), "next_cursor": more})
+    return Answer(shapes.TimelinePage(recalls=rows, next_cursor=more))
 
 
 def _root(engine: Service, cwd: str) -> str:
     return engine.project(cwd).root if cwd else ""
 
 
-def trace(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def trace(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneTrace]:  # noqa: ARG001
     """One recall with every stage's keeps and drops, and what was said of it."""
     (found,) = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
-    return Answer(
-        body={
-            "trace": encode(found),
-            "verdicts": _verdicts(engine, at, engine.admin.verdicts.of(found.id)),
-        }
-    )
+    said = _verdicts(engine, at, engine.admin.verdicts.of(found.id))
+    return Answer(shapes.OneTrace(trace=found, verdicts=said))
 
 
-def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer:
+def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer[shapes.ReplayedView]:
     """Decide one recall again at another threshold."""
     found = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
     (replayed,) = engine.replayed(found, threshold=request.threshold)
-    return Answer(body={"replayed": encode(replayed)})
+    return Answer(shapes.ReplayedView(replayed=replayed))
 
 
-def judge(engine: Service, at: Parameters, request: ask.TraceFeedback) -> Answer:
+def judge(engine: Service, at: Parameters, request: ask.TraceFeedback) -> Answer[shapes.Verdicts]:
     """Say whether what a recall handed over was useful, or should have come; charts and `tune` read it."""
     said = engine.admin.say(at["id"], request.memory_ids, useful=request.useful)
-    return Answer(body={"verdicts": _verdicts(engine, at, said)}, status=201)
+    return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, said)))
 
 
-def verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Verdicts]:  # noqa: ARG001
     """What was said of injections, newest first."""
-    return Answer(body={"verdicts": _verdicts(engine, at, engine.admin.verdicts.all()[::-1])})
+    return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, engine.admin.verdicts.all()[::-1])))
 
 
-def _verdicts(engine: Service, at: Parameters, said: Sequence[Verdict]) -> list[object]:
+def _verdicts(engine: Service, at: Parameters, said: Sequence[Verdict]) -> list[Verdict]:
     hidden = engine.visibility(at.speaker).hidden(one.memory_id for one in said)
-    return [encode(one) for one in said if one.memory_id not in hidden]
+    return [verdict for verdict in said if verdict.memory_id not in hidden]
 
 
-def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer:
+def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer[shapes.SessionPage]:
     """Sessions, newest signal first."""
     skip = rows_before(request.cursor) if request.cursor else 0
     found = engine.admin.recalls.sessions(
         limit=request.limit + 1, offset=skip, visibility=engine.visibility(at.speaker)
     )
     more = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
-    return Answer(body={"sessions": encode(found[: request.limit]), "next_cursor": more})
+    return Answer(shapes.SessionPage(sessions=found[: request.limit], next_cursor=more))
 
 
-def session(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def session(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneSession]:  # noqa: ARG001
     """One session turn by turn: what was asked, handed over and left out."""
     key = SessionName.of(at["host"], at["session_id"])
     found = engine.admin.recalls.session(key, visibility=engine.visibility(at.speaker))
-    return Answer(body={"session": encode(found)})
+    return Answer(shapes.OneSession(session=found))
 
 
-def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer:
+def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer[shapes.ExposurePage]:
     """What was handed over, newest first, and whether it was used."""
     key = None
     if request.host is not None and request.session_id is not None:
@@ -243,7 +229,7 @@ def _exposures(
     *,
     session_key: SessionKey | None = None,
     memory_id: str | None = None,
-) -> Answer:
+) -> Answer[shapes.ExposurePage]:
     skip = rows_before(request.cursor) if request.cursor else 0
     found = engine.admin.recalls.handed(
         session=session_key,
@@ -253,23 +239,23 @@ def _exposures(
         visibility=engine.visibility(at.speaker),
     )
     more = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
-    return Answer(body={"exposures": encode(found[: request.limit]), "next_cursor": more})
+    return Answer(shapes.ExposurePage(exposures=found[: request.limit], next_cursor=more))
 
 
-def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer:  # noqa: ARG001
+def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer[shapes.SeriesView]:  # noqa: ARG001
     """Numbers over time: injections and silences, latency, tokens by kind, what was said of it, what was used."""
     until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
     found = engine.admin.charts.series(
         since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]
     )
-    return Answer(body={"series": encode(found)})
+    return Answer(shapes.SeriesView(series=found))
 
 
 # --- the whole
 
 
-def health(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def health(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Health]:  # noqa: ARG001
     """Whether all is well: what was looked at, what to do, and numbers of the process."""
     status = engine.status(speaker=at.speaker)
     checks = [
@@ -297,15 +283,15 @@ def health(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa:
         ),
     ]
     return Answer(
-        body={
-            "ok": all(one["ok"] for one in checks),
-            "version": status.version,
-            "checks": checks,
-            "store": asdict(status.store),
-            "counters": dict(at.counters()),
-        }
+        shapes.Health(
+            ok=all(check.ok for check in checks),
+            version=status.version,
+            checks=checks,
+            store=status.store,
+            counters=at.counters(),
+        )
     )
 
 
-def _check(name: str, ok: bool, detail: str, hint: str) -> dict[str, object]:
-    return {"name": name, "ok": ok, "detail": "" if ok else detail, "hint": "" if ok else hint}
+def _check(name: str, ok: bool, detail: str, hint: str) -> shapes.Check:
+    return shapes.Check(name=name, ok=ok, detail="" if ok else detail, hint="" if ok else hint)

@@ -1,13 +1,13 @@
-"""Forgetting for good: a checked request in, plain values of the admin service out. See `tacit.api.handlers`."""
+"""Forgetting for good: a checked request in, a value of the admin service out. See `tacit.api.handlers`."""
 
 from __future__ import annotations
 
 from tacit.api.admin import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.encoding import encode
+from tacit.app.admin.purging import Purged
 
 
-def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer:  # noqa: ARG001
+def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer[Purged]:  # noqa: ARG001
     """Remove memories, or all of a project, session or source, from everything that is stored. Cannot be taken back."""
     purging = engine.admin.purging
     if request.ids and request.shown:
@@ -21,4 +21,4 @@ def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer:  # noq
     else:
         scope = engine.visible(request.cwd) if request.cwd else None
         purge_target = purging.matching(scope=scope, source=request.source, text=request.text)
-    return Answer(body=encode(purging.purge(purge_target, dry_run=request.dry_run)))
+    return Answer(purging.purge(purge_target, dry_run=request.dry_run))

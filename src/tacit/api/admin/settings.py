@@ -1,6 +1,6 @@
 """Settings over HTTP: every value with its layer, changes that hold at once, agents with what they override.
 
-In: checked requests. Out: plain values. The ambient seed's partial update, `memory_injection_overridden` and
+In: checked requests. Out: models of the answers. The ambient seed's partial update, `memory_injection_overridden` and
 `reset_memory_injection_override` are here.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from tacit.api import answers as shapes
 from tacit.api.admin import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.encoding import encode
 from tacit.api.requests import NoBody
 from tacit.config.describe import describe_settings
 from tacit.config.overrides import SettingsTarget
@@ -19,35 +19,34 @@ from tacit.config.reference import settings_schema
 from tacit.errors import InvalidInput
 
 
-def show(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer:  # noqa: ARG001
+def show(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.SettingsAnswer]:  # noqa: ARG001
     """Every setting: what it takes, what holds, and every layer's value; what agents and projects have of their own."""
     return _view(engine, cwd=request.cwd, agent=request.agent)
 
 
-def _view(engine: Service, *, cwd: str = "", agent: str = "") -> Answer:
+def _view(engine: Service, *, cwd: str = "", agent: str = "") -> Answer[shapes.SettingsAnswer]:
     view = engine.admin.options.view(cwd=cwd, agent=agent)
-    return Answer(body={"settings": encode(view)}, etag=view.etag)
+    return Answer(shapes.SettingsAnswer(settings=view), etag=view.etag)
 
 
-def explain(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer:
+def explain(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.OneSetting]:
     """One setting by its dotted name: the layer that won, and every layer's value."""
     row = engine.admin.options.explain(at["key"], cwd=request.cwd, agent=request.agent)
-    return Answer(body={"setting": encode(row)})
+    return Answer(shapes.OneSetting(setting=row))
 
 
-def differences(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer:  # noqa: ARG001
+def differences(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.Differences]:  # noqa: ARG001
     """The settings whose value is not the shipped one."""
-    return Answer(
-        body={"settings": encode(engine.admin.options.differences(cwd=request.cwd, agent=request.agent))}
-    )
+    rows = engine.admin.options.differences(cwd=request.cwd, agent=request.agent)
+    return Answer(shapes.Differences(settings=rows))
 
 
-def schema(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def schema(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Document]:  # noqa: ARG001
     """The JSON schema of a settings file, for editors."""
-    return Answer(body=settings_schema())
+    return Answer(shapes.Document(**settings_schema()))
 
 
-def change(engine: Service, at: Parameters, request: ask.ChangeSettings) -> Answer:  # noqa: ARG001
+def change(engine: Service, at: Parameters, request: ask.ChangeSettings) -> Answer[shapes.SettingsAnswer]:  # noqa: ARG001
     """Write values into one layer; they hold at once. `null` takes a value back."""
     options = engine.admin.options
     place = SettingsTarget(holder=request.holder, name=request.name)
@@ -80,25 +79,25 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
     return kept, gone
 
 
-def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer:  # noqa: ARG001
+def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer[shapes.Reverted]:  # noqa: ARG001
     """Take back what one layer says, all of it or one setting; the layer below holds again at once."""
     place = SettingsTarget(holder=request.holder, name=request.name)
     reverted = engine.admin.options.revert(place, key=request.key)
     view = engine.admin.options.view()
-    return Answer(body={"reverted": reverted, "settings": encode(view)}, etag=view.etag)
+    return Answer(shapes.Reverted(reverted=reverted, settings=view), etag=view.etag)
 
 
-def agents(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def agents(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Agents]:  # noqa: ARG001
     """Agents with settings of their own or seen in sessions, and whether their injection is overridden."""
-    return Answer(body={"agents": encode(engine.admin.options.agents())})
+    return Answer(shapes.Agents(agents=engine.admin.options.agents()))
 
 
-def agent(engine: Service, at: Parameters, request: NoBody) -> Answer:  # noqa: ARG001
+def agent(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneAgent]:  # noqa: ARG001
     """One agent: its injection settings as they hold, and whether they are its own."""
-    return Answer(body={"agent": encode(engine.admin.options.agent(at["name"]))})
+    return Answer(shapes.OneAgent(agent=engine.admin.options.agent(at["name"])))
 
 
-def change_agent(engine: Service, at: Parameters, request: ask.ChangeAgent) -> Answer:
+def change_agent(engine: Service, at: Parameters, request: ask.ChangeAgent) -> Answer[shapes.OneAgent]:
     """Change some of an agent's injection settings, or let it follow the default again."""
     options = engine.admin.options
     place = SettingsTarget(holder="agents", name=at["name"])
@@ -110,4 +109,4 @@ def change_agent(engine: Service, at: Parameters, request: ask.ChangeAgent) -> A
             options.change(place, kept)
         for key in gone:
             options.revert(place, key=key)
-    return Answer(body={"agent": encode(options.agent(at["name"]))})
+    return Answer(shapes.OneAgent(agent=options.agent(at["name"])))

@@ -1,0 +1,119 @@
+"""Each shape of an answer is declared once: the handler's signature, the JSON and the OpenAPI document agree by construction."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tacit.api.answers import MemoryAnswer, MemoryView, OneMemory, etag_of
+from tacit.api.encoding import encode, to_bytes
+from tacit.api.endpoints import ENDPOINTS
+from tacit.api.openapi import openapi_document
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL
+
+MEMORY = Memory(
+    id="mem_01",
+    kind="fact",
+    content="The billing port is 8080.",
+    scope=UNIVERSAL,
+    provenance=Provenance(tier=TrustTier.IMPORT, source="mcp"),
+    validity=Validity(valid_from_ms=5),
+    created_at_ms=5,
+    updated_at_ms=6,
+)
+
+
+def test_a_memory_is_written_as_the_first_release_wrote_it() -> None:
+    """Clients compare the `etag` that they hold with that of the next answer, so it may not change with a release."""
+    assert to_bytes(encode(MEMORY, MemoryAnswer)).decode() == WIRE
+
+
+def test_a_use_changes_no_etag_and_an_edit_does() -> None:
+    assert etag_of(replace(MEMORY, use_count=3)) == etag_of(MEMORY)
+    assert etag_of(replace(MEMORY, pinned=True)) != etag_of(MEMORY)
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    return openapi_document()
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
+def test_the_document_says_what_the_signature_of_the_handler_says(document, endpoint) -> None:
+    operation = document["paths"][endpoint.path][endpoint.method.lower()]
+    content = operation["responses"][str(endpoint.statuses[0])].get("content", {})
+    shape = content.get("application/json", {}).get("schema", {})
+    named = signature(endpoint.handler).return_annotation.partition("[")[2].rstrip("]").rpartition(".")[2]
+    assert shape.get("$ref", "None").rpartition("/")[2] == named
+
+
+def test_every_field_of_a_memory_is_described_and_written(document) -> None:
+    described = document["components"]["schemas"]["MemoryView"]
+    written = encode(MEMORY, MemoryAnswer)
+    assert list(described["properties"]) == list(written) == list(MemoryView.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("fields", [{}, {"memory": MEMORY, "more": 1}])
+def test_an_answer_with_other_fields_than_its_shape_cannot_be_made(fields) -> None:
+    with pytest.raises(ValidationError):
+        OneMemory(**fields)
+
+
+WIRE = json.dumps(
+    {
+        "id": "mem_01",
+        "kind": "fact",
+        "content": "The billing port is 8080.",
+        "scope": "universal",
+        "provenance": {
+            "tier": "import",
+            "source": "mcp",
+            "host": "",
+            "session_id": "",
+            "turn": 0,
+            "span": "",
+            "extractor": "",
+            "original_tier": None,
+            "speaker": "agent",
+        },
+        "validity": {"valid_from_ms": 5, "valid_to_ms": None, "superseded_by": None},
+        "created_at_ms": 5,
+        "updated_at_ms": 6,
+        "importance": 0.5,
+        "confidence": 1.0,
+        "trigger": {
+            "always": False,
+            "actions": [],
+            "objects": [],
+            "paths": [],
+            "languages": [],
+            "commands": [],
+            "tools": [],
+            "topics": [],
+            "phrases": [],
+            "breadth": 1.0,
+            "maker": "local",
+            "blocking": False,
+        },
+        "status": "active",
+        "sensitivity": "project",
+        "entities": [],
+        "files": [],
+        "error_signature": "",
+        "frequency": 1,
+        "use_count": 0,
+        "tokens": 0,
+        "pinned": False,
+        "evidence": [],
+        "proofs": 0,
+        "content_hash": "187593d9e035a033",
+        "etag": "8d04c43dd9cd70e2d3b0",
+    },
+    separators=(",", ":"),
+)
