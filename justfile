@@ -12,9 +12,11 @@ setup: page
 page:
     bash scripts/build_page.sh
 
-# renew the page's API client from the API's own description
+# renew the types of the page and of the command line from the API's own description
 client:
     uv run python -m tacit.api.openapi docs/reference/openapi.json
+    uv run python -m tacit.api.answer_types > src/tacit/cli/answer_types.py
+    uv run ruff format --quiet src/tacit/cli/answer_types.py
     cd web && npm run --silent client
 
 # the pictures of docs/guide/web.md, from a synthetic store

@@ -27,7 +27,7 @@ from tacit.config.home import Home
 from tacit.errors import StoreError, TacitError
 
 if TYPE_CHECKING:
-    from tacit.cli.terminal.answer_types import EngineFacts
+    from tacit.cli.answer_types import EngineStatus
 
 State = Literal["ok", "warn", "fail", "skip"]
 LAUNCHER_DEADLINE_MS = 1500.0
@@ -220,7 +220,7 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
     )  # fmt: skip
 
 
-def _recalls(engine: EngineFacts) -> Finding:
+def _recalls(engine: EngineStatus) -> Finding:
     from tacit.cli.status import recalls_line, silence_lines
 
     if not engine["recent"]:

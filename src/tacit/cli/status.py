@@ -16,7 +16,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
-    from tacit.cli.terminal.answer_types import EngineFacts, Extractor, Trace
+    from tacit.cli.answer_types import EngineStatus, ExtractorStatus, Trace
 
 HARMLESS = "an earlier start block stood in"
 MOST_COUNTED = 500
@@ -61,7 +61,7 @@ class HostFacts(TypedDict):
 class DaemonAnswers(TypedDict):
     """What a daemon tells; None = it was not asked, or could not."""
 
-    engine: EngineFacts | None
+    engine: EngineStatus | None
     here: VisibleMemories | None
     prompts: list[Prompt] | None
     warnings: list[str]
@@ -329,14 +329,14 @@ def _preset_line(facts: StatusFacts) -> str:
     return line
 
 
-def recalls_line(engine: EngineFacts) -> str:
+def recalls_line(engine: EngineStatus) -> str:
     """How many of the recent recalls brought a memory."""
     if not engine["recent"]:
         return "none yet: no session has asked the memory"
     return f"{engine['injections']} of the last {engine['recent']} brought memories into a session"
 
 
-def silence_lines(engine: EngineFacts) -> list[str]:
+def silence_lines(engine: EngineStatus) -> list[str]:
     """Why the others brought none: one line per surface, the most frequent causes first."""
     from tacit.app.reasons import cause_text
 
@@ -347,7 +347,7 @@ def silence_lines(engine: EngineFacts) -> list[str]:
     return [f"{surface}: {'; '.join(reasons[:MOST_CAUSES])}" for surface, reasons in lines.items()]
 
 
-def _extractor_line(told: Extractor) -> str:
+def _extractor_line(told: ExtractorStatus) -> str:
     from tacit.cli.terminal.output import format_count, format_moment
 
     line = f"{told['name']}: asked {told['asked']} times, {told['kept']} statements kept, {told['dropped']} not found in the session"

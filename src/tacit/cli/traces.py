@@ -9,7 +9,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, drop_empty
 
 if TYPE_CHECKING:
-    from tacit.cli.terminal.answer_types import Replayed, Trace
+    from tacit.cli.answer_types import Replayed, Trace
 
 
 def why(

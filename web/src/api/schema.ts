@@ -1505,6 +1505,7 @@ export interface components {
             /**
              * Change Id
              * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             * @default null
              */
             change_id: string | null;
         };
@@ -1625,6 +1626,7 @@ export interface components {
             /**
              * Change Id
              * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             * @default null
              */
             change_id: string | null;
         };
@@ -2596,14 +2598,14 @@ export interface components {
             fate: "new" | "merged" | "replaced" | "contradicts" | "duplicate" | "dropped";
             /** Believed */
             believed: string;
-            /** Waits */
-            waits: boolean;
             /** Evidence */
             evidence: components["schemas"]["Evidence"][];
             /** Replaced */
             replaced: components["schemas"]["MemoryView"][];
             /** Questions */
             questions: components["schemas"]["MemoryView"][];
+            /** Waits */
+            waits: boolean;
         };
         /**
          * LearnedView
@@ -2843,6 +2845,7 @@ export interface components {
             /**
              * Change Id
              * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             * @default null
              */
             change_id: string | null;
         };

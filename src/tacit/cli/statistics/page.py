@@ -11,9 +11,9 @@ from typing import Any, Literal
 import leather  # pyright: ignore[reportMissingTypeStubs]
 
 from tacit import __version__
+from tacit.cli.answer_types import CacheShare, Series
 from tacit.cli.statistics import wording
-from tacit.cli.statistics.answer_types import CacheShare, Series, Stats
-from tacit.cli.statistics.tables import impact_lines
+from tacit.cli.statistics.tables import Stats, impact_lines
 from tacit.errors import InvalidInput
 
 BLUE, GREY, GREEN, RED = "#1f6feb", "#8a8f98", "#2a9d4a", "#c9432b"

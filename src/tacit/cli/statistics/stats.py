@@ -14,7 +14,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson
 
 if TYPE_CHECKING:
-    from tacit.cli.statistics.answer_types import OverTime, Stats
+    from tacit.cli.statistics.tables import OverTime, Stats
 
 DAY_MS = 86_400_000
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
+from tacit.cli.answer_types import CacheShare, Holdout, Series, Statistics, StoreUse
 from tacit.cli.statistics import wording
-from tacit.cli.statistics.answer_types import CacheShare, Holdout, Impact, Series, Stored
 from tacit.cli.terminal.output import print_line, print_rows
 
 BAR = 24
@@ -15,7 +16,18 @@ STATUS_WORDS = {"quarantined": "waiting for you (`tacit review`)"}
 """What a status means for the user, where its name does not say it."""
 
 
-def stored(store: Stored) -> None:
+class OverTime(TypedDict):
+    """The charts, of two answers."""
+
+    series: Series
+    holdout: Holdout
+
+
+class Stats(StoreUse, OverTime):
+    """Everything that `tacit stats` shows, of three answers."""
+
+
+def stored(store: Statistics) -> None:
     """Memories by kind."""
     if not store["by_status"]:
         print_line("Nothing is stored.")
@@ -96,14 +108,14 @@ def holdout(found: Holdout) -> None:
     print_line(wording.holdout_text(found))
 
 
-def impact(answer: Impact) -> None:
+def impact(answer: StoreUse) -> None:
     """What became of what was handed over."""
     print_line()
     for line in impact_lines(answer):
         print_line(line)
 
 
-def impact_lines(answer: Impact) -> list[str]:
+def impact_lines(answer: StoreUse) -> list[str]:
     """What became of what was handed over, in sentences."""
     found = answer["impact"]
     if not found["shown"]:

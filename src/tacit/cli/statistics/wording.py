@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from tacit.cli.statistics.answer_types import Bucket, CacheShare, Holdout, Series
+from tacit.cli.answer_types import Bucket, CacheShare, Holdout, Series
 
 Rows = list[tuple[str, ...]]
 

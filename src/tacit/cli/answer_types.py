@@ -1,0 +1,398 @@
+"""The API's answers that several commands show. Types alone.
+
+Made from the OpenAPI document by `python -m tacit.api.answer_types`; do not edit by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+DropCause = Literal[
+    "nothing_coming",
+    "not_valid",
+    "ended",
+    "quarantined",
+    "untrusted",
+    "sensitive",
+    "own_digest",
+    "too_old",
+    "code_gone",
+    "below_threshold",
+    "below_importance",
+    "below_similarity",
+    "no_hit",
+    "kind_off",
+    "kind_not_for_task",
+    "kind_not_asked",
+    "second_stage",
+    "repeated",
+    "in_context",
+    "copy",
+    "similar",
+    "unchanged",
+    "too_many",
+    "no_room",
+    "host_cap",
+]
+
+
+NotAsked = Literal[
+    "before_compaction",
+    "message_end",
+    "session_end",
+    "machine_prompt",
+    "empty_prompt",
+    "short_prompt",
+    "no_target",
+    "searching",
+]
+
+
+SilenceCause = Literal[
+    "off",
+    "off_in_preset",
+    "shadow",
+    "muted",
+    "opted_out",
+    "comparison",
+    "not_asked",
+    "context_full",
+    "nothing_coming",
+    "nothing_found",
+    "not_relevant",
+    "in_context",
+    "no_room",
+    "late",
+    "failed",
+]
+
+
+Surface = Literal["start", "prompt", "action", "failure", "compaction", "subagent", "on_demand", "host"]
+
+
+class AskedWith(TypedDict):
+    """What a recall was asked with besides its surface: enough to ask the same again."""
+
+    text: str
+    previous: str
+    prompts: list[str]
+    tools: list[str]
+    files: list[str]
+    tool: str
+    command: str
+    paths: list[str]
+    written: str
+    finished: bool
+    error: str
+    turn: int
+
+
+class Bucket(TypedDict):
+    """One stretch of time from `at_ms` on. Times of recalls in milliseconds, 0 where there were none."""
+
+    at_ms: int
+    injections: int
+    silences: int
+    memories: int
+    p50_ms: float
+    p95_ms: float
+    tokens: dict[str, int]
+    useful: int
+    wrong: int
+    precision: float | None
+
+
+class CacheShare(TypedDict):
+    """Share (0-1) of the request before that stood unchanged at the beginning of the next, by placement."""
+
+    placement: str
+    host: str
+    requests: int
+    share: float
+    bare: float
+    input_tokens: int
+    cached_tokens: int
+
+
+class Contrast(TypedDict):
+    """One measure. `difference` = mean with memory less mean without; `low`, `high` = its 95 % interval."""
+
+    measure: str
+    with_memory: float
+    without: float
+    difference: float
+    low: float
+    high: float
+    clear: bool
+
+
+class Drop(TypedDict):
+    """Why a stage let a memory go."""
+
+    memory_id: str
+    why: DropReason | None
+    reason: str
+
+
+class DropReason(TypedDict):
+    """Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words."""
+
+    cause: DropCause
+    value: float | None
+    bound: float | None
+    detail: str
+
+
+class EngineStatus(TypedDict):
+    """What `status` shows."""
+
+    version: str
+    home: str
+    preset: str
+    store: StoreStats
+    embedder: str
+    tokens_exact: bool
+    warnings: list[str]
+    silences: list[SilenceCount]
+    injections: int
+    recent: int
+    sessions_cached: int
+    recall_enabled: bool
+    shadow: bool
+    extractor: ExtractorStatus | None
+
+
+class ExtractorStatus(TypedDict):
+    """What the model that reads finished sessions has cost and brought."""
+
+    name: str
+    tokens: int
+    tokens_per_day: int
+    asked: int
+    kept: int
+    dropped: int
+    failed: int
+    over_budget: int
+    error: str
+    tokens_out: int
+    waiting: int
+    paused_until_ms: int
+
+
+class FeedbackCounts(TypedDict):
+    """What the owner said: `precision` = useful / (useful + wrong) of what was handed over, null without a word."""
+
+    useful: int
+    wrong: int
+    missed: int
+    precision: float | None
+
+
+class Holdout(TypedDict):
+    """A trial: `share` = the share of sessions that go without now; sessions of each group; a contrast per measure."""
+
+    share: float
+    sessions_with: int
+    sessions_without: int
+    enough: bool
+    contrasts: list[Contrast]
+
+
+class Latency(TypedDict):
+    """How long the recalls of one surface took, in milliseconds."""
+
+    surface: str
+    count: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+
+
+class Loss(TypedDict):
+    """What a stage had to do without."""
+
+    source: str
+    cause: Literal["late", "failed"]
+    detail: str
+
+
+class Reason(TypedDict):
+    """A reason for silence, in words, and how often; `cause` = null where it was stored without one."""
+
+    reason: str
+    cause: SilenceCause | None
+    count: int
+
+
+class Replayed(TypedDict):
+    """One recall decided again."""
+
+    trace_id: str
+    surface: str
+    at_ms: int
+    text: str
+    threshold: float
+    was: float
+    before: list[str]
+    after: list[str]
+    added: list[str]
+    gone: list[str]
+    unsure: list[str]
+    shadow: bool
+
+
+class Series(TypedDict):
+    """Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out."""
+
+    since_ms: int
+    until_ms: int
+    bucket_ms: int
+    recalls: int
+    complete: bool
+    buckets: list[Bucket]
+    latency: list[Latency]
+    silences: list[Reason]
+    kinds: dict[str, int]
+    feedback: FeedbackCounts
+    used: Use
+    cache: list[CacheShare]
+
+
+class SilenceCount(TypedDict):
+    """How often a surface got nothing for one cause; None = recorded before causes were kept."""
+
+    surface: Surface
+    cause: SilenceCause | None
+    count: int
+
+
+class SilenceReason(TypedDict):
+    """Why a recall handed nothing over, as a value. `tacit.app.reasons` puts it into words."""
+
+    cause: SilenceCause
+    not_asked: NotAsked | None
+    bound: float | None
+    detail: str
+
+
+class Situation(TypedDict):
+    """What the agent is about to do."""
+
+    actions: list[tuple[str, float]]
+    objects: list[str]
+    paths: list[str]
+    languages: list[str]
+    commands: list[str]
+    accepted: bool
+    nothing_coming: bool
+    why: list[str]
+
+
+class StageRecord(TypedDict):
+    """What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`); `losses`: see `Loss`."""
+
+    stage: str
+    took_ms: float
+    kept: list[str]
+    drops: list[Drop]
+    notes: list[str]
+    losses: list[Loss]
+
+
+class Statistics(TypedDict):
+    """What the store holds."""
+
+    by_kind: dict[str, int]
+    by_status: dict[str, int]
+    by_scope: dict[str, int]
+    stated: int
+    used: int
+    restated: int
+
+
+class StoreStats(TypedDict):
+    """Counts for `status` and `doctor`."""
+
+    memories_active: int
+    memories_total: int
+    projects: int
+    sessions: int
+    exposures: int
+    traces: int
+    handovers_pending: int
+    vectors: int
+    vectors_missing: int
+    size_bytes: int
+    schema_version: int
+
+
+class StoreUse(TypedDict):
+    """What is stored and what it was good for."""
+
+    store: Statistics
+    impact: Totals
+    rate: float | None
+    baseline: float | None
+
+
+class Totals(TypedDict):
+    """Counts over all sessions. A memory counts once a session."""
+
+    shown: int
+    used: int
+    before: int
+    control_shown: int
+    control_used: int
+    tokens: int
+    tokens_used: int
+    sessions: int
+    by_cue: dict[str, int]
+    by_surface: dict[str, int]
+
+
+class Trace(TypedDict):
+    """One recall from signal to delivery."""
+
+    id: str
+    session: str
+    turn: int
+    epoch: int
+    surface: Surface
+    at_ms: int
+    preset: str
+    text: str
+    situation: Situation
+    stages: list[StageRecord]
+    candidates: list[TracedCandidate]
+    injected: list[str]
+    silence: str
+    threshold: float
+    block: str
+    tokens: int
+    budget_tokens: int
+    took_ms: float
+    project_id: str
+    cause: SilenceCause | None
+    asked: AskedWith | None
+    why: SilenceReason | None
+
+
+class TracedCandidate(TypedDict):
+    """A candidate as the trace keeps it, with a redacted, shortened `content`."""
+
+    memory_id: str
+    kind: str
+    content: str
+    scores: list[tuple[str, float]]
+    fused: float
+    relevance: float
+    reasons: list[str]
+
+
+class Use(TypedDict):
+    """What came of injections over all sessions: used of `shown`, and the same share of what was not handed over."""
+
+    shown: int
+    used: int
+    rate: float | None
+    baseline: float | None
